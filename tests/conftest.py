@@ -90,8 +90,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What comes before the first test is told as the root's. What was made until now lives to the end: the garbage
-    collector need not look at it again and again."""
+    """Count what was used so far as start and collection. What exists by now lives to the end: the garbage collector
+    need not look at it again and again."""
     gc.collect()
     gc.freeze()
     SPENT.until_now("(start and collection)")

@@ -44,7 +44,7 @@ DARK = ("overview", "object")
 """Of these one in the dark, too."""
 
 
-async def tell_a_story(shown: Site) -> None:
+async def play_a_day(shown: Site) -> None:
     """The sample, then what an ordinary day brings: a change, a broken value and who reads it, a pause."""
     resources = read_input([str(SAMPLE)], Configuration())[0]
     world = shown.world
@@ -65,7 +65,7 @@ async def tell_a_story(shown: Site) -> None:
     await book.put(Pause(kind="security_group", uuid=paused, name=name, reason="moves to another tenant", by="ann"))
     await shown.settle()
     with anyio.fail_after(PATIENCE):
-        while shown.service.status()["counts"]["paused"] == 0:  # noqa: ASYNC110 - no event tells of an obeyed order
+        while shown.service.status()["counts"]["paused"] == 0:  # noqa: ASYNC110 - no event follows a directive
             await anyio.sleep(0.05)
 
 
@@ -99,7 +99,7 @@ async def main(folder: Path) -> None:
         async with chromium() as browser, site("shop-1") as shown:
             await shown.serve()
             await shown.compile()
-            await tell_a_story(shown)
+            await play_a_day(shown)
             for name in PAGES:
                 await take(browser, shown.url, name, folder)
             for name in DARK:

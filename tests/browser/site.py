@@ -1,7 +1,6 @@
-"""A whole system as ``intentc run`` makes it, in this process: real etcd, real API server, compiler and diagnostics;
-and the browser in which its pages are looked at.
+"""A live system with its diagnostics in this process, and the browser that shows their pages.
 
-Which browser: the ``chromium`` of the distribution, which is mended as the machine is; Playwright only steers it.
+The browser is the ``chromium`` of the distribution, which the distribution updates; Playwright only steers it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The pages in a real browser, over a real system: they open, lead on, draw, and tell what moves."""
+"""The pages in a real browser, over a real system: they open, link, draw, and show changes at once."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ async def test_text_is_never_run_as_a_script(seen: Visit, attempt: str) -> None:
     assert await page.evaluate(f"() => {{ try {{ {attempt} }} catch (refused) {{}} return window.ran }}") is None
     await page.wait_for_timeout(50)
     assert await page.evaluate("window.ran") is None
-    seen.complaints.clear()  # the browser tells of each attempt
+    seen.complaints.clear()  # the browser logs each attempt
 
 
 # What moves

@@ -56,13 +56,13 @@ async def test_d6_a_write_that_fails_is_made_later(plant: BoxSystem, failure: Ex
     assert await plant.contents() == {"a": "hello"}
 
 
-async def test_d6_an_evaluation_that_fails_is_told_and_tried_again(plant: BoxSystem) -> None:
+async def test_d6_an_evaluation_that_fails_is_reported_and_tried_again(plant: BoxSystem) -> None:
     await plant.boxes("a", text="fail")
     (problem,) = plant.offline.problems()
     assert "as the test asked for" in problem.message
     assert await plant.key("box", "a") in plant.parts.jobs.delayed()
-    await plant.change("a", text="mended")
-    assert await plant.contents() == {"a": "mended"}
+    await plant.change("a", text="repaired")
+    assert await plant.contents() == {"a": "repaired"}
     assert plant.offline.problems() == ()
 
 

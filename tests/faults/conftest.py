@@ -9,7 +9,7 @@ How to add one:
 - Put content in by ``load.Tenants``, changes at a rate by ``load.offer``; a run that did not reach its load fails.
 - Sizes and durations stand in ``scale``: each scenario has a short form (a few seconds) and the full load
   (``make faults``). Never a sleep in place of a condition: ``Process.quiet``, ``until_ready``, ``died``.
-- End with ``oracles.check``; what it demands is told there. Seeds are printed, ``INTENTC_SEED`` replays one.
+- End with ``oracles.check``; its docstring says what it demands. Seeds are printed, ``INTENTC_SEED`` replays one.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ Values = dict[str, tuple[bytes, int]]
 
 
 async def check(bench: ProcessSystem, compiler: Process, within: float) -> Process:
-    """The world is right now, and a restarted compiler writes nothing; that compiler. ``within``: seconds until idle."""
+    """The world is right, and a restarted compiler writes nothing; that compiler. ``within``: seconds until idle."""
     world = bench.world
     await compiler.quiet(world.revision, within)
     await world.assert_compiled()

@@ -43,7 +43,7 @@ class Step(NamedTuple):
 
 async def record(world: LiveSystem, networks: int) -> Recorded:
     """Build a tenant of ``networks`` × 5 connected resources (groups in a ring, networks with their instances, feet, a
-    router over all of them), with nobody compiling, and tell what a person's part of it is in etcd."""
+    router over all of them), with nobody compiling; what users wrote of it, as it is in etcd."""
     seeds = await _all(world, f"/{world.path}/")
     await tenant(world, networks)
     await many_groups(world, networks)

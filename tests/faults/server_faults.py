@@ -147,7 +147,7 @@ class ServerFaults:
 
 
 class _Body:
-    """The body again, for the application; then whatever else the connection tells."""
+    """The body again, for the application; then whatever else the connection sends."""
 
     def __init__(self, raw: bytes, receive: Receive) -> None:
         self._raw: bytes | None = raw

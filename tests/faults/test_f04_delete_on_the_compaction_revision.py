@@ -1,9 +1,9 @@
 """F04, a delete on the compaction revision: etcd 3.4.23 compacts it away from a watch that is opened right there
-(etcd #18089, #19179), so that no event ever tells of it.
+(etcd #18089, #19179), so that no event ever shows it.
 
-What a watch alone would lose is found here before it is opened: the witness of the past (``watch/history_check.py``)
-asks for the last applied revision, is told that it is compacted, and has everything listed. Without that the slow
-relist finds it, as a missed event; either is counted.
+The history check (``watch/history_check.py``) finds it before the watch is opened: it asks for the last applied
+revision, etcd answers that it is compacted, and everything is listed. Without that check the slow relist finds it, as a
+missed event; either is counted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.support.processes import Process
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 
-async def test_f04_a_delete_that_no_event_tells_of_is_found_and_counted_and_leaves_no_orphan(
+async def test_f04_a_delete_that_no_event_shows_is_found_and_counted_and_leaves_no_orphan(
     own_bench: ProcessSystem,
 ) -> None:
     bench, world = own_bench, own_bench.world
@@ -54,8 +54,8 @@ async def _collected(bench: ProcessSystem, group: str) -> bool:
 
 
 async def _cut_off_without_a_revision_unseen(bench: ProcessSystem, tenants: Tenants, compiler: Process) -> int:
-    """Cut the compiler off from etcd at a moment at which it has applied etcd's very last revision, and tell that: no
-    heartbeat in between, so that its watch goes on at the revision of the next change."""
+    """Cut the compiler off from etcd at a moment at which it has applied etcd's very last revision; that revision. No
+    heartbeat comes in between, so that its watch goes on at the revision of the next change."""
     world = bench.world
     with anyio.fail_after(BASE.patience):
         while True:

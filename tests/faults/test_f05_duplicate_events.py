@@ -26,7 +26,7 @@ LAST = 1_000
 
 @pytest.fixture
 async def replaying(etcd: Etcd) -> AsyncIterator[ReplayingStore]:
-    """A store on the shared etcd that repeats itself when told to."""
+    """A store on the shared etcd that delivers events again on demand."""
     store = ReplayingStore([etcd.endpoint], keep=LAST)
     yield store
     await store.close()

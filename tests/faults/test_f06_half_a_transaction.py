@@ -1,4 +1,4 @@
-"""F06, half a transaction: the connection ends inside the response that tells of one, also of one in fragments."""
+"""F06, half a transaction: the connection ends inside the response that delivers one, also one in fragments."""
 
 from __future__ import annotations
 

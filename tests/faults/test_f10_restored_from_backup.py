@@ -84,8 +84,8 @@ async def trusted_again(compiler: Process) -> None:
 async def test_f10_a_restored_store_is_audited_before_anything_is_written(
     own_bench: ProcessSystem, fresh_etcd: Etcd, tmp_path: Path, backup: Callable[[Etcd, Path], Restore], away: bool
 ) -> None:
-    """``away``: the compiler stands still while etcd is restored, and others write past the revision that it had seen:
-    only the cluster id, or a key whose last write is older than it was, tells."""
+    """``away``: the compiler is stopped while etcd is restored, and others write past the revision that it had seen.
+    Only the cluster id shows the restore, or a key whose last write is older than it was."""
     bench, world = own_bench, own_bench.world
     tenants = Tenants(world, seeded())
     await tenants.populate(BASE.groups, BASE.networks)

@@ -57,9 +57,9 @@ class Case:
                 if any(cause in reason for reason in (await self.compiler.ready())[1]):
                     break
                 await anyio.sleep(pause)
-        told = [line for line in self.compiler.log.splitlines() if cause in line and '"warning"' in line]
-        # Once by each of those who talk to etcd: the watch, the heartbeat, leading with its lease, orders.
-        assert 1 <= len(told) <= 6, told
+        logged = [line for line in self.compiler.log.splitlines() if cause in line and '"warning"' in line]
+        # Once by each of those who talk to etcd: the watch, the heartbeat, the election with its lease, directives.
+        assert 1 <= len(logged) <= 6, logged
 
 
 @asynccontextmanager
@@ -123,7 +123,7 @@ async def test_a_store_without_space_is_named_and_heals_when_there_is_some(
 
         await fill(world.store)
         await found.not_ready_for("database space exceeded")
-        # A person is told the same, as something that passes by.
+        # A user gets the same answer, as a condition that ends.
         answer = await world.person.post(
             f"{world.url}/virtual-networks",
             json={"virtual-network": {"fq_name": ["default-domain", "default-project", "late"]}},

@@ -74,8 +74,8 @@ async def arrive(made: FaultyWorld, recorded: Recorded, steps: list[Any]) -> Non
 
 
 async def outcome(world: LiveSystem) -> str:
-    """Everything that the compiler is answerable for, uuids of its objects included; which number went to whom depends
-    on who came first, so a route target of its making is called by its owner."""
+    """Everything that the compiler has made, uuids of its objects included. Which owner got which number depends on the
+    order, so a route target of ours is named after its owner."""
     stored = await world.stored()
     owners = {uuid: ":".join(resource["fq_name"]) for kind in stored.values() for uuid, resource in kind.items()}
     called = {}

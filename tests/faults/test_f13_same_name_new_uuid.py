@@ -70,7 +70,7 @@ async def test_a_group_that_is_deleted_and_made_again_has_lists_of_its_own(fault
     await faulty.check()
 
 
-async def test_what_was_replaced_while_the_compiler_was_down_is_told_apart_by_its_uuid(faulty: FaultyWorld) -> None:
+async def test_what_was_replaced_while_the_compiler_was_down_is_distinguished_by_its_uuid(faulty: FaultyWorld) -> None:
     """In one transaction, and another group in two."""
     world = faulty.world
     async with world.compiling() as service:
@@ -136,9 +136,9 @@ async def test_a_group_that_gets_another_name_keeps_its_uuid_and_its_lists_follo
     await faulty.check()
 
 
-async def test_an_object_that_comes_again_while_its_absence_is_told_is_written_to(faulty: FaultyWorld) -> None:
+async def test_an_object_that_comes_again_while_its_absence_is_read_is_written_to(faulty: FaultyWorld) -> None:
     """A write meets a deleted object, whose absence is read back; before that answer comes the object is there again,
-    and the compiler has seen it. What the answer tells is older than that."""
+    and the compiler has seen it. The answer is older than that."""
     world, faults = faulty.world, faulty.faults
     async with world.compiling() as service:
         made = await tenant(world)

@@ -29,11 +29,11 @@ class Throttling:
     """A server that answers ``status`` to a write, ``times`` times; each time it wants to be left alone for ``pause``
     seconds. ``disobedient``: what came in a pause all the same, those apart that were on their way."""
 
-    def __init__(self, status: int, pause: float, times: int, *, told: bool = True) -> None:
+    def __init__(self, status: int, pause: float, times: int, *, named: bool = True) -> None:
         self.disobedient: list[Request] = []
         self._status = status
         self._pause = pause
-        self._names_pause = told
+        self._names_pause = named
         self._left = times
         self._since = float("-inf")
         self._on_their_way = 0
@@ -84,7 +84,7 @@ async def test_a_server_that_is_out_of_service_is_asked_once_a_pause(faulty: Fau
         await tenant(world)
         await world.settle(service)
         faults.forget()
-        out_of_service = Throttling(503, 1.0, round(SCALE.outage), told=False)
+        out_of_service = Throttling(503, 1.0, round(SCALE.outage), named=False)
         faults.rule = out_of_service
         await many_groups(world, SCALE.groups)
         await until_true(lambda: is_over(out_of_service), within=PATIENCE + 5 * SCALE.outage)

@@ -1,5 +1,5 @@
-"""F17: one object that the server refuses, always: it is listed with the server's words, all others converge, and it
-heals by itself when the server takes it, or when the resource behind it is mended."""
+"""F17: the server always rejects one object. It is listed with the server's words and all others converge; it recovers
+by itself once the server accepts it, or once its resource is repaired."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def poison_in_a_crowd(chosen: list[str], *, named: bool) -> Rule:
 
 
 def problems(service: CompilerService) -> list[str]:
-    """What the server's words were told about."""
+    """The resources whose problems have the server's words."""
     return [problem["name"] for problem in service.status()["problems"] if WORDS in problem["message"]]
 
 
@@ -145,7 +145,7 @@ async def listed(world: LiveSystem, name: str, count: int) -> bool:
     return len(await lists_of(world, name)) == count
 
 
-async def test_a_refused_object_heals_at_once_when_its_resource_is_mended(
+async def test_a_refused_object_heals_at_once_when_its_resource_is_repaired(
     faulty: FaultyWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It does not wait for the back-off, which is longer than this test."""
@@ -162,7 +162,7 @@ async def test_a_refused_object_heals_at_once_when_its_resource_is_mended(
         await world.settle(service)
         faults.rule = refuse_the_rule
         poisoned = rules(rule(OTHER_RULE, group("group-1"), LOCAL))
-        uuid = await world.create("security_group", "mended", **poisoned)
+        uuid = await world.create("security_group", "repaired", **poisoned)
         await until(lambda: bool(faults.struck))
         await world.settle(service)
         assert problems(service)

@@ -1,4 +1,4 @@
-"""F19: people edit and delete what compilers made, and make things that look like it: ours is put right and journalled
+"""F19: people edit and delete what compilers made, and make things that look like it. Ours is repaired and journalled
 as drift, theirs is not touched."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""F20: another writer sets one field back, for ever: that one object is left alone and told, all others go on, and it
-heals when the other gives up. Much work of one intent is no contention."""
+"""F20: another writer reverts one field for ever. That object is reported and backs off, all others converge, and it
+recovers when the other gives up. Much work of one intent is no contention."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ async def contended(world: LiveSystem, revert: Callable[[LiveSystem], Awaitable[
         tasks.cancel_scope.cancel()
 
 
-def told(service: CompilerService) -> dict[str, str]:
-    """The objects that are left alone after a contention, with what is said of them."""
+def contentions(service: CompilerService) -> dict[str, str]:
+    """The objects that back off after a contention, with their messages."""
     entries = service.status()["quarantine"]
     return {entry["name"]: entry["message"] for entry in entries if entry["state"] == "contended"}
 
@@ -101,7 +101,7 @@ def told(service: CompilerService) -> dict[str, str]:
         (delete_list, LIST, "the object itself"),
     ],
 )
-async def test_a_fight_is_told_with_its_field_the_others_go_on_and_it_heals(
+async def test_a_contention_is_reported_with_its_field_the_others_converge_and_it_recovers(
     faulty: FaultyWorld, revert: Callable[[LiveSystem], Awaitable[bool]], name: tuple[str, ...], field: str
 ) -> None:
     world = faulty.world
@@ -109,8 +109,8 @@ async def test_a_fight_is_told_with_its_field_the_others_go_on_and_it_heals(
         await tenant(world)
         await world.settle(service)
         async with contended(world, revert) as opponent:
-            await until(lambda: bool(told(service)))
-            ((contended_name, message),) = told(service).items()
+            await until(lambda: bool(contentions(service)))
+            ((contended_name, message),) = contentions(service).items()
             assert contended_name == ":".join(name)
             assert field in message
             assert service.status()["counters"]["contentions"] >= 1
@@ -120,12 +120,12 @@ async def test_a_fight_is_told_with_its_field_the_others_go_on_and_it_heals(
 
             await many_groups(world, SCALE.groups)
             await until_true(lambda: all_listed(world))
-            # Half open: what it tries again by and by is a handful, not a round of the circle every few milliseconds.
+            # It retries a handful of times with back-off, and does not revert every few milliseconds.
             took = anyio.current_time() - begun
             assert opponent.reverts - reverts <= 5 + math.log2(1 + took), "the pauses between them double"
         await until_true(lambda: is_right(world), within=PATIENCE if not FULL else 4_000.0)
         await world.settle(service)
-        assert told(service) == {}
+        assert contentions(service) == {}
         assert service.status()["healthy"] is True
     await faulty.check()
 
@@ -155,7 +155,7 @@ async def test_one_intent_that_makes_sixty_objects_and_often_others_is_no_conten
         assert service.status()["counters"]["writes"] >= 200
         assert service.status()["counters"]["contentions"] == 0
         assert service.status()["counters"]["drift_repairs"] == 0
-        assert told(service) == {}
+        assert contentions(service) == {}
     await faulty.check()
 
 

@@ -1,7 +1,7 @@
 """F23, a reload under load: right, wrong and right again, map and configuration, while everything changes.
 
-What is wrong leaves the former in force; what is right has only those evaluated again whom it concerns; and whatever
-map was in force meanwhile, what is written is the same.
+An invalid file leaves the former one in force; a valid one evaluates only affected intents again; and whatever map was
+in force meanwhile, the outputs are the same.
 """
 
 from __future__ import annotations
@@ -52,24 +52,24 @@ class Files:
 
     async def reload(self, times: int = 1) -> dict[str, Any]:
         """SIGHUP, so often; what the status says of reloads once one more has ended."""
-        before = await self.told()
+        before = await self.reported()
         for _ in range(times):
             self.compiler.process.send_signal(signal.SIGHUP)
 
         async def ended() -> bool:
-            told = await self.told()
-            done = told["reloads"] + told["failures"] > before["reloads"] + before["failures"]
-            return bool(done and not told["under_way"])
+            now = await self.reported()
+            done = now["reloads"] + now["failures"] > before["reloads"] + before["failures"]
+            return bool(done and not now["under_way"])
 
         await reached(ended)
-        return await self.told()
+        return await self.reported()
 
-    async def told(self) -> dict[str, Any]:
+    async def reported(self) -> dict[str, Any]:
         return dict((await self.compiler.status())["reload"])
 
     async def refused(self, words: str) -> None:
         """A reload that leaves all as it was, and says why."""
-        before = await self.told()
+        before = await self.reported()
         after = await self.reload()
         assert words in after["last_error"]
         assert (after["reloads"], after["failures"]) == (before["reloads"], before["failures"] + 1)
@@ -77,7 +77,7 @@ class Files:
 
     async def taken(self, reactions: str) -> None:
         """A reload that takes this map into use."""
-        before = await self.told()
+        before = await self.reported()
         self.map.write_text(reactions)
         after = await self.reload()
         assert after["last_error"] is None
@@ -147,7 +147,7 @@ def _with(configuration: bytes, **own: Any) -> bytes:
     return msgspec.json.encode({**content, "intentc": {**content["intentc"], **own}})
 
 
-async def test_f23_only_those_are_evaluated_again_whom_a_reload_concerns(bench: ProcessSystem) -> None:
+async def test_f23_a_reload_evaluates_only_affected_intents_again(bench: ProcessSystem) -> None:
     _, files = await crowd(bench)
 
     async def evaluations() -> int:

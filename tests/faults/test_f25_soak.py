@@ -162,6 +162,6 @@ async def _memory_returns(soak: Soak, tenants: Tenants) -> None:
 
 def _slope(samples: list[tuple[float, int]]) -> str:
     if len(samples) < ENOUGH_SAMPLES:
-        return f"not told of {len(samples)} samples"
+        return f"not given for {len(samples)} samples"
     half = samples[len(samples) // 2 :]
     return f"{statistics.linear_regression(*zip(*half, strict=True)).slope * 60 / (1 << 20):+.2f} MiB a minute"

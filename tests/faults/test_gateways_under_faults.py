@@ -1,7 +1,7 @@
 """F02, F03, F06, F07 and F21 again, where the compiler is Ambassador's: what is made hangs on facts, not on references.
 
-The engine is the one that the other scenarios try at length; here each fault strikes once. O1 is judged by a compile
-from nothing (``gateway_load.py``).
+The engine is the one that the other scenarios try at length; here each fault strikes once. The oracle is a
+compile from nothing (``gateway_load.py``).
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ async def test_f06_a_transaction_over_many_mappings_that_was_cut_is_applied_whol
     await check(bench, compiler, KILL_PATIENCE)
 
 
-async def test_f07_what_a_silent_watch_did_not_tell_of_a_gateway_is_replayed(
+async def test_f07_what_a_silent_watch_did_not_deliver_of_a_gateway_is_replayed(
     gateway: tuple[ProcessSystem, Gateway, Process],
 ) -> None:
     bench, load, compiler = gateway

@@ -10,7 +10,7 @@ import sys
 
 from tests.mutation import corpus, gateway_corpus
 from tests.mutation.edges import edges, without
-from tests.mutation.killing import killer, tell
+from tests.mutation.killing import killer, live
 from tests.mutation.listed import redundant
 from tests.mutation.stories import Corpus
 
@@ -30,7 +30,7 @@ def _search(corpus: Corpus) -> int:
         if story is None:
             verdict = f"redundant: {why.reason}" if why else "SURVIVES, and is not listed"
         else:
-            healed = tell(corpus, story, mutant, healing=True)
+            healed = live(corpus, story, mutant, healing=True)
             named = ", ".join(f"{reader} <- {read}" for reader, read in sorted(healed.missing))
             verdict = (
                 f"killed by {type(story).__name__} {story.kind}; healed: {healed.right}, named: {named or 'nothing'}"

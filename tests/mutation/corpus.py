@@ -1,7 +1,7 @@
 """Histories made to need each reaction: in one rich world every resource comes late, changes, or goes.
 
-Late means that the watch tells of everything else first: whoever reads that the resource isn't there must look again
-when it comes. What a history must end in is what the oracle says of its last world.
+Late means that the watch delivers everything else first: an intent that read the absence must be evaluated again when
+the resource comes. The end is right if it is what the oracle says of the last world.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 
 from intentc.model import Key
 from intentc.watch import protocol
-from tests.mutation.stories import Corpus, MutantLaboratory, Story
+from tests.mutation.stories import Corpus, MutantSystem, Story
 from tests.oracle.contrail import Json
 from tests.property.resources import NAMES, PROJECTS, SYSTEMS, FqName, Put
 from tests.support.simulated_system import LOADED
@@ -107,19 +107,19 @@ _BY_THE_SERVER = tuple(
 
 
 class Late(NamedTuple):
-    """The watch tells of it after everything else."""
+    """The watch delivers it after everything else."""
 
     kind: str
     fq_name: FqName
 
-    async def tell(self, lab: MutantLaboratory) -> None:
-        await lab.put_all(WORLD)
-        uuid = await lab.uuid(self.kind, self.fq_name)
+    async def live(self, system: MutantSystem) -> None:
+        await system.put_all(WORLD)
+        uuid = await system.uuid(self.kind, self.fq_name)
         assert uuid is not None
-        lab.hidden.add(uuid)
-        await lab.settle()
-        lab.hidden.clear()
-        assert await lab.update(Key(self.kind, uuid), {"display_name": "it comes"})
+        system.hidden.add(uuid)
+        await system.settle()
+        system.hidden.clear()
+        assert await system.update(Key(self.kind, uuid), {"display_name": "it comes"})
 
 
 class Changed(NamedTuple):
@@ -132,14 +132,14 @@ class Changed(NamedTuple):
     def kind(self) -> str:
         return self.put.kind
 
-    async def tell(self, lab: MutantLaboratory) -> None:
+    async def live(self, system: MutantSystem) -> None:
         former = next(put for put in WORLD if put[:2] == self.put[:2])
         fields = {field: former.fields.get(field, _EMPTY.get(field)) for field in self.put.fields}
-        await lab.put_all(WORLD)
+        await system.put_all(WORLD)
         if self.back:
-            assert await lab.put(*self.put)
-        await lab.settle()
-        assert await lab.put(*(former._replace(fields=fields) if self.back else self.put))
+            assert await system.put(*self.put)
+        await system.settle()
+        assert await system.put(*(former._replace(fields=fields) if self.back else self.put))
 
 
 class Gone(NamedTuple):
@@ -148,15 +148,15 @@ class Gone(NamedTuple):
     kind: str
     fq_name: FqName
 
-    async def tell(self, lab: MutantLaboratory) -> None:
-        await lab.put_all(WORLD)
-        await lab.settle()
+    async def live(self, system: MutantSystem) -> None:
+        await system.put_all(WORLD)
+        await system.settle()
         for holder in reversed(WORLD):
-            if holder[:2] == self or await lab.delete(*self):
+            if holder[:2] == self or await system.delete(*self):
                 break
-            await lab.delete(*holder[:2])
-            await lab.settle()
-        await lab.delete(*self)
+            await system.delete(*holder[:2])
+            await system.settle()
+        await system.delete(*self)
 
 
 class TakenOver(NamedTuple):
@@ -164,15 +164,15 @@ class TakenOver(NamedTuple):
 
     kind: str = "global_system_config"
 
-    async def tell(self, lab: MutantLaboratory) -> None:
-        await lab.put_all(WORLD)
-        assert await lab.put("virtual_network", _LAST, _lists("target:64999:8000103"))
-        await lab.settle()
-        uuid = await lab.uuid(self.kind, _SYSTEM)
+    async def live(self, system: MutantSystem) -> None:
+        await system.put_all(WORLD)
+        assert await system.put("virtual_network", _LAST, _lists("target:64999:8000103"))
+        await system.settle()
+        uuid = await system.uuid(self.kind, _SYSTEM)
         key = f"/contrail/{self.kind}/{uuid}"
-        (item,) = (await lab.store.range(key)).items
+        (item,) = (await system.store.range(key)).items
         changed = msgspec.json.encode({**msgspec.json.decode(item.value), "autonomous_system": 64999})
-        await lab.store.transaction([], [protocol.Put(key, changed)])
+        await system.store.transaction([], [protocol.Put(key, changed)])
 
 
 _EMPTY: Json = {
@@ -194,8 +194,8 @@ def _stories() -> Iterator[Story]:
     yield TakenOver()
 
 
-async def _right(lab: MutantLaboratory) -> bool:
-    found, wanted = await lab.outcome()
+async def _right(system: MutantSystem) -> bool:
+    found, wanted = await system.outcome()
     return found == wanted
 
 

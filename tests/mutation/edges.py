@@ -54,8 +54,8 @@ def only(reactions: ReactionMap, kept: Collection[Edge]) -> ReactionMap:
     )
 
 
-def told(reactions: ReactionMap) -> frozenset[Pair]:
-    """Whom walks may lead to, from which changes."""
+def followed(reactions: ReactionMap) -> frozenset[Pair]:
+    """Which kinds walks may lead to, from which changes."""
     origins = {reaction.kind for reaction in reactions}
     return frozenset(
         Pair(kind, origin) for origin in origins for kind, cause in _reached(reactions, (origin, SELF)) if cause != SELF
@@ -63,7 +63,7 @@ def told(reactions: ReactionMap) -> frozenset[Pair]:
 
 
 def served(reactions: ReactionMap, edge: Edge) -> frozenset[Pair]:
-    """Whom walks along this edge may lead to, from which changes; empty if no walk comes to it."""
+    """Which kinds walks along this edge may lead to, from which changes; empty if no walk reaches it."""
     origins = {
         kind for kind in {reaction.kind for reaction in reactions} if edge[:2] in _reached(reactions, (kind, SELF))
     }

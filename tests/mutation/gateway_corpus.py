@@ -1,7 +1,7 @@
 """Histories made to need each reaction between Ambassador's kinds: every resource comes late, changes, or goes.
 
-Late means that the watch tells of everything else first. What a history must end in is what a compile of its last
-world from nothing gives, problems included.
+Late means that the watch delivers everything else first. The end is right if a compile of the last world from nothing
+gives the same, problems included.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from intentc.compilers.ambassador.elements import digest
-from tests.mutation.stories import Corpus, MutantLaboratory, Story
+from tests.mutation.stories import Corpus, MutantSystem, Story
 from tests.oracle.ambassador_manifests import Json
 from tests.property.gateway_demands import from_nothing, lived
 from tests.property.gateway_steps import LOADED
@@ -32,13 +32,13 @@ _CHANGES: dict[tuple[str, str], Json] = {
 """(kind, name) → the fields that change."""
 
 
-async def _all(lab: MutantLaboratory) -> None:
+async def _all(system: MutantSystem) -> None:
     for manifest in (*world(), OTHER_MODULE):
-        await apply_manifest(lab, manifest)
+        await apply_manifest(system, manifest)
 
 
 class Late(NamedTuple):
-    """The watch tells of it after everything else."""
+    """The watch delivers it after everything else."""
 
     manifest: Json
 
@@ -46,16 +46,16 @@ class Late(NamedTuple):
     def kind(self) -> str:
         return KINDS[self.manifest["kind"]]
 
-    async def tell(self, lab: MutantLaboratory) -> None:
-        await _all(lab)
+    async def live(self, system: MutantSystem) -> None:
+        await _all(system)
         metadata = self.manifest["metadata"]
-        uuid = await lab.uuid(self.kind, (metadata["namespace"], metadata["name"]))
+        uuid = await system.uuid(self.kind, (metadata["namespace"], metadata["name"]))
         assert uuid is not None
-        lab.hidden.add(uuid)
-        await lab.settle()
-        lab.hidden.clear()
+        system.hidden.add(uuid)
+        await system.settle()
+        system.hidden.clear()
         metadata = {**metadata, "annotations": {"it": "comes"}}
-        await apply_manifest(lab, {**self.manifest, "metadata": metadata})
+        await apply_manifest(system, {**self.manifest, "metadata": metadata})
 
 
 class Changed(NamedTuple):
@@ -69,13 +69,13 @@ class Changed(NamedTuple):
     def kind(self) -> str:
         return KINDS[self.manifest["kind"]]
 
-    async def tell(self, lab: MutantLaboratory) -> None:
-        await _all(lab)
+    async def live(self, system: MutantSystem) -> None:
+        await _all(system)
         other = {**self.manifest, "spec": {**self.manifest["spec"], **self.fields}}
         former, latter = (other, self.manifest) if self.back else (self.manifest, other)
-        await apply_manifest(lab, former)
-        await lab.settle()
-        await apply_manifest(lab, latter)
+        await apply_manifest(system, former)
+        await system.settle()
+        await apply_manifest(system, latter)
 
 
 class Gone(NamedTuple):
@@ -87,11 +87,11 @@ class Gone(NamedTuple):
     def kind(self) -> str:
         return KINDS[self.manifest["kind"]]
 
-    async def tell(self, lab: MutantLaboratory) -> None:
-        await _all(lab)
-        await lab.settle()
+    async def live(self, system: MutantSystem) -> None:
+        await _all(system)
+        await system.settle()
         metadata = self.manifest["metadata"]
-        assert await lab.delete(self.kind, (metadata["namespace"], metadata["name"]))
+        assert await system.delete(self.kind, (metadata["namespace"], metadata["name"]))
 
 
 class Asked(NamedTuple):
@@ -105,40 +105,40 @@ class Asked(NamedTuple):
     def kind(self) -> str:
         return KINDS[self.manifest["kind"]]
 
-    async def tell(self, lab: MutantLaboratory) -> None:
-        await _all(lab)
+    async def live(self, system: MutantSystem) -> None:
+        await _all(system)
         name = self.manifest["metadata"]["name"]
         tls = {"tls": name} if self.manifest["kind"] == "TLSContext" else {}
         resolver = {} if tls else {"resolver": name}
         for one in world():
             if one["kind"] == "AuthService":
-                await apply_manifest(lab, {**one, "spec": {**one["spec"], **tls, "failure_mode_allow": True}})
+                await apply_manifest(system, {**one, "spec": {**one["spec"], **tls, "failure_mode_allow": True}})
             elif one["kind"] == "Module":
-                await apply_manifest(lab, {**one, "spec": {"config": resolver}})
+                await apply_manifest(system, {**one, "spec": {"config": resolver}})
         if self.goes:
-            await apply_manifest(lab, self.manifest)
-        await lab.settle()
+            await apply_manifest(system, self.manifest)
+        await system.settle()
         if self.goes:
-            assert await lab.delete(self.kind, ("default", name))
+            assert await system.delete(self.kind, ("default", name))
         else:
-            await apply_manifest(lab, self.manifest)
+            await apply_manifest(system, self.manifest)
 
 
 class Refused(NamedTuple):
-    """Several AuthServices are asked as one, and Envoy refuses the cluster that joins them: they must tell."""
+    """Several AuthServices are asked as one, and Envoy rejects the cluster that joins them: they must report it."""
 
     kind: str = "envoy_rejection"
 
-    async def tell(self, lab: MutantLaboratory) -> None:
-        await _all(lab)
+    async def live(self, system: MutantSystem) -> None:
+        await _all(system)
         for one in world():
             if one["kind"] == "AuthService" and one["metadata"]["name"] == "later":
-                await apply_manifest(lab, {**one, "spec": {"auth_service": "later"}})
-        await lab.settle()
-        clusters = (await lab.world())["envoy_cluster"].values()
+                await apply_manifest(system, {**one, "spec": {"auth_service": "later"}})
+        await system.settle()
+        clusters = (await system.world())["envoy_cluster"].values()
         (joined,) = [one for one in clusters if one["fq_name"][0].startswith("cluster_joined-")]
         refused = {"digest": digest(joined["config"]), "message": "no such thing"}
-        assert await lab.put(self.kind, ("envoy_cluster", joined["fq_name"][0]), refused)
+        assert await system.put(self.kind, ("envoy_cluster", joined["fq_name"][0]), refused)
 
 
 class Classed(NamedTuple):
@@ -147,18 +147,20 @@ class Classed(NamedTuple):
     goes: bool
     kind: str = "ingress_class"
 
-    async def tell(self, lab: MutantLaboratory) -> None:
-        await _all(lab)
+    async def live(self, system: MutantSystem) -> None:
+        await _all(system)
         (ours,) = [one for one in world() if one["kind"] == "Ingress"]
         metadata = {"namespace": "default", "name": "classed"}
-        await apply_manifest(lab, {**ours, "metadata": metadata, "spec": {**ours["spec"], "ingressClassName": "own"}})
+        await apply_manifest(
+            system, {**ours, "metadata": metadata, "spec": {**ours["spec"], "ingressClassName": "own"}}
+        )
         if self.goes:
-            await apply_manifest(lab, _CLASS)
-        await lab.settle()
+            await apply_manifest(system, _CLASS)
+        await system.settle()
         if self.goes:
-            assert await lab.delete(self.kind, ("default", "own"))
+            assert await system.delete(self.kind, ("default", "own"))
         else:
-            await apply_manifest(lab, _CLASS)
+            await apply_manifest(system, _CLASS)
 
 
 _CLASS: Json = {
@@ -205,8 +207,8 @@ def _stories() -> Iterator[Story]:
     yield Refused()
 
 
-async def _right(lab: MutantLaboratory) -> bool:
-    return await lived(lab) == await from_nothing(await lab.world())
+async def _right(system: MutantSystem) -> bool:
+    return await lived(system) == await from_nothing(await system.world())
 
 
 CORPUS = Corpus(LOADED, tuple(_stories()), _right)

@@ -1,4 +1,4 @@
-"""What a story is: a history told to a laboratory whose engine has another reaction map, and what makes its end right.
+"""What a story is: a history of a simulated system whose engine has another reaction map, and what makes its end right.
 
 The stories themselves are in ``corpus.py`` (Contrail) and ``gateway_corpus.py`` (Ambassador).
 """
@@ -14,8 +14,8 @@ from intentc.plugins import Loaded
 from tests.support.simulated_system import SimulatedSystem
 
 
-class MutantLaboratory(SimulatedSystem):
-    """Its engine has another reaction map. ``hidden`` are the uuids of which the watch tells nothing."""
+class MutantSystem(SimulatedSystem):
+    """Its engine has another reaction map. ``hidden`` are the uuids that the watch does not deliver."""
 
     def __init__(self, loaded: Loaded, reactions: ReactionMap, *, healing: bool) -> None:
         self.hidden: set[str] = set()
@@ -33,12 +33,12 @@ class MutantLaboratory(SimulatedSystem):
 
 
 class Story(Protocol):
-    """One history, told to a laboratory that has not seen anything yet. ``kind``: of whom it tells."""
+    """One history of a system that has not seen anything yet. ``kind``: what it is about."""
 
     @property
     def kind(self) -> str: ...
 
-    async def tell(self, lab: MutantLaboratory) -> None: ...
+    async def live(self, system: MutantSystem) -> None: ...
 
 
 class Corpus(NamedTuple):
@@ -46,4 +46,4 @@ class Corpus(NamedTuple):
 
     loaded: Loaded
     stories: tuple[Story, ...]
-    right: Callable[[MutantLaboratory], Coroutine[Any, Any, bool]]
+    right: Callable[[MutantSystem], Coroutine[Any, Any, bool]]

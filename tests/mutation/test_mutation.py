@@ -11,8 +11,8 @@ import functools
 import pytest
 
 from tests.mutation import corpus, gateway_corpus
-from tests.mutation.edges import Edge, Pair, edges, only, served, told, without
-from tests.mutation.killing import Told, killer, tell
+from tests.mutation.edges import Edge, Pair, edges, followed, only, served, without
+from tests.mutation.killing import Lived, killer, live
 from tests.mutation.listed import redundant
 from tests.mutation.stories import Corpus
 
@@ -25,15 +25,15 @@ OF_LISTED = [(compiler, edge) for compiler, found in MAPS.items() for edge in ed
 
 
 @functools.cache
-def whole(compiler: str) -> list[Told]:
+def whole(compiler: str) -> list[Lived]:
     """Every story under the whole map, with nothing to heal it."""
     corpus = CORPORA[compiler]
-    return [tell(corpus, story, MAPS[compiler], healing=False) for story in corpus.stories]
+    return [live(corpus, story, MAPS[compiler], healing=False) for story in corpus.stories]
 
 
 @functools.cache
 def reads_of(compiler: str) -> frozenset[Pair]:
-    """Who reads whom in any of the stories."""
+    """Which kind reads which in any of the stories."""
     return frozenset().union(*(found.reads for found in whole(compiler)))
 
 
@@ -48,10 +48,10 @@ def test_without_the_edge_an_outcome_is_wrong_and_healing_names_the_reaction(com
     corpus: Corpus = CORPORA[compiler]
     story = killer(corpus, mutant, {pair.read for pair in along})
     assert story is not None, f"nothing needs {edge}: list it in redundant.yml, with the reason"
-    healed = tell(corpus, story, mutant, healing=True)
+    healed = live(corpus, story, mutant, healing=True)
     assert healed.right
-    untold = along - told(only(MAPS[compiler], set(NEEDED[compiler]) - {edge}))
-    to_name = {pair for pair in untold if pair.read == story.kind}
+    uncovered = along - followed(only(MAPS[compiler], set(NEEDED[compiler]) - {edge}))
+    to_name = {pair for pair in uncovered if pair.read == story.kind}
     assert to_name and to_name <= healed.missing
 
 
@@ -73,6 +73,6 @@ def test_the_reason_why_an_edge_is_redundant_is_true(compiler: str, edge: Edge) 
         case "unread":
             assert along and not along & reads
         case "covered":
-            assert along & reads and along & reads <= told(only(MAPS[compiler], NEEDED[compiler]))
+            assert along & reads and along & reads <= followed(only(MAPS[compiler], NEEDED[compiler]))
         case _:
             pytest.fail(f"no proof is called {LISTED[edge].proof}")

@@ -38,11 +38,11 @@ async def measure(extent: Extent) -> figures.Figures:
     for number in range(extent.rounds):
         for place, count in enumerate(extent.groups):
             for target, sizes in runs.items():
-                _tell(f"round {number + 1} of {extent.rounds}: {count:,} groups to the {target}")
+                _report(f"round {number + 1} of {extent.rounds}: {count:,} groups to the {target}")
                 sizes[place].append(await groups.measure(target, count))
     restarts, changes = [], []
     for count in extent.worlds:
-        _tell(f"a converged world of {3 * count:,} resources")
+        _report(f"a converged world of {3 * count:,} resources")
         async with world.converged(count) as site:
             if count == extent.worlds[-1]:
                 restarts = [await world.restart(site, count) for _ in range(extent.restarts)]
@@ -51,13 +51,13 @@ async def measure(extent: Extent) -> figures.Figures:
     for what in ("cached", "evaluated"):
         async with running_part("memory", what, str(extent.kept)) as part:
             memory[what] = float(part.ready["bytes"])
-    _tell(f"a storm of {extent.storm[1]:,} events on a hub")
+    _report(f"a storm of {extent.storm[1]:,} events on a hub")
     storm = await hub.storm(*extent.storm)
     started = startup.help_over_python(extent.starts)
     return figures.Figures(runs["sink"], runs["server"], restarts, changes, memory, storm, started)
 
 
-def _tell(what: str) -> None:
+def _report(what: str) -> None:
     print(what, file=sys.stderr, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""A real Envoy at the end of a bench: how long it takes for what it is told, by itself.
+"""A real Envoy at the end of a bench: how long it takes to accept what it is sent.
 
 The world of the xDS server is filled by the bench; here are its streams and an Envoy, and nothing before them.
 """
@@ -20,13 +20,13 @@ from intentc.embedded.envoy import running_envoy
 
 _WITHIN_SECONDS = 60.0
 
-Told = Callable[[], Awaitable[float]]
+Update = Callable[[], Awaitable[float]]
 
 
 @asynccontextmanager
-async def envoy_over(world: World) -> AsyncIterator[Told]:
-    """An Envoy that has taken all of ``world``. Gives what tells it of everything published since, and answers with the
-    seconds until it has taken that. Both raise ``TimeoutError`` if it does not within a minute, or refuses anything."""
+async def envoy_over(world: World) -> AsyncIterator[Update]:
+    """An Envoy that has accepted all of ``world``. Gives a call that sends it everything published since, and returns
+    the seconds until it has accepted that. Both raise ``TimeoutError`` after a minute, or if it rejects anything."""
     answered = anyio.Event()
 
     def changed() -> None:
@@ -36,7 +36,7 @@ async def envoy_over(world: World) -> AsyncIterator[Told]:
 
     discovery = Discovery(world, RejectionAnalyzer(world, lambda key, rejection: None), Figures(dict), changed)
 
-    async def told() -> float:
+    async def update() -> float:
         began = time.perf_counter()
         discovery.published()
         with anyio.fail_after(_WITHIN_SECONDS):
@@ -49,5 +49,5 @@ async def envoy_over(world: World) -> AsyncIterator[Told]:
         listening(discovery, "127.0.0.1", 0) as port,
         running_envoy(bootstrap(Address("127.0.0.1", port))),
     ):
-        await told()
-        yield told
+        await update()
+        yield update

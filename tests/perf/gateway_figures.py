@@ -36,9 +36,9 @@ class Cost(NamedTuple):
 
     ``compiled``: everything applied and evaluated; ``full``: planned, written and seen again, too. ``change``: the same
     for one Mapping's prefix, the median of many; ``writes``: objects that it wrote. ``rss``: MiB after ``full``.
-    ``encoded``: all elements decoded and encoded by the xDS server, ``assembled``: and what Envoys are told made of
-    them; ``route`` and ``table``: the same after one change. ``taken`` and ``told`` are seconds as they pass, 0 without
-    a real Envoy: until it has started and taken everything, and from telling it of one change until it has answered.
+    ``encoded``: all elements decoded and encoded by the xDS server, ``assembled``: and the responses to Envoys made of
+    them; ``route`` and ``table``: the same after one change. ``taken`` and ``updated`` are seconds as they pass, 0
+    without a real Envoy: until it has started and accepted everything, and until it has accepted one change.
     """
 
     mappings: int
@@ -55,7 +55,7 @@ class Cost(NamedTuple):
     route: float
     table: float
     taken: float
-    told: float
+    updated: float
 
     @property
     def world(self) -> Extent:
@@ -117,7 +117,7 @@ def table(costs: Iterable[Cost]) -> str:
             cost.route * 1000,
             cost.table * 1000,
             cost.taken,
-            cost.told * 1000,
+            cost.updated * 1000,
         )
         lines.append(f"| {cost.world.title} | " + " | ".join(map(figures.number, shown)) + " |")
     return "\n".join(lines)

@@ -5,7 +5,7 @@ figures it measures all worlds of the table in docs/benchmarks.md, each in a pro
 there). Every Mapping has a Service with Endpoints of its own. With no Hosts, or one, that is for all names; with more,
 each Mapping is of one Host (``--wildcard``: of all). The engine runs over a store that acknowledges every write at once
 and shows it in the next revision: nothing is sent, all is compiled, planned and seen again. The same elements then go
-into what the xDS server tells Envoys, and with ``--envoy`` to a real one. How the table looks is left to
+into what the xDS server sends to Envoys, and with ``--envoy`` to a real one. How the table looks is left to
 ``gateway_figures.py``.
 """
 
@@ -156,7 +156,7 @@ async def settle(engine: Engine, store: Store, item: Snapshot | Batch) -> list[B
 
 
 class Assembling:
-    """The elements as the xDS server keeps them. Without a process behind it: nobody is told."""
+    """The elements as the xDS server keeps them. No process is connected to it."""
 
     def __init__(self, listing: Snapshot) -> None:
         # Not part of the compiler's memory, which was looked at before.
@@ -170,7 +170,7 @@ class Assembling:
         self.encoding, self.assembling = self.take(listing)
 
     def take(self, item: Snapshot | Batch, clock: Callable[[], float] = time.process_time) -> tuple[float, float]:
-        """Seconds until all of ``item`` is decoded and encoded for Envoy; and until what an Envoy is told is
+        """Seconds until all of ``item`` is decoded and encoded for Envoy; and until the responses to an Envoy are
         assembled."""
         began = clock()
         self._consumer.apply(item)
@@ -181,15 +181,15 @@ class Assembling:
 
     @asynccontextmanager
     async def envoy(self, real: bool) -> AsyncIterator[Callable[[], Awaitable[float]]]:
-        """What tells an Envoy of all that was assembled since, and gives the seconds until it goes by it. One that is
-        not ``real`` does so at once."""
+        """A call that sends an Envoy all that was assembled since, and returns the seconds until it has accepted it.
+        Without ``real`` there is none, and it returns 0."""
         if not real:
             yield _at_once
             return
         from tests.perf.gateway_envoy import envoy_over
 
-        async with envoy_over(self.world) as told:
-            yield told
+        async with envoy_over(self.world) as update:
+            yield update
 
 
 async def _at_once() -> float:
@@ -218,10 +218,10 @@ async def measure(mappings: int, hosts: int, wildcard: bool, changes: int, envoy
     assembling = Assembling(listing)
     number = mappings // 2
     hostname = f"h{number % hosts}.example.com" if hosts > 1 and not wildcard else "*"
-    changed, encoding, assembled, told = [], [], [], []
+    changed, encoding, assembled, updated = [], [], [], []
     written: list[Batch] = []
     began_real = time.perf_counter()
-    async with assembling.envoy(envoy) as tell:
+    async with assembling.envoy(envoy) as update:
         taken = time.perf_counter() - began_real
         for turn in range(changes):
             item = Batch(store.revision + 1, (store.put("mapping", mapping(number, hostname, f"-{turn}")),))
@@ -232,7 +232,7 @@ async def measure(mappings: int, hosts: int, wildcard: bool, changes: int, envoy
                 once = assembling.take(batch, time.perf_counter)
                 encoding.append(once[0])
                 assembled.append(once[1])
-                told.append(await tell())
+                updated.append(await update())
     return Cost(
         mappings=mappings,
         hosts=hosts,
@@ -248,7 +248,7 @@ async def measure(mappings: int, hosts: int, wildcard: bool, changes: int, envoy
         route=median(encoding),
         table=median(assembled),
         taken=taken,
-        told=median(told),
+        updated=median(updated),
     )
 
 

@@ -2,8 +2,8 @@
 
     python -m tests.perf.sink
 
-It keeps nothing, and tells revision 1 for every write: an echo that has gone by already, so that the compiler waits for
-none. ``requests`` gives how many of which method and path have come, ``items`` the objects in them; ``wait`` (items=N)
+It keeps nothing, and answers revision 1 to every write: the compiler has applied that already, and waits for no echo.
+``requests`` gives how many of which method and path have come, ``items`` the objects in them; ``wait`` (items=N)
 answers when N objects have come.
 """
 

@@ -17,12 +17,12 @@ FIRST_SHORT_NUMBER = 8_000
 """How a number is written under an autonomous system of four bytes (docs/contrail.md D.1)."""
 
 
-async def check_numbers(lab: SimulatedSystem) -> None:
+async def check_numbers(system: SimulatedSystem) -> None:
     """Owners and numbers are one to one, and each number is carried by a route target of its owner, which exists."""
-    world, numbers = await lab.world(), await lab.numbers()
+    world, numbers = await system.world(), await system.numbers()
     assert len(set(numbers.values())) == len(numbers), f"a number has two owners: {numbers}"
     for owner, number in numbers.items():
-        assert await lab.server.owner_of(POOL, number) == owner
+        assert await system.server.owner_of(POOL, number) == owner
         installation, origin, purpose = owner.split("/")
         assert (installation, purpose) == (INSTALLATION, "route_target")
         exists = origin in world.get("routing_instance", {}) or origin in world.get("logical_router", {})
@@ -38,59 +38,59 @@ async def check_numbers(lab: SimulatedSystem) -> None:
 
 
 async def live(begin: Sequence[Put], history: Sequence[Step]) -> set[str]:
-    """Live through a history in one laboratory and check all that is demanded; features of the outcome."""
-    lab = SimulatedSystem()
-    await lab.start()
-    await lab.put_all(begin)
+    """Live through a history in one system and check all that is demanded; features of the outcome."""
+    system = SimulatedSystem()
+    await system.start()
+    await system.put_all(begin)
     for step in history:
-        await step.apply(lab)
-    return await check_all(lab)
+        await step.apply(system)
+    return await check_all(system)
 
 
-async def check_all(lab: SimulatedSystem) -> set[str]:
+async def check_all(system: SimulatedSystem) -> set[str]:
     """The end of a history: faults end, and everything that is demanded must hold. Features of the outcome."""
-    await lab.calm()
-    await lab.settle()
-    await check_outcome(lab)
-    await check_numbers(lab)
-    features = await relations_of(lab)
-    await check_silence(lab)
-    await check_repair(lab)
+    await system.end_faults()
+    await system.settle()
+    await check_outcome(system)
+    await check_numbers(system)
+    features = await relations_of(system)
+    await check_silence(system)
+    await check_repair(system)
     return features
 
 
-async def check_outcome(lab: SimulatedSystem) -> None:
+async def check_outcome(system: SimulatedSystem) -> None:
     """What is there is what the oracle expects."""
-    found, wanted = await lab.outcome()
+    found, wanted = await system.outcome()
     assert found == wanted
 
 
-async def check_silence(lab: SimulatedSystem) -> None:
+async def check_silence(system: SimulatedSystem) -> None:
     """Another engine over the same store asks the server for nothing, and the store stands still; numbers, too."""
-    before, ledger = await lab.revisions(), await lab.ledger()
-    await lab.restart()
-    await lab.settle()
-    assert lab.service.requests == 0
-    assert await lab.revisions() == before
-    assert await lab.ledger() == ledger
+    before, ledger = await system.revisions(), await system.ledger()
+    await system.restart()
+    await system.settle()
+    assert system.service.requests == 0
+    assert await system.revisions() == before
+    assert await system.ledger() == ledger
 
 
-async def check_repair(lab: SimulatedSystem) -> None:
+async def check_repair(system: SimulatedSystem) -> None:
     """The silence is not that of the dead: a deleted object is made again, and nothing else is asked for."""
-    assert await lab.put("security_group", ("default-domain", "default-project", "repaired"), {})
-    await lab.settle()
-    lists = [key for key, _ in await lab.owned() if key.kind == "access_control_list"]
-    assert await lab.delete_key(lists[0])
-    asked = lab.service.requests
-    await lab.settle()
-    assert lists[0] in {key for key, _ in await lab.owned()}
-    assert lab.service.requests == asked + 1
-    await check_outcome(lab)
+    assert await system.put("security_group", ("default-domain", "default-project", "repaired"), {})
+    await system.settle()
+    lists = [key for key, _ in await system.owned() if key.kind == "access_control_list"]
+    assert await system.delete_key(lists[0])
+    asked = system.service.requests
+    await system.settle()
+    assert lists[0] in {key for key, _ in await system.owned()}
+    assert system.service.requests == asked + 1
+    await check_outcome(system)
 
 
-async def relations_of(lab: SimulatedSystem) -> set[str]:
+async def relations_of(system: SimulatedSystem) -> set[str]:
     """Features of an outcome: a ``merged object`` has references from several intents."""
-    world = await lab.world()
+    world = await system.world()
     own = {instance["uuid"] for instance in world["routing_instance"].values()}
     merged = any(
         len({(mark(world["route_target"][entry["uuid"]]) or ["", "", "user"])[2] for entry in entries}) > 1

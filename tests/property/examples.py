@@ -1,4 +1,4 @@
-"""How much the examples of a run relate: told to Hypothesis, counted, and demanded at the end (docs/engine.md §10).
+"""How much the examples of a run relate: reported to Hypothesis, counted, and demanded at the end (docs/engine.md §10).
 
 A property that holds for resources that have nothing to do with each other says nothing. It counts whole runs of the
 examples' bodies; what an example is made of is not its business.
@@ -17,7 +17,7 @@ hundreds."""
 
 
 REPORTS: list[str] = []
-"""What the properties of this run have to tell; shown at its end."""
+"""What the properties of this run report; shown at its end."""
 
 
 class Examples:

@@ -28,7 +28,7 @@ from tests.support.simulated_system import INSTALLATION, SimulatedSystem
 ASKED = 120
 """Requests that are asked for in each example, of all that there are."""
 _CLOSE = 0.001
-"""Envoy's fractions of requests are told in parts of 10,000."""
+"""Envoy's fractions of requests are in parts of 10,000."""
 
 
 def check_meaning(stored: World, requests: Sequence[Request]) -> set[str]:
@@ -55,8 +55,8 @@ def _alike(found: Answer, wanted: Answer) -> bool:
 def manifests(stored: World) -> list[Json]:
     """What users said, as manifests again, those in annotations included: of one name that of the first carrier."""
     said = [
-        {**data, "kind": told, "metadata": _metadata(data), "spec": data}
-        for told, kind in KINDS.items()
+        {**data, "kind": name, "metadata": _metadata(data), "spec": data}
+        for name, kind in KINDS.items()
         for data in stored.get(kind, {}).values()
         if mark(data) is None
     ]
@@ -82,37 +82,37 @@ class Outcome(NamedTuple):
     problems: set[tuple[str, ...]]
 
 
-async def check_all(lab: SimulatedSystem) -> set[str]:
+async def check_all(system: SimulatedSystem) -> set[str]:
     """The end of a history: faults end, and everything that is demanded must hold, over a restart, too. Features of
     the outcome."""
-    await lab.calm()
-    await lab.settle()
-    stored = await lab.world()
+    await system.end_faults()
+    await system.settle()
+    stored = await system.world()
     fresh = await from_nothing(stored)
-    check_same(await lived(lab), fresh)
+    check_same(await lived(system), fresh)
     unknown = stored.keys() & BEYOND_THE_ORACLE.values()
     features = {"beyond the oracle"} if unknown else check_meaning(stored, random.sample(REQUESTS, ASKED))
-    await check_silence(lab)
-    check_same(await lived(lab), fresh)
-    await check_repair(lab)
+    await check_silence(system)
+    check_same(await lived(system), fresh)
+    await check_repair(system)
     return features | ({"problems"} if fresh.problems else set()) | ({"elements"} if fresh.elements else set())
 
 
-async def check_scratch(lab: SimulatedSystem) -> None:
+async def check_scratch(system: SimulatedSystem) -> None:
     """A compile of the same inputs from nothing gives the same elements, and the same problems."""
-    check_same(await lived(lab), await from_nothing(await lab.world()))
+    check_same(await lived(system), await from_nothing(await system.world()))
 
 
-async def check_repair(lab: SimulatedSystem) -> None:
+async def check_repair(system: SimulatedSystem) -> None:
     """The silence is not that of the dead: an element that is deleted is made again, and nothing else is asked for."""
-    before = await lived(lab)
-    elements = [key for key, _ in await lab.owned() if key.kind in ELEMENTS]
+    before = await lived(system)
+    elements = [key for key, _ in await system.owned() if key.kind in ELEMENTS]
     if elements:
-        asked = lab.service.requests
-        assert await lab.delete_key(elements[0])
-        await lab.settle()
-        assert lab.service.requests == asked + 1
-        check_same(await lived(lab), before)
+        asked = system.service.requests
+        assert await system.delete_key(elements[0])
+        await system.settle()
+        assert system.service.requests == asked + 1
+        check_same(await lived(system), before)
 
 
 def check_same(found: Outcome, wanted: Outcome) -> None:
@@ -124,11 +124,11 @@ def check_same(found: Outcome, wanted: Outcome) -> None:
     assert not lost | more, f"problems only after the history: {more}; only from nothing: {lost}"
 
 
-async def lived(lab: SimulatedSystem) -> Outcome:
+async def lived(system: SimulatedSystem) -> Outcome:
     """What a history has led to."""
-    found, parts = elements_in(await lab.world()), lab.engine.parts
+    found, parts = elements_in(await system.world()), system.engine.parts
     elements = {(kind, *one["fq_name"]): written(one) for kind, ones in found.items() for one in ones}
-    return Outcome(elements, told(parts.states.problems(parts.logic.held.values())))
+    return Outcome(elements, comparable(parts.states.problems(parts.logic.held.values())))
 
 
 async def from_nothing(stored: World) -> Outcome:
@@ -145,7 +145,7 @@ async def from_nothing(stored: World) -> Outcome:
     await offline.settle()
     outputs = (one for one in offline.outputs() if one["kind"] in ELEMENTS)
     elements = {(one["kind"], *one["fq_name"]): written(one) for one in outputs}
-    return Outcome(elements, told(offline.problems()))
+    return Outcome(elements, comparable(offline.problems()))
 
 
 def elements_in(stored: World) -> Elements:
@@ -156,7 +156,7 @@ def elements_in(stored: World) -> Elements:
     }
 
 
-def told(problems: Iterable[Problem]) -> set[tuple[str, ...]]:
+def comparable(problems: Iterable[Problem]) -> set[tuple[str, ...]]:
     """Without the revision in ``source``, which is not the same in two stores."""
     return {(problem.kind, problem.name, problem.reason, problem.message) for problem in problems}
 

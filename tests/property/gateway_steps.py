@@ -90,9 +90,9 @@ class Family(NamedTuple):
 
     manifests: tuple[Json, ...]
 
-    async def apply(self, lab: SimulatedSystem) -> None:
+    async def apply(self, system: SimulatedSystem) -> None:
         for manifest in self.manifests:
-            await ApplyManifest(manifest).apply(lab)
+            await ApplyManifest(manifest).apply(system)
 
 
 class ReplaceManifest(NamedTuple):
@@ -100,11 +100,11 @@ class ReplaceManifest(NamedTuple):
 
     manifest: Json
 
-    async def apply(self, lab: SimulatedSystem) -> None:
+    async def apply(self, system: SimulatedSystem) -> None:
         kind, metadata = KINDS[self.manifest["kind"]], self.manifest["metadata"]
-        uuid = await lab.uuid(kind, (metadata["namespace"], metadata["name"]))
+        uuid = await system.uuid(kind, (metadata["namespace"], metadata["name"]))
         removal = [{"kind": kind, "operation": "DELETE", "data": {"uuid": uuid}}] if uuid else []
-        await lab.sync([*removal, {"kind": kind, "operation": "CREATE", "data": self.manifest}])
+        await system.sync([*removal, {"kind": kind, "operation": "CREATE", "data": self.manifest}])
 
 
 class EditElement(NamedTuple):
@@ -113,10 +113,10 @@ class EditElement(NamedTuple):
     kind: str
     which: int
 
-    async def apply(self, lab: SimulatedSystem) -> None:
-        found = picked(await lab.world(), self.kind, self.which)
+    async def apply(self, system: SimulatedSystem) -> None:
+        found = picked(await system.world(), self.kind, self.which)
         if found is not None:
-            await lab.update(Key(self.kind, found["uuid"]), {"config": {"name": "not the compiler's"}})
+            await system.update(Key(self.kind, found["uuid"]), {"config": {"name": "not the compiler's"}})
 
 
 class ForeignElement(NamedTuple):
@@ -126,11 +126,11 @@ class ForeignElement(NamedTuple):
     kind: str
     which: int
 
-    async def apply(self, lab: SimulatedSystem) -> None:
-        found = picked(await lab.world(), self.kind, self.which)
+    async def apply(self, system: SimulatedSystem) -> None:
+        found = picked(await system.world(), self.kind, self.which)
         if found is not None:
-            await lab.delete(self.kind, tuple(found["fq_name"]))
-            await lab.put(self.kind, tuple(found["fq_name"]), {"config": FOREIGN})
+            await system.delete(self.kind, tuple(found["fq_name"]))
+            await system.put(self.kind, tuple(found["fq_name"]), {"config": FOREIGN})
 
 
 users_steps: st.SearchStrategy[Step] = st.one_of(

@@ -1,4 +1,4 @@
-"""One gateway that has a resource of every kind, each of which something is made of, or told.
+"""One gateway that has a resource of every kind, each of which leads to an element or a problem.
 
 For tests that do something to each kind in turn.
 """

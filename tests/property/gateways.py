@@ -343,8 +343,8 @@ class ApplyManifest(NamedTuple):
 
     manifest: Json
 
-    async def apply(self, lab: SimulatedSystem) -> None:
-        await apply_manifest(lab, self.manifest)
+    async def apply(self, system: SimulatedSystem) -> None:
+        await apply_manifest(system, self.manifest)
 
 
 class RemoveManifest(NamedTuple):
@@ -352,18 +352,18 @@ class RemoveManifest(NamedTuple):
 
     manifest: Json
 
-    async def apply(self, lab: SimulatedSystem) -> None:
+    async def apply(self, system: SimulatedSystem) -> None:
         metadata = self.manifest["metadata"]
-        await lab.delete(KINDS[self.manifest["kind"]], (metadata["namespace"], metadata["name"]))
+        await system.delete(KINDS[self.manifest["kind"]], (metadata["namespace"], metadata["name"]))
 
 
-async def apply_manifest(lab: SimulatedSystem, manifest: Json) -> None:
+async def apply_manifest(system: SimulatedSystem, manifest: Json) -> None:
     kind, metadata = KINDS[manifest["kind"]], manifest["metadata"]
-    uuid = await lab.uuid(kind, (metadata["namespace"], metadata["name"]))
+    uuid = await system.uuid(kind, (metadata["namespace"], metadata["name"]))
     try:
         if uuid is None:
-            await lab.server.create(kind, manifest)
+            await system.server.create(kind, manifest)
         else:
-            await lab.server.update(Key(kind, uuid), manifest)
+            await system.server.update(Key(kind, uuid), manifest)
     except ApiError as error:
-        assert error.status < 500 or lab.spoilt, f"{full(manifest)}: {error.status} {error.message}"
+        assert error.status < 500 or system.spoilt, f"{full(manifest)}: {error.status} {error.message}"

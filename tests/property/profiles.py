@@ -35,5 +35,5 @@ def share(part: float) -> settings:
 
 
 def unshrunk(part: float) -> settings:
-    """As ``share``, for what does not run the same way twice: a failure is told as it was found."""
+    """As ``share``, for what does not run the same way twice: a failure is shown as it was found."""
     return settings(share(part), phases=[Phase.explicit, Phase.reuse, Phase.generate])

@@ -23,7 +23,7 @@ LOWER_KINDS = ("access_control_list", "route_target")
 
 
 class Step(Protocol):
-    async def apply(self, lab: SimulatedSystem) -> None: ...
+    async def apply(self, system: SimulatedSystem) -> None: ...
 
 
 class Apply(NamedTuple):
@@ -31,8 +31,8 @@ class Apply(NamedTuple):
 
     put: Put
 
-    async def apply(self, lab: SimulatedSystem) -> None:
-        await lab.put(*self.put)
+    async def apply(self, system: SimulatedSystem) -> None:
+        await system.put(*self.put)
 
 
 class Replace(NamedTuple):
@@ -40,8 +40,8 @@ class Replace(NamedTuple):
 
     put: Put
 
-    async def apply(self, lab: SimulatedSystem) -> None:
-        await lab.replace(*self.put)
+    async def apply(self, system: SimulatedSystem) -> None:
+        await system.replace(*self.put)
 
 
 class Remove(NamedTuple):
@@ -50,10 +50,10 @@ class Remove(NamedTuple):
     kind: str
     which: int
 
-    async def apply(self, lab: SimulatedSystem) -> None:
-        found = picked(await lab.world(), self.kind, self.which)
+    async def apply(self, system: SimulatedSystem) -> None:
+        found = picked(await system.world(), self.kind, self.which)
         if found is not None:
-            await lab.delete_key(Key(self.kind, found["uuid"]))
+            await system.delete_key(Key(self.kind, found["uuid"]))
 
 
 class TearDown(NamedTuple):
@@ -61,46 +61,46 @@ class TearDown(NamedTuple):
 
     fq_name: FqName
 
-    async def apply(self, lab: SimulatedSystem) -> None:
-        await lab.delete("logical_router", self.fq_name)
-        world = await lab.world()
+    async def apply(self, system: SimulatedSystem) -> None:
+        await system.delete("logical_router", self.fq_name)
+        world = await system.world()
         for uuid, interface in world.get("virtual_machine_interface", {}).items():
             if any(entry["to"] == list(self.fq_name) for entry in interface.get("virtual_network_refs") or []):
                 for router, data in world.get("logical_router", {}).items():
                     entries = data.get("virtual_machine_interface_refs") or []
                     left = [entry for entry in entries if entry["uuid"] != uuid]
                     if len(left) < len(entries):
-                        await lab.update(Key("logical_router", router), {"virtual_machine_interface_refs": left})
-                await lab.delete_key(Key("virtual_machine_interface", uuid))
-        await lab.delete("virtual_network", self.fq_name)
-        await lab.delete("security_group", self.fq_name)
+                        await system.update(Key("logical_router", router), {"virtual_machine_interface_refs": left})
+                await system.delete_key(Key("virtual_machine_interface", uuid))
+        await system.delete("virtual_network", self.fq_name)
+        await system.delete("security_group", self.fq_name)
 
 
 class Spoil(NamedTuple):
-    """Something unreadable lies where a resource was, until ``Mend``."""
+    """Something unreadable lies where a resource was, until ``Repair``."""
 
     kind: str
     which: int
     value: bytes
 
-    async def apply(self, lab: SimulatedSystem) -> None:
-        found = picked(await lab.world(), self.kind, self.which)
+    async def apply(self, system: SimulatedSystem) -> None:
+        found = picked(await system.world(), self.kind, self.which)
         if found is not None:
-            await lab.spoil(LAYOUT.key(self.kind, found["uuid"]), self.value)
+            await system.spoil(LAYOUT.key(self.kind, found["uuid"]), self.value)
 
 
-class Mend(NamedTuple):
+class Repair(NamedTuple):
     """What was spoilt is as before."""
 
-    async def apply(self, lab: SimulatedSystem) -> None:
-        await lab.mend()
+    async def apply(self, system: SimulatedSystem) -> None:
+        await system.repair()
 
 
 class Settle(NamedTuple):
     """The compiler gets time to do all that it wants."""
 
-    async def apply(self, lab: SimulatedSystem) -> None:
-        await lab.settle()
+    async def apply(self, system: SimulatedSystem) -> None:
+        await system.settle()
 
 
 class Restart(NamedTuple):
@@ -108,10 +108,10 @@ class Restart(NamedTuple):
 
     settle: bool
 
-    async def apply(self, lab: SimulatedSystem) -> None:
-        await lab.restart()
+    async def apply(self, system: SimulatedSystem) -> None:
+        await system.restart()
         if self.settle:
-            await lab.settle()
+            await system.settle()
 
 
 class Kill(NamedTuple):
@@ -120,8 +120,8 @@ class Kill(NamedTuple):
     requests: int
     after_sending: bool
 
-    async def apply(self, lab: SimulatedSystem) -> None:
-        await lab.settle_until_killed(self.requests, after_sending=self.after_sending)
+    async def apply(self, system: SimulatedSystem) -> None:
+        await system.settle_until_killed(self.requests, after_sending=self.after_sending)
 
 
 class Forecast(NamedTuple):
@@ -129,8 +129,8 @@ class Forecast(NamedTuple):
 
     outcomes: tuple[Outcome, ...]
 
-    async def apply(self, lab: SimulatedSystem) -> None:
-        lab.weather.forecast(self.outcomes)
+    async def apply(self, system: SimulatedSystem) -> None:
+        system.weather.forecast(self.outcomes)
 
 
 class DeliverAgain(NamedTuple):
@@ -138,15 +138,15 @@ class DeliverAgain(NamedTuple):
 
     batches: int
 
-    async def apply(self, lab: SimulatedSystem) -> None:
-        await lab.deliver_again(self.batches)
+    async def apply(self, system: SimulatedSystem) -> None:
+        await system.deliver_again(self.batches)
 
 
 class Compact(NamedTuple):
     """What the compiler has not seen yet is compacted away."""
 
-    async def apply(self, lab: SimulatedSystem) -> None:
-        await lab.compact()
+    async def apply(self, system: SimulatedSystem) -> None:
+        await system.compact()
 
 
 class DeleteLower(NamedTuple):
@@ -156,8 +156,8 @@ class DeleteLower(NamedTuple):
     which: int
     force: bool
 
-    async def apply(self, lab: SimulatedSystem) -> None:
-        world = await lab.world()
+    async def apply(self, system: SimulatedSystem) -> None:
+        world = await system.world()
         found = picked(world, self.kind, self.which)
         if found is None:
             return
@@ -167,8 +167,8 @@ class DeleteLower(NamedTuple):
                     entries = data.get("route_target_refs") or []
                     left = [entry for entry in entries if entry["uuid"] != found["uuid"]]
                     if len(left) < len(entries):
-                        await lab.update(Key(holder, uuid), {"route_target_refs": left})
-        await lab.delete_key(Key(self.kind, found["uuid"]))
+                        await system.update(Key(holder, uuid), {"route_target_refs": left})
+        await system.delete_key(Key(self.kind, found["uuid"]))
 
 
 class EditList(NamedTuple):
@@ -177,10 +177,12 @@ class EditList(NamedTuple):
     which: int
     entries: Json
 
-    async def apply(self, lab: SimulatedSystem) -> None:
-        found = picked(await lab.world(), "access_control_list", self.which)
+    async def apply(self, system: SimulatedSystem) -> None:
+        found = picked(await system.world(), "access_control_list", self.which)
         if found is not None:
-            await lab.update(Key("access_control_list", found["uuid"]), {"access_control_list_entries": self.entries})
+            await system.update(
+                Key("access_control_list", found["uuid"]), {"access_control_list_entries": self.entries}
+            )
 
 
 class EditTargets(NamedTuple):
@@ -191,8 +193,8 @@ class EditTargets(NamedTuple):
     which: int
     how: str
 
-    async def apply(self, lab: SimulatedSystem) -> None:
-        world = await lab.world()
+    async def apply(self, system: SimulatedSystem) -> None:
+        world = await system.world()
         found = picked(world, self.kind, self.which)
         if found is None:
             return
@@ -205,7 +207,7 @@ class EditTargets(NamedTuple):
             held = {entry["uuid"] for entry in entries}
             others = [uuid for uuid in sorted(world.get("route_target", {})) if uuid not in held]
             entries += [{"uuid": others[self.which % len(others)]}] if others else []
-        await lab.update(Key(self.kind, found["uuid"]), {"route_target_refs": entries})
+        await system.update(Key(self.kind, found["uuid"]), {"route_target_refs": entries})
 
 
 class ForeignList(NamedTuple):
@@ -214,12 +216,12 @@ class ForeignList(NamedTuple):
     which: int
     direction: str
 
-    async def apply(self, lab: SimulatedSystem) -> None:
-        group = picked(await lab.world(), "security_group", self.which)
+    async def apply(self, system: SimulatedSystem) -> None:
+        group = picked(await system.world(), "security_group", self.which)
         if group is not None:
             name = (*group["fq_name"], f"{self.direction}-access-control-list")
-            await lab.delete("access_control_list", name)
-            await lab.put("access_control_list", name, {"parent_type": "security-group"})
+            await system.delete("access_control_list", name)
+            await system.put("access_control_list", name, {"parent_type": "security-group"})
 
 
 def picked(world: World, kind: str, which: int) -> Json | None:
@@ -265,7 +267,7 @@ def fault_steps_over(kinds: Sequence[str]) -> st.SearchStrategy[Step]:
     requests."""
     return st.one_of(
         _step(Spoil, st.sampled_from(kinds), _which, _unreadable),
-        _step(Mend),
+        _step(Repair),
         _step(Restart, st.booleans()),
         _step(Kill, st.integers(0, 8), st.booleans()),
         _step(Forecast, st.lists(st.sampled_from(list(Outcome)), min_size=1, max_size=12).map(tuple)),

@@ -40,10 +40,10 @@ def test_a_further_pass_over_many_objects_writes_nothing(begin: list[Put]) -> No
 
 
 async def _compile_twice(begin: list[Put]) -> None:
-    lab = SimulatedSystem()
-    await lab.start()
-    await lab.put_all(begin)
-    await lab.settle()
-    assume(len(await lab.owned()) >= MANY)
-    await check_silence(lab)
-    await check_repair(lab)
+    system = SimulatedSystem()
+    await system.start()
+    await system.put_all(begin)
+    await system.settle()
+    assume(len(await system.owned()) >= MANY)
+    await check_silence(system)
+    await check_repair(system)

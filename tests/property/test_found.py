@@ -47,16 +47,16 @@ async def test_a_route_target_that_only_a_users_router_keeps_is_given_to_the_rou
 
 async def test_an_unreadable_network_takes_its_routing_instance_along_when_it_is_deleted() -> None:
     """The API server did not look for what comes with a network if it could not read the network."""
-    lab = SimulatedSystem()
-    await lab.start()
-    await lab.put_all([PROJECT, Put("virtual_network", NAMES[0], {})])
-    await lab.settle()
-    uuid = await lab.uuid("virtual_network", NAMES[0])
+    system = SimulatedSystem()
+    await system.start()
+    await system.put_all([PROJECT, Put("virtual_network", NAMES[0], {})])
+    await system.settle()
+    uuid = await system.uuid("virtual_network", NAMES[0])
     assert uuid is not None
-    await lab.spoil(f"/contrail/virtual_network/{uuid}")
-    assert await lab.delete_key(Key("virtual_network", uuid))
-    await lab.settle()
-    assert await lab.uuid("routing_instance", (*NAMES[0], NAMES[0][-1])) is None
+    await system.spoil(f"/contrail/virtual_network/{uuid}")
+    assert await system.delete_key(Key("virtual_network", uuid))
+    await system.settle()
+    assert await system.uuid("routing_instance", (*NAMES[0], NAMES[0][-1])) is None
 
 
 async def test_a_given_number_is_kept_for_its_owner_until_that_comes() -> None:

@@ -30,7 +30,18 @@ from tests.property.gateways import (
     gateways,
 )
 from tests.property.profiles import share
-from tests.property.steps import Compact, DeleteLower, DeliverAgain, Forecast, Kill, Mend, Restart, Settle, Spoil, Step
+from tests.property.steps import (
+    Compact,
+    DeleteLower,
+    DeliverAgain,
+    Forecast,
+    Kill,
+    Repair,
+    Restart,
+    Settle,
+    Spoil,
+    Step,
+)
 from tests.support.request_faults import Outcome
 from tests.support.simulated_clock import simulate
 from tests.support.simulated_system import SimulatedSystem
@@ -41,7 +52,7 @@ _steps: st.SearchStrategy[Step] = st.one_of(
     st.builds(RemoveManifest, anything),
     st.builds(DeleteLower, st.sampled_from(ELEMENTS), st.integers(0, 11), st.just(False)),
     st.builds(Spoil, st.sampled_from(KNOWN), st.integers(0, 11), st.sampled_from([b"", b"{}"])),
-    st.builds(Mend),
+    st.builds(Repair),
     st.builds(Settle),
     st.builds(Restart, st.booleans()),
     st.builds(Kill, st.integers(0, 8), st.booleans()),
@@ -71,24 +82,24 @@ def test_a_further_pass_over_many_elements_writes_nothing(begin: list[Json]) -> 
 
 
 async def _compile_twice(begin: Sequence[Json]) -> None:
-    lab = SimulatedSystem(LOADED)
+    system = SimulatedSystem(LOADED)
     for manifest in [*MANY, *begin]:
-        await apply_manifest(lab, manifest)
-    await lab.settle()
-    assert len(await lab.owned()) >= len(MANY)
-    await check_silence(lab)
-    await check_repair(lab)
+        await apply_manifest(system, manifest)
+    await system.settle()
+    assert len(await system.owned()) >= len(MANY)
+    await check_silence(system)
+    await check_repair(system)
 
 
 async def _live(begin: Sequence[Json], history: Sequence[Step], requests: Sequence[Request]) -> set[str]:
-    lab = SimulatedSystem(LOADED)
+    system = SimulatedSystem(LOADED)
     for manifest in begin:
-        await apply_manifest(lab, manifest)
+        await apply_manifest(system, manifest)
     for step in history:
-        await step.apply(lab)
-    await lab.calm()
-    await lab.settle()
-    features = check_meaning(await lab.world(), requests)
-    await check_scratch(lab)
-    await check_silence(lab)
+        await step.apply(system)
+    await system.end_faults()
+    await system.settle()
+    features = check_meaning(await system.world(), requests)
+    await check_scratch(system)
+    await check_silence(system)
     return features

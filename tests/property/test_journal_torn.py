@@ -27,7 +27,7 @@ def ring(directory: Path) -> JournalFiles:
 
 
 @given(st.integers(1, 12), st.floats(0, 1))
-def test_a_file_that_is_torn_anywhere_tells_what_was_whole(lines: int, share: float) -> None:
+def test_a_file_that_is_torn_anywhere_keeps_what_was_whole(lines: int, share: float) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         directory = Path(temporary)
         files = ring(directory)

@@ -30,7 +30,7 @@ from tests.property.gateway_world import world
 from tests.property.gateways import KINDS, gateways
 from tests.property.profiles import thorough, unshrunk
 from tests.property.resources import Put, large_tenants
-from tests.support import simulated_system as laboratory
+from tests.support import simulated_system
 from tests.support.simulated_clock import simulate
 from tests.support.simulated_system import stored_world
 
@@ -73,13 +73,13 @@ def test_contrail_parts_are_gone_without_a_source_of_each_reason_and_stay_withou
 
 
 async def _ask_tenants(begin: Sequence[Put], chance: random.Random, counts: Counter[str]) -> None:
-    offline = Offline(laboratory.LOADED)
+    offline = Offline(simulated_system.LOADED)
     await offline.seed()
     waiting = list(begin)
     for _ in begin:
         waiting = [put for put in waiting if not await _put(offline, put)]
     await offline.settle()
-    await _ask(laboratory.LOADED, offline, chance, counts)
+    await _ask(simulated_system.LOADED, offline, chance, counts)
 
 
 def test_ambassador_elements_are_gone_without_a_source_of_each_reason_and_stay_without_the_rest() -> None:
@@ -168,13 +168,13 @@ async def _take_away(
 ) -> None:
     chosen = _chosen(reasons, chance)
     after = object_of(await without(loaded, offline, chosen), name)
-    told = f"{name} {part!r} is there without {sorted(chosen)}; reasons: {reasons}"
+    failure = f"{name} {part!r} is there without {sorted(chosen)}; reasons: {reasons}"
     if not part:
-        assert after is None, told
+        assert after is None, failure
     elif after is not None:
         path = parsed(part)
         value = value_at(before, path)
-        assert count(after, path, value) < count(before, path, value), told
+        assert count(after, path, value) < count(before, path, value), failure
     counts["parts gone"] += 1
     counts[f"{part.partition('[')[0].rpartition('.')[2] or name.kind} gone"] += 1
 

@@ -63,18 +63,20 @@ def test_a_compile_from_scratch_gives_what_a_long_history_gave(begin: list[Put],
 
 
 async def _compare_with_scratch(begin: list[Put], history: list[Step]) -> None:
-    lab = SimulatedSystem()
-    await lab.start()
-    await lab.put_all(begin)
+    system = SimulatedSystem()
+    await system.start()
+    await system.put_all(begin)
     for step in history:
-        await step.apply(lab)
-    await lab.calm()
-    await lab.settle()
-    world = await lab.world()
-    offline = Offline(LOADED, installation=INSTALLATION, given={POOL: numbers_by_name(world, await lab.numbers())})
+        await step.apply(system)
+    await system.end_faults()
+    await system.settle()
+    world = await system.world()
+    offline = Offline(LOADED, installation=INSTALLATION, given={POOL: numbers_by_name(world, await system.numbers())})
     await offline.seed()
-    system = next(iter(world["global_system_config"].values()))
-    await offline.apply([{"kind": "global_system_config", "operation": "UPDATE", "data": inputs_of(world, system)}])
+    configuration = next(iter(world["global_system_config"].values()))
+    await offline.apply(
+        [{"kind": "global_system_config", "operation": "UPDATE", "data": inputs_of(world, configuration)}]
+    )
     await offline.apply(deleted_seeds(world, await stored_world(offline.store)))
     await offline.apply(users_resources(world))
     assert with_group_names(await stored_world(offline.store)) == with_group_names(world)
@@ -86,9 +88,9 @@ def leans_on_numbers(step: Step) -> bool:
     return isinstance(step, EditTargets) and step.kind == "logical_router" and step.how == "add"
 
 
-async def nameless(lab: SimulatedSystem) -> Expected:
+async def nameless(system: SimulatedSystem) -> Expected:
     """The outcome with owners' names in place of their route targets."""
-    world, owners = await lab.world(), {}
+    world, owners = await system.world(), {}
     for kind in ("routing_instance", "logical_router"):
         owners.update({uuid: f"of {kind} {':'.join(data['fq_name'])}" for uuid, data in world.get(kind, {}).items()})
     labels = {}
@@ -109,7 +111,7 @@ async def nameless(lab: SimulatedSystem) -> Expected:
 
 def with_group_names(world: World) -> Expected:
     """What is there, with groups' names in place of the numbers that the server gave them; without parents' uuids,
-    which the names of lists tell, too."""
+    which the names of lists contain, too."""
     names = {
         str(group["security_group_id"]): ":".join(group["fq_name"])
         for group in world.get("security_group", {}).values()

@@ -12,7 +12,7 @@ import anyio
 from intentc.embedded.etcd import Etcd, find_binary
 from intentc.watch.etcd import EtcdStore
 from tests.questions.questions import QUESTIONS
-from tests.questions.site import running_site, tell
+from tests.questions.site import report, running_site
 
 
 async def ask_all(groups: int, networks: int) -> None:
@@ -23,9 +23,9 @@ async def ask_all(groups: int, networks: int) -> None:
         with tempfile.TemporaryDirectory(prefix="intentc-questions-") as folder:
             async with running_site(etcd, store, Path(folder), groups, networks) as site:
                 resources = sum(map(len, (await site.world.stored()).values()))
-                tell(f"{resources:,} resources in etcd")
+                report(f"{resources:,} resources in etcd")
                 for question in QUESTIONS:
-                    tell(question.__name__.replace("_", " "))
+                    report(question.__name__.replace("_", " "))
                     await question(site)
                 for text, seconds in site.took.items():
                     print(f"| {text} | {seconds:.2f} s |")

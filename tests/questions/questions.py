@@ -85,18 +85,18 @@ async def what_is_around_it(site: Site) -> None:
 
 
 async def what_would_deleting_it_change(site: Site) -> None:
-    """Asked, and then done: what came is what was told."""
+    """The plan, and then the change: what happened is what was planned."""
     plan = await site.ask(
         "what would deleting it change?", "plan", "--delete", "--kind", "security_group", ":".join(DATABASE)
     )
     before = await _shown(site)
     await site.tenants.sync(site.tenants.removed(["db"]))
     await site.settled()
-    foretold = _told(plan["applied"]) | _told(plan["follows"])
+    planned = _operations(plan["applied"]) | _operations(plan["follows"])
     done = _changed(before, await _shown(site))
-    assert foretold == done, f"told and not done, or done and not told: {foretold ^ done}"
-    assert ("delete", "access_control_list", ":".join((*DATABASE, INGRESS))) in _told(plan["follows"])
-    assert ("update", "access_control_list", ":".join((*WEB, INGRESS))) in _told(plan["follows"])
+    assert planned == done, f"planned and not done, or done and not planned: {planned ^ done}"
+    assert ("delete", "access_control_list", ":".join((*DATABASE, INGRESS))) in _operations(plan["follows"])
+    assert ("update", "access_control_list", ":".join((*WEB, INGRESS))) in _operations(plan["follows"])
 
 
 async def what_changed_last(site: Site) -> None:
@@ -147,7 +147,7 @@ def _named(reason: dict[str, Any]) -> set[tuple[str, str, str]]:
     return {(source["kind"], source["name"], source["field"]) for source in reason["sources"]}
 
 
-def _told(changes: list[dict[str, Any]]) -> set[tuple[str, str, str]]:
+def _operations(changes: list[dict[str, Any]]) -> set[tuple[str, str, str]]:
     return {(change["action"], change["kind"], change["name"]) for change in changes}
 
 

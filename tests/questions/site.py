@@ -97,5 +97,5 @@ def _web(tenants: Tenants) -> dict[str, Any]:
     return rules(rule(WEB_RULES[0], EVERYWHERE, LOCAL, protocol="6"), rule(WEB_RULES[1], group("db"), LOCAL))
 
 
-def tell(line: str) -> None:
+def report(line: str) -> None:
     print(line, file=sys.stderr, flush=True)

@@ -1,7 +1,7 @@
-"""A plant some of whose boxes are poison: a box whose text is the name of a poison evaluates to that.
+"""A box system with poison: a box whose text is the name of a poison evaluates to that.
 
 The engine runs with its own tasks over the memory store, with the real timer and small budgets, on whatever event loop
-the test has. ``Heartbeat`` tells how long the loop was held.
+the test has. ``Heartbeat`` measures how long the loop was held.
 """
 
 from __future__ import annotations

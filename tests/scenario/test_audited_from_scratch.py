@@ -1,4 +1,4 @@
-"""A compile from scratch beside what is there: each kind of difference is told, and nothing else."""
+"""A compile from scratch compared with the store: each kind of difference is reported, and nothing else."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def list_key(system: ContrailSystem, group: str) -> Key:
     return Key("access_control_list", document["uuid"])
 
 
-def told(report: Report) -> dict[str, list[str]]:
+def differences(report: Report) -> dict[str, list[str]]:
     """Object → operations with their fields."""
     return {
         f"{difference.kind} {difference.name}": [
@@ -65,45 +65,47 @@ async def test_a_converged_world_does_not_differ(system: ContrailSystem) -> None
     assert report.revision >= report.last_change > 0
 
 
-async def test_an_object_that_somebody_edited_is_told_with_the_fields_and_the_intent(system: ContrailSystem) -> None:
+async def test_an_object_that_somebody_edited_is_reported_with_the_fields_and_the_intent(
+    system: ContrailSystem,
+) -> None:
     uuid = await system.create("security_group", "blue:web", security_group_entries=OWN_RULES)
     system.stop()
     key = await list_key(system, "web")
     await system.offline.server.update(key, {"access_control_list_entries": {"acl_rule": []}})
     report = await audited(system)
     difference = only(report)
-    assert told(report) == {
+    assert differences(report) == {
         "access_control_list default-domain:blue:web:egress-access-control-list": ["update access_control_list_entries"]
     }
     assert difference.origins == (f"security_group/{uuid}",)
     assert difference.revision == await system.revision(key) == report.last_change
 
 
-async def test_a_missing_object_is_told(system: ContrailSystem) -> None:
+async def test_a_missing_object_is_reported(system: ContrailSystem) -> None:
     await system.create("security_group", "blue:web", security_group_entries=OWN_RULES)
     system.stop()
     await system.put(await list_key(system, "web"), None)
     report = await audited(system)
-    assert told(report) == {
+    assert differences(report) == {
         "access_control_list default-domain:blue:web:egress-access-control-list": ["create access_control_list_entries"]
     }
     assert only(report).revision == 0
 
 
-async def test_what_was_left_behind_is_told_as_a_delete(system: ContrailSystem) -> None:
+async def test_what_was_left_behind_is_reported_as_a_delete(system: ContrailSystem) -> None:
     await system.create("security_group", "blue:web", security_group_entries=OWN_RULES)
     system.stop()
     await system.put(
         Key("security_group", await system.offline.server.identify("security_group", fq_name("blue:web"))), None
     )
     report = await audited(system)
-    assert told(report) == {
+    assert differences(report) == {
         f"access_control_list default-domain:blue:web:{direction}-access-control-list": ["delete"]
         for direction in ("egress", "ingress")
     }
 
 
-async def test_a_reference_that_is_gone_is_told_by_its_relation_and_a_stranger_is_not_told(
+async def test_a_reference_that_is_gone_is_reported_by_its_relation_and_a_stranger_is_not(
     system: ContrailSystem,
 ) -> None:
     await system.create("virtual_network", "blue:net")
@@ -111,14 +113,16 @@ async def test_a_reference_that_is_gone_is_told_by_its_relation_and_a_stranger_i
     instance = await system.offline.server.identify("routing_instance", fq_name("blue:net:net"))
     await system.offline.server.update(Key("routing_instance", instance), {"route_target_refs": []})
     await system.create("route_target", "target:1:1")
-    assert told(await audited(system)) == {"routing_instance default-domain:blue:net:net": ["update route_target_refs"]}
+    assert differences(await audited(system)) == {
+        "routing_instance default-domain:blue:net:net": ["update route_target_refs"]
+    }
 
 
 async def test_a_number_that_is_not_given_yet_shows_in_its_place_and_is_not_given(system: ContrailSystem) -> None:
     system.stop()
     await system.create("logical_router", "blue:router")
     numbers = await system.numbers()
-    assert told(await audited(system)) == {
+    assert differences(await audited(system)) == {
         "logical_router default-domain:blue:router": ["allocate <route_target_number for default-domain:blue:router>"]
     }
     assert await system.numbers() == numbers
@@ -180,7 +184,7 @@ async def test_what_an_operator_paused_is_held_and_what_he_dropped_should_go(sys
     await book.put(Drop(kind=keys[1].kind, uuid=keys[1].uuid, mod_revision=await system.revision(keys[1])))
     report = await audited(system)
     assert report.held == 1
-    assert set(told(report)) == {
+    assert set(differences(report)) == {
         f"access_control_list default-domain:blue:group-1:{direction}-access-control-list"
         for direction in ("egress", "ingress")
     }

@@ -55,32 +55,32 @@ def test_what_others_make_of_the_facts_of_a_failing_intent_stays_over_restarts(
 
 
 async def _broken_over_restarts(kind: str) -> None:
-    lab = SimulatedSystem(LOADED)
+    system = SimulatedSystem(LOADED)
     for one in world():
-        await apply_manifest(lab, one)
-    await lab.settle()
-    before = (await lived(lab)).elements
-    assert not lab.engine.held_facts()
+        await apply_manifest(system, one)
+    await system.settle()
+    before = (await lived(system)).elements
+    assert not system.engine.held_facts()
 
-    await apply_manifest(lab, manifest("Secret", TRIGGER[1], version="v1", data={"some": "dGV4dA=="}))
-    assert await lab.uuid("secret", TRIGGER) is not None
-    await lab.settle()
-    stopped = _stopped(lab)
+    await apply_manifest(system, manifest("Secret", TRIGGER[1], version="v1", data={"some": "dGV4dA=="}))
+    assert await system.uuid("secret", TRIGGER) is not None
+    await system.settle()
+    stopped = _stopped(system)
     assert {key.kind for key in stopped} == {kind}
-    assert (await lived(lab)).elements == before
-    await lab.store.compact((await lab.store.range("/")).revision)
+    assert (await lived(system)).elements == before
+    await system.store.compact((await system.store.range("/")).revision)
     for _ in range(2):
-        await lab.restart()
-        await lab.settle()
-        assert _stopped(lab) == stopped
-        assert (await lived(lab)).elements == before
+        await system.restart()
+        await system.settle()
+        assert _stopped(system) == stopped
+        assert (await lived(system)).elements == before
 
-    assert await lab.delete("secret", TRIGGER)
-    await lab.settle()
-    assert not _stopped(lab)
-    assert (await lived(lab)).elements == before
-    await check_scratch(lab)
-    assert not await retained(lab)
+    assert await system.delete("secret", TRIGGER)
+    await system.settle()
+    assert not _stopped(system)
+    assert (await lived(system)).elements == before
+    await check_scratch(system)
+    assert not await retained(system)
 
 
 def test_a_suspect_that_failed_before_keeps_its_facts_though_it_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,29 +96,29 @@ def test_a_suspect_that_failed_before_keeps_its_facts_though_it_is_not_run(monke
 
 
 async def _suspected(runs: list[Any]) -> None:
-    lab = SimulatedSystem(LOADED)
+    system = SimulatedSystem(LOADED)
     for one in world():
-        await apply_manifest(lab, one)
-    await lab.settle()
-    before = (await lived(lab)).elements
-    await apply_manifest(lab, manifest("Secret", TRIGGER[1], version="v1", data={"some": "dGV4dA=="}))
-    await lab.settle()
-    mappings = _stopped(lab)
-    assert mappings and lab.engine.held_facts().keys() == mappings
+        await apply_manifest(system, one)
+    await system.settle()
+    before = (await lived(system)).elements
+    await apply_manifest(system, manifest("Secret", TRIGGER[1], version="v1", data={"some": "dGV4dA=="}))
+    await system.settle()
+    mappings = _stopped(system)
+    assert mappings and system.engine.held_facts().keys() == mappings
     for _ in range(2):
-        await lab.restart()
+        await system.restart()
         for key in mappings:
-            lab.engine.operator_actions.suspect(key, 1_000_000)
+            system.engine.operator_actions.suspect(key, 1_000_000)
         runs.clear()
-        await lab.settle()
+        await system.settle()
         assert not runs
-        assert (await lived(lab)).elements == before
+        assert (await lived(system)).elements == before
 
 
-async def retained(lab: SimulatedSystem) -> Iterable[Any]:
-    return (await lab.store.range(FACTS, FACTS[:-1] + "0")).items
+async def retained(system: SimulatedSystem) -> Iterable[Any]:
+    return (await system.store.range(FACTS, FACTS[:-1] + "0")).items
 
 
-def _stopped(lab: SimulatedSystem) -> set[Any]:
-    states = lab.engine.parts.states
+def _stopped(system: SimulatedSystem) -> set[Any]:
+    states = system.engine.parts.states
     return {*states.held, *states.waiting}

@@ -1,7 +1,7 @@
-"""Values of each of Ambassador's kinds that nobody can read lie in etcd, put there past the API server.
+"""Unreadable values of each of Ambassador's kinds lie in etcd, put there past the API server.
 
-Each is held alone: what it led to stays as it is, everybody else goes on, over a restart, too; and once it is mended,
-everything is as if nothing had been.
+Each is held alone: its outputs stay as they are and all others converge, also over a restart. Once it is repaired, the
+outputs are as before.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.support.simulated_system import LAYOUT, SimulatedSystem
 
 DEEP = b'{"fq_name": ["default", "deep"], "annotations": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 NAMELESS = [b"", b"not json", b"[]", DEEP]
-"""Nobody can tell the name of what lay here."""
+"""Values without the name of what was here."""
 LATER = manifest("Mapping", "later", {"prefix": "/later/", "hostname": "*", "service": "later"})
 
 
@@ -37,7 +37,7 @@ USERS = sorted({KINDS[one["kind"]] for one in world()})
 
 @pytest.mark.parametrize("kind", USERS)
 def test_what_can_not_be_read_is_held_alone_and_all_is_as_before_when_it_is_repaired(kind: str) -> None:
-    simulate(_held_and_mended, kind)
+    simulate(_held_and_repaired, kind)
 
 
 @pytest.mark.parametrize("kind", USERS)
@@ -52,17 +52,17 @@ def test_nothing_that_a_held_resource_led_to_goes_over_a_restart(kind: str) -> N
 
 async def _held_over_a_restart(kind: str, exactly: bool) -> None:
     name = next(one["metadata"] for one in world() if KINDS[one["kind"]] == kind)
-    lab = SimulatedSystem(LOADED)
+    system = SimulatedSystem(LOADED)
     for one in world():
-        await apply_manifest(lab, one)
-    await lab.settle()
-    before = await lived(lab)
-    uuid = await lab.uuid(kind, (name["namespace"], name["name"]))
-    await lab.spoil(LAYOUT.key(kind, str(uuid)), misshapen([name["namespace"], name["name"]])[0])
-    await lab.restart()
-    await lab.settle()
-    assert held(lab) == {uuid}
-    after = (await lived(lab)).elements
+        await apply_manifest(system, one)
+    await system.settle()
+    before = await lived(system)
+    uuid = await system.uuid(kind, (name["namespace"], name["name"]))
+    await system.spoil(LAYOUT.key(kind, str(uuid)), misshapen([name["namespace"], name["name"]])[0])
+    await system.restart()
+    await system.settle()
+    assert held(system) == {uuid}
+    after = (await lived(system)).elements
     assert set(before.elements) <= set(after)
     if exactly:
         assert after == before.elements
@@ -73,20 +73,20 @@ def test_what_a_held_mapping_led_to_stays_over_a_restart_although_the_history_is
 
 
 async def _held_and_compacted() -> None:
-    """Nobody can tell its name from what lies there now; what the former process kept says it."""
-    lab, before = await _converged()
-    uuid = await lab.uuid("mapping", ("default", "canary"))
-    await lab.spoil(LAYOUT.key("mapping", str(uuid)), b"not json")
-    await lab.settle()
-    await lab.store.compact((await lab.store.range("/")).revision)
-    await lab.restart()
-    await lab.settle()
-    assert held(lab) == {uuid}
-    assert (await lived(lab)).elements == before.elements
-    await lab.mend()
-    await lab.settle()
-    await check_scratch(lab)
-    assert not (await lab.store.range("/intentc/lab/retained/", "/intentc/lab/retained0")).items
+    """The value has no name; the former process has kept it."""
+    system, before = await _converged()
+    uuid = await system.uuid("mapping", ("default", "canary"))
+    await system.spoil(LAYOUT.key("mapping", str(uuid)), b"not json")
+    await system.settle()
+    await system.store.compact((await system.store.range("/")).revision)
+    await system.restart()
+    await system.settle()
+    assert held(system) == {uuid}
+    assert (await lived(system)).elements == before.elements
+    await system.repair()
+    await system.settle()
+    await check_scratch(system)
+    assert not (await system.store.range("/intentc/lab/retained/", "/intentc/lab/retained0")).items
 
 
 def test_what_a_paused_mapping_led_to_stays_over_a_restart() -> None:
@@ -94,67 +94,69 @@ def test_what_a_paused_mapping_led_to_stays_over_a_restart() -> None:
 
 
 async def _paused_over_a_restart() -> None:
-    lab, before = await _converged()
-    uuid = str(await lab.uuid("mapping", ("default", "canary")))
+    system, before = await _converged()
+    uuid = str(await system.uuid("mapping", ("default", "canary")))
     key, name = Key("mapping", uuid), ("default", "canary")
-    lab.engine.operator_actions.pause(key, name, "")
-    await apply_manifest(lab, manifest("Mapping", "canary", {"prefix": "/elsewhere/", "hostname": "*", "service": "x"}))
-    await lab.settle()
-    assert (await lived(lab)).elements == before.elements
-    await lab.restart()
-    lab.engine.operator_actions.pause(key, name, "")
-    await lab.settle()
-    assert (await lived(lab)).elements == before.elements
-    lab.engine.operator_actions.resume(key)
-    await lab.settle()
-    await check_scratch(lab)
-    assert "/elsewhere/" in json.dumps([one for (kind, *_), one in (await lived(lab)).elements.items()])
+    system.engine.operator_actions.pause(key, name, "")
+    await apply_manifest(
+        system, manifest("Mapping", "canary", {"prefix": "/elsewhere/", "hostname": "*", "service": "x"})
+    )
+    await system.settle()
+    assert (await lived(system)).elements == before.elements
+    await system.restart()
+    system.engine.operator_actions.pause(key, name, "")
+    await system.settle()
+    assert (await lived(system)).elements == before.elements
+    system.engine.operator_actions.resume(key)
+    await system.settle()
+    await check_scratch(system)
+    assert "/elsewhere/" in json.dumps([one for (kind, *_), one in (await lived(system)).elements.items()])
 
 
 async def _converged() -> tuple[SimulatedSystem, Outcome]:
-    lab = SimulatedSystem(LOADED)
+    system = SimulatedSystem(LOADED)
     for one in world():
-        await apply_manifest(lab, one)
-    await lab.settle()
-    return lab, await lived(lab)
+        await apply_manifest(system, one)
+    await system.settle()
+    return system, await lived(system)
 
 
-async def _held_and_mended(kind: str) -> None:
+async def _held_and_repaired(kind: str) -> None:
     name = next(one["metadata"] for one in world() if KINDS[one["kind"]] == kind)
     fq_name = (name["namespace"], name["name"])
-    lab, before = await _converged()
-    assert before.elements and await lab.uuid(kind, fq_name) is not None
-    await apply_manifest(lab, LATER)
-    await lab.settle()
-    await check_scratch(lab)
-    complete = await lived(lab)
-    await lab.delete("mapping", ("default", "later"))
-    await lab.settle()
-    check_same(await lived(lab), before)
+    system, before = await _converged()
+    assert before.elements and await system.uuid(kind, fq_name) is not None
+    await apply_manifest(system, LATER)
+    await system.settle()
+    await check_scratch(system)
+    complete = await lived(system)
+    await system.delete("mapping", ("default", "later"))
+    await system.settle()
+    check_same(await lived(system), before)
 
     for value in (*NAMELESS, *misshapen(list(fq_name))):
-        key = LAYOUT.key(kind, str(await lab.uuid(kind, fq_name)))
-        await lab.spoil(key, value)
-        await lab.settle()
-        assert (await lived(lab)).elements == before.elements
-        assert held(lab) == {key.rpartition("/")[2]}
+        key = LAYOUT.key(kind, str(await system.uuid(kind, fq_name)))
+        await system.spoil(key, value)
+        await system.settle()
+        assert (await lived(system)).elements == before.elements
+        assert held(system) == {key.rpartition("/")[2]}
 
-        await apply_manifest(lab, LATER)
-        await lab.settle()
-        with_later = await lived(lab)
+        await apply_manifest(system, LATER)
+        await system.settle()
+        with_later = await lived(system)
         assert later_in(with_later) and before.elements.items() <= with_later.elements.items()
 
-        await lab.restart()
-        await lab.settle()
-        assert held(lab) == {key.rpartition("/")[2]}
-        assert later_in(await lived(lab))
+        await system.restart()
+        await system.settle()
+        assert held(system) == {key.rpartition("/")[2]}
+        assert later_in(await lived(system))
 
-        await lab.mend()
-        await lab.settle()
-        check_same(await lived(lab), complete)
-        await lab.delete("mapping", ("default", "later"))
-        await lab.settle()
-        check_same(await lived(lab), before)
+        await system.repair()
+        await system.settle()
+        check_same(await lived(system), complete)
+        await system.delete("mapping", ("default", "later"))
+        await system.settle()
+        check_same(await lived(system), before)
 
 
 def test_a_gateway_whose_only_auth_service_is_held_asks_it_after_a_restart() -> None:
@@ -162,18 +164,18 @@ def test_a_gateway_whose_only_auth_service_is_held_asks_it_after_a_restart() -> 
 
 
 async def _asked_after_a_restart() -> None:
-    lab = SimulatedSystem(LOADED)
+    system = SimulatedSystem(LOADED)
     for one in world():
         if one["metadata"]["name"] != "later":
-            await apply_manifest(lab, one)
-    await lab.settle()
-    uuid = await lab.uuid("auth_service", ("default", "auth"))
-    await lab.spoil(LAYOUT.key("auth_service", str(uuid)), b"not json")
-    await lab.settle()
-    assert asks(await lived(lab))
-    await lab.restart()
-    await lab.settle()
-    assert asks(await lived(lab))
+            await apply_manifest(system, one)
+    await system.settle()
+    uuid = await system.uuid("auth_service", ("default", "auth"))
+    await system.spoil(LAYOUT.key("auth_service", str(uuid)), b"not json")
+    await system.settle()
+    assert asks(await lived(system))
+    await system.restart()
+    await system.settle()
+    assert asks(await lived(system))
 
 
 def test_a_gateway_whose_module_is_held_lets_in_nobody_else_after_a_restart() -> None:
@@ -181,20 +183,20 @@ def test_a_gateway_whose_module_is_held_lets_in_nobody_else_after_a_restart() ->
 
 
 async def _closed_after_a_restart() -> None:
-    lab = SimulatedSystem(LOADED)
+    system = SimulatedSystem(LOADED)
     for one in world():
         if one["kind"] != "Module":
-            await apply_manifest(lab, one)
+            await apply_manifest(system, one)
     config = {"ip_allow": [{"peer": "10.0.0.0/8"}]}
-    await apply_manifest(lab, manifest("Module", "ambassador", {"config": config}))
-    await lab.settle()
-    before = (await lived(lab)).elements["envoy_listener", "default/front"]
+    await apply_manifest(system, manifest("Module", "ambassador", {"config": config}))
+    await system.settle()
+    before = (await lived(system)).elements["envoy_listener", "default/front"]
     assert "rbac" in json.dumps(before)
-    uuid = await lab.uuid("module", ("default", "ambassador"))
-    await lab.spoil(LAYOUT.key("module", str(uuid)), b"not json")
-    await lab.restart()
-    await lab.settle()
-    assert (await lived(lab)).elements["envoy_listener", "default/front"] == before
+    uuid = await system.uuid("module", ("default", "ambassador"))
+    await system.spoil(LAYOUT.key("module", str(uuid)), b"not json")
+    await system.restart()
+    await system.settle()
+    assert (await lived(system)).elements["envoy_listener", "default/front"] == before
 
 
 def asks(found: Outcome) -> bool:
@@ -202,9 +204,9 @@ def asks(found: Outcome) -> bool:
     return "ext_authz.v3.ExtAuthz" in json.dumps(found.elements["envoy_listener", "default/front"])
 
 
-def held(lab: SimulatedSystem) -> set[str]:
+def held(system: SimulatedSystem) -> set[str]:
     """The uuids of resources that can't be read."""
-    return {key.uuid for key in lab.engine.parts.logic.held}
+    return {key.uuid for key in system.engine.parts.logic.held}
 
 
 def later_in(found: Outcome) -> bool:

@@ -28,7 +28,7 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> BoxSystem:
 
 
 @pytest.mark.parametrize("name", POISONS)
-async def test_a_poisoned_intent_is_held_alone_until_it_is_mended(plant: BoxSystem, name: str) -> None:
+async def test_a_poisoned_intent_is_held_alone_until_it_is_repaired(plant: BoxSystem, name: str) -> None:
     async with running(plant) as heartbeat:
         await plant.boxes("poisoned", "healthy", settle=False)
         await settled(plant)
@@ -41,10 +41,10 @@ async def test_a_poisoned_intent_is_held_alone_until_it_is_mended(plant: BoxSyst
         await held(plant, "poisoned")
         problems = plant.offline.problems()
         assert {(problem.name, problem.reason) for problem in problems} == {("poisoned", POISONS[name].reason)}
-        await plant.change("poisoned", text="mended", settle=False)
+        await plant.change("poisoned", text="repaired", settle=False)
         await settled(plant)
         await held(plant)
-        assert (await plant.contents())["poisoned"] == "mended"
+        assert (await plant.contents())["poisoned"] == "repaired"
     assert heartbeat.cuts <= 1
     assert heartbeat.busy < LIMITS.thread_seconds + _UNEVEN
 

@@ -36,7 +36,7 @@ async def test_what_is_malformed_keeps_its_outputs_and_holds_up_nobody_else(syst
     assert len((await system.lists("blue:other"))["egress"]) == 1
 
 
-async def test_what_was_malformed_is_compiled_again_once_it_is_mended(system: ContrailSystem) -> None:
+async def test_what_was_malformed_is_compiled_again_once_it_is_repaired(system: ContrailSystem) -> None:
     key = Key("security_group", await with_group(system))
     document = (await system.stored("security_group"))["default-domain:blue:web"]
     await system.put(key, b'{"fq_name": [')
@@ -125,8 +125,8 @@ async def test_a_copy_that_carries_our_mark_is_reported_and_left_alone(system: C
     assert [operation.key.uuid for operation in system.write.written if operation.key.uuid == copy["uuid"]] == []
 
 
-async def test_what_somebody_changes_of_ours_is_put_right(system: ContrailSystem) -> None:
-    """F19"""
+async def test_what_somebody_changes_of_ours_is_repaired(system: ContrailSystem) -> None:
+    """The engine writes its own value again, once."""
     await with_group(system)
     before = await system.lists("blue:web")
     system.forget()
@@ -136,7 +136,7 @@ async def test_what_somebody_changes_of_ours_is_put_right(system: ContrailSystem
 
 
 async def test_what_somebody_deletes_of_ours_is_made_again(system: ContrailSystem) -> None:
-    """F19"""
+    """The engine writes its own value again, once."""
     await with_group(system)
     before = (await system.stored("access_control_list"))[FULL]
     system.forget()

@@ -58,11 +58,11 @@ async def test_every_field_that_is_written_has_a_reason_of_which_every_source_is
     for name in sorted(parts.book.names()):
         answer = await why(engine, name.kind, ":".join(name.fq_name), limit=1000)
         asked += 1
-        told = {part["part"] for part in answer["parts"]}
+        shown = {part["part"] for part in answer["parts"]}
         for wanted in claimed_parts(parts, name):
             ours = wanted or answer["ownership"] in ("ours", "shared")
-            within = any(part.startswith((f"{wanted}.", f"{wanted}[")) for part in told)
-            assert wanted in told or within or not ours, wanted
+            within = any(part.startswith((f"{wanted}.", f"{wanted}[")) for part in shown)
+            assert wanted in shown or within or not ours, wanted
         reasons = [reason for part in answer["parts"] for reason in part["reasons"]]
         assert all(source["revision"] for reason in reasons for source in reason["sources"])
         assert all(part["reasons"] for part in answer["parts"])

@@ -1,7 +1,7 @@
 """``python -m tests.simulation [--compiler C] [--form F] [--seed N] [--runs M] [--minutes T]``: random histories.
 
-Seeds are counted up from N. A failing one is told with what is left of its history once all that it does not need is
-taken out; ``--seed`` with it and ``--runs 1`` replays it. Exit code 1 if any failed.
+Seeds are counted up from N. A failing one is printed with the shortest history that fails; ``--seed`` with it and
+``--runs 1`` replays it. Exit code 1 if any failed.
 """
 
 from __future__ import annotations

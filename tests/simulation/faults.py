@@ -1,4 +1,4 @@
-"""What can befall a live system, beside what ``tests/property/steps.py`` knows: time passes, links break.
+"""Faults of a live system, in addition to ``tests/property/steps.py``: time passes, links break.
 
 Values that apply themselves, as there.
 """
@@ -22,9 +22,9 @@ class Happening(NamedTuple):
     step: Step | Fault
     seconds: float
 
-    async def apply(self, lab: Simulation) -> None:
-        lab.tell(f"{self.step}")
-        await self.step.apply(lab)
+    async def apply(self, system: Simulation) -> None:
+        system.note(f"{self.step}")
+        await self.step.apply(system)
         await asyncio.sleep(self.seconds)
 
 
@@ -34,22 +34,22 @@ class Disturb(NamedTuple):
     condition: Condition
     seconds: float
 
-    async def apply(self, lab: Simulation) -> None:
-        lab.process.link.disturb(self.condition, self.seconds)
+    async def apply(self, system: Simulation) -> None:
+        system.process.link.disturb(self.condition, self.seconds)
 
 
 class Cut(NamedTuple):
     """The watch ends with an error."""
 
-    async def apply(self, lab: Simulation) -> None:
-        lab.process.link.cut()
+    async def apply(self, system: Simulation) -> None:
+        system.process.link.cut()
 
 
 class Silence(NamedTuple):
-    """The watch stands, and tells nothing any more."""
+    """The watch stays open, and delivers nothing any more."""
 
-    async def apply(self, lab: Simulation) -> None:
-        lab.process.link.silence()
+    async def apply(self, system: Simulation) -> None:
+        system.process.link.silence()
 
 
 class Lose(NamedTuple):
@@ -57,8 +57,8 @@ class Lose(NamedTuple):
 
     revisions: int
 
-    async def apply(self, lab: Simulation) -> None:
-        lab.store.faults.lose_next(self.revisions)
+    async def apply(self, system: Simulation) -> None:
+        system.store.faults.lose_next(self.revisions)
 
 
 class Slow(NamedTuple):
@@ -66,29 +66,29 @@ class Slow(NamedTuple):
 
     pauses: tuple[float, ...]
 
-    async def apply(self, lab: Simulation) -> None:
-        lab.set_pauses(self.pauses)
+    async def apply(self, system: Simulation) -> None:
+        system.set_pauses(self.pauses)
 
 
 class KillNow(NamedTuple):
     """SIGKILL, wherever the process is; another one starts."""
 
-    async def apply(self, lab: Simulation) -> None:
-        lab.kill()
+    async def apply(self, system: Simulation) -> None:
+        system.kill()
 
 
 class BackUp(NamedTuple):
     """Somebody takes a backup of the store."""
 
-    async def apply(self, lab: Simulation) -> None:
-        lab.back_up()
+    async def apply(self, system: Simulation) -> None:
+        system.back_up()
 
 
 class Restore(NamedTuple):
     """The store is put back to the last backup."""
 
-    async def apply(self, lab: Simulation) -> None:
-        lab.restore()
+    async def apply(self, system: Simulation) -> None:
+        system.restore()
 
 
 Fault = Disturb | Cut | Silence | Lose | Slow | KillNow | BackUp | Restore

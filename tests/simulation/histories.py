@@ -43,24 +43,24 @@ class Lived(NamedTuple):
 
 async def step_by_step(begin: Begin, history: Sequence[Step], subject: Subject = CONTRAIL) -> Lived:
     """One task does everything, in a fixed order."""
-    lab = SimulatedSystem(subject.loaded)
-    await lab.start()
-    await subject.populate(lab, begin)
+    system = SimulatedSystem(subject.loaded)
+    await system.start()
+    await subject.populate(system, begin)
     for step in history:
-        await step.apply(lab)
-    return Lived(await subject.demands(lab))
+        await step.apply(system)
+    return Lived(await subject.demands(system))
 
 
 async def in_service(begin: Begin, history: Sequence[Happening], subject: Subject = CONTRAIL) -> Lived:
     """Two processes serve, one of which leads, and everything races with everything."""
-    lab = Simulation(processes=2, subject=subject)
-    await lab.start()
-    await subject.populate(lab, begin)
+    system = Simulation(processes=2, subject=subject)
+    await system.start()
+    await subject.populate(system, begin)
     for happening in history:
-        await happening.apply(lab)
-    features = await subject.demands(lab)
-    await lab.end()
-    return Lived(features, tuple(lab.trace))
+        await happening.apply(system)
+    features = await subject.demands(system)
+    await system.end()
+    return Lived(features, tuple(system.trace))
 
 
 def _drawing(begins: SearchStrategy[Any], steps: SearchStrategy[Any]) -> Callable[[bytes], History | None]:

@@ -36,13 +36,13 @@ class Link:
         self._condition = Condition.UP
         self._watches: dict[MemoryWatch, None] = {}
         self._dead = False
-        self._mending: asyncio.TimerHandle | None = None
+        self._healing: asyncio.TimerHandle | None = None
 
     def disturb(self, condition: Condition, seconds: float) -> None:
         """The link is like that for a while."""
         self.heal()
         self._condition = condition
-        self._mending = asyncio.get_running_loop().call_later(seconds, self.heal)
+        self._healing = asyncio.get_running_loop().call_later(seconds, self.heal)
         if condition is Condition.REFUSED:
             self.cut()
         else:
@@ -51,8 +51,8 @@ class Link:
     def heal(self) -> None:
         """New calls get through again; a watch that fell silent stays so, as a connection does whose peer is gone."""
         self._condition = Condition.UP
-        if self._mending is not None:
-            self._mending.cancel()
+        if self._healing is not None:
+            self._healing.cancel()
 
     def cut(self) -> None:
         """Open watches end with an error."""
@@ -60,7 +60,7 @@ class Link:
             watch.end(StoreUnavailable("Watch: cut, as the test asked for"))
 
     def silence(self) -> None:
-        """Open watches tell nothing any more."""
+        """Open watches deliver nothing any more."""
         for watch in self._watches:
             watch.silent = True
 

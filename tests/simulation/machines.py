@@ -22,9 +22,9 @@ from tests.support.simulated_system import SimulatedSystem
 
 
 class Machine(RuleBasedStateMachine):
-    """A laboratory in simulated time from the first rule to the end; ``examples`` are told of runs that got there."""
+    """A system in simulated time from the first rule to the end; ``examples`` counts the runs that got there."""
 
-    def __init__(self, subject: Subject, lab: Callable[[], SimulatedSystem], examples: Examples) -> None:
+    def __init__(self, subject: Subject, system: Callable[[], SimulatedSystem], examples: Examples) -> None:
         super().__init__()
         self._subject = subject
         self._examples = examples
@@ -32,10 +32,10 @@ class Machine(RuleBasedStateMachine):
         self._runner = self._stack.enter_context(simulated())
         self._began = self._failed = False
         self._related: set[str] = set()
-        self.lab = lab()
+        self.system = system()
 
     def do(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Let ``work`` be done in the laboratory."""
+        """Let ``work`` be done in simulated time."""
         try:
             return self._runner.run(work)
         except BaseException:
@@ -44,15 +44,15 @@ class Machine(RuleBasedStateMachine):
 
     def set_up(self, begin: list[Any]) -> None:
         """Put in what users begin with."""
-        self.do(self.lab.start())
-        self.do(self._subject.populate(self.lab, begin))
+        self.do(self.system.start())
+        self.do(self._subject.populate(self.system, begin))
         self._related = self._subject.relations(begin)
         self._began = True
 
     def teardown(self) -> None:
         try:
             if self._began and not self._failed:
-                self._examples.note(self._related | self.do(self._subject.demands(self.lab)))
+                self._examples.note(self._related | self.do(self._subject.demands(self.system)))
         finally:
             self._stack.close()
 
@@ -70,19 +70,19 @@ def stepped(subject: Subject, examples: Examples) -> type[Machine]:
 
         @rule(step=subject.users)
         def users_act(self, step: Step) -> None:
-            self.do(step.apply(self.lab))
+            self.do(step.apply(self.system))
 
         @rule(step=subject.others)
         def others_act(self, step: Step) -> None:
-            self.do(step.apply(self.lab))
+            self.do(step.apply(self.system))
 
         @rule(step=subject.faults)
         def something_fails(self, step: Step) -> None:
-            self.do(step.apply(self.lab))
+            self.do(step.apply(self.system))
 
         @rule()
         def the_compiler_works(self) -> None:
-            self.do(Settle().apply(self.lab))
+            self.do(Settle().apply(self.system))
 
     return SteppedMachine
 
@@ -91,13 +91,13 @@ def served(subject: Subject, examples: Examples) -> type[Machine]:
     """Two processes serve, and time passes between the rules."""
 
     class ServedMachine(Machine):
-        lab: Simulation
+        system: Simulation
 
         def __init__(self) -> None:
             super().__init__(subject, lambda: Simulation(processes=2, subject=subject), examples)
 
         def _happens(self, step: Step | Fault, seconds: float) -> None:
-            self.do(Happening(step, seconds).apply(self.lab))
+            self.do(Happening(step, seconds).apply(self.system))
 
         @initialize(begin=subject.begin)
         def begin(self, begin: list[Any]) -> None:

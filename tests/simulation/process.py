@@ -1,7 +1,7 @@
 """One process of the compiler in the simulation: its service, its link to the store, its way to the API server.
 
-It can be told to end, as by SIGTERM, or be killed, as by SIGKILL: then what it has sent may or may not have arrived,
-and nothing of it happens any more. What else befalls it is drawn by the histories.
+It can be ended, as by SIGTERM, or killed, as by SIGKILL: then what it has sent may or may not have arrived, and it does
+nothing any more. Histories draw its other faults.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class DistantService(CountingService):
         server: ApiServer,
         weather: RequestFaults,
         pauses: Sequence[float],
-        tell: Callable[[str], None],
+        note: Callable[[str], None],
         on_death: Callable[[], None],
     ) -> None:
         super().__init__(server, pools=pools, weather=weather)
@@ -49,12 +49,12 @@ class DistantService(CountingService):
         self.dead = False
         self._numbers = itertools.count(1)
         self._store = store
-        self._tell = tell
+        self._note = note
         self._on_death = on_death
 
     async def _counted(self, name: str, call: Coroutine[Any, Any, Any], fence: str | None) -> Any:
         title, pause = f"{next(self._numbers)} {name}", next(self.pauses) / 2
-        self._tell(f"asks {title}")
+        self._note(f"asks {title}")
         try:
             await asyncio.sleep(pause)
             await self._lives()
@@ -62,13 +62,13 @@ class DistantService(CountingService):
             answer = await super()._counted(name, call, fence)
             assert fence in {former, await self._leading()}, f"{fence} wrote while {former} led"
         except Exception as error:
-            self._tell(f"gets {title}: {type(error).__name__}")
+            self._note(f"gets {title}: {type(error).__name__}")
             raise
         finally:
             call.close()
         await asyncio.sleep(pause)
         await self._lives()
-        self._tell(f"gets {title}: {answer}")
+        self._note(f"gets {title}: {answer}")
         return answer
 
     async def _lives(self) -> None:
@@ -97,13 +97,13 @@ class Process:
         server: ApiServer,
         weather: RequestFaults,
         pauses: Sequence[float],
-        tell: Callable[[str], None],
+        note: Callable[[str], None],
     ) -> None:
-        def tell_of_us(what: str) -> None:
-            tell(f"{name} {what}")
+        def note_ours(what: str) -> None:
+            note(f"{name} {what}")
 
         self.link = Link(store)
-        self.write = DistantService(loaded.pools, store, server, weather, pauses, tell_of_us, self.kill)
+        self.write = DistantService(loaded.pools, store, server, weather, pauses, note_ours, self.kill)
         with ExitStack() as patches:
             for function in _WITH_CLOCKS:
                 patches.enter_context(patch.dict(function.__kwdefaults__, clock=now))
@@ -111,11 +111,11 @@ class Process:
             self.service = build_service(CONFIGURATION, loaded, self.link, self.write, self.write)
         self.engine = self.service.engine
         self._task = asyncio.get_running_loop().create_task(self.service.run())
-        tell_of_us("starts")
+        note_ours("starts")
 
     @property
     def ended(self) -> bool:
-        """Whether it is gone. Raises what made it end, if it was not told to."""
+        """Whether it is gone. Raises what made it end, if ``end`` did not."""
         if self.write.dead:
             return True
         if self._task.done() and not self._task.cancelled():
@@ -128,7 +128,7 @@ class Process:
         return not self.ended and self.engine.parts.permission.granted
 
     async def end(self) -> None:
-        """It is told to end; what it has begun to write it may end."""
+        """End it as SIGTERM does: it finishes the writes that it has begun."""
         self._task.cancel()
         with suppress(asyncio.CancelledError):
             await self._task

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from intentc.plugins import Loaded
 from tests.property import demands, gateway_demands, gateway_steps, gateways, resources, steps
 from tests.property.steps import Settle, Step
-from tests.support import simulated_system as laboratory
+from tests.support import simulated_system
 from tests.support.simulated_system import SimulatedSystem
 
 Begin = Sequence[Any]
@@ -43,18 +43,18 @@ class Subject(NamedTuple):
         return st.one_of(self.users, self.users, self.others, self.faults, st.builds(Settle))
 
 
-async def _apply_all(lab: SimulatedSystem, manifests: Begin) -> None:
+async def _apply_all(system: SimulatedSystem, manifests: Begin) -> None:
     for manifest in manifests:
-        await gateways.apply_manifest(lab, manifest)
+        await gateways.apply_manifest(system, manifest)
 
 
-async def _touch_project(lab: SimulatedSystem) -> None:
-    await lab.put("project", resources.PROJECTS[0], {"display_name": "calm"})
+async def _touch_project(system: SimulatedSystem) -> None:
+    await system.put("project", resources.PROJECTS[0], {"display_name": "after-the-faults"})
 
 
-async def _touch_service(lab: SimulatedSystem) -> None:
-    metadata = {"namespace": "calm", "name": "nobody-asks-for-it"}
-    await gateways.apply_manifest(lab, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {}})
+async def _touch_service(system: SimulatedSystem) -> None:
+    metadata = {"namespace": "after-the-faults", "name": "nobody-asks-for-it"}
+    await gateways.apply_manifest(system, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {}})
 
 
 SUBJECTS = {
@@ -71,7 +71,7 @@ SUBJECTS = {
         demands=gateway_demands.check_all,
     ),
     "contrail": Subject(
-        loaded=laboratory.LOADED,
+        loaded=simulated_system.LOADED,
         begin=resources.tenants(),
         populate=SimulatedSystem.put_all,
         relations=resources.relations,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.property.resources import NAMES, PROJECTS, Put
-from tests.property.steps import Apply, Forecast, Mend, Restart, TearDown
+from tests.property.steps import Apply, Forecast, Repair, Restart, TearDown
 from tests.simulation.faults import BackUp, Fault, Happening, KillNow, Restore, Silence, Slow
 from tests.simulation.histories import in_service
 from tests.support.request_faults import Outcome
@@ -36,7 +36,7 @@ def test_a_number_goes_back_though_its_owner_went_before_the_leader_read_of_it(e
     """A standby reads the ledger when it takes over, and everyone does when the store was put back; both found numbers
     of owners whose end they had seen before."""
     history = [
-        Happening(Mend(), 0.1),
+        Happening(Repair(), 0.1),
         Happening(TearDown(NAMES[0]), 0.001),
         *(Happening(fault, 0.005) for fault in end),
     ]
@@ -59,7 +59,7 @@ def test_a_target_that_went_with_a_restored_store_is_made_again_for_whoever_refe
 def test_a_number_whose_grant_was_never_answered_goes_back_when_nobody_wishes_it_any_more() -> None:
     """Who is neither known to hold a number nor wishes one was not looked after."""
     history = [
-        Happening(Mend(), 5.0),
+        Happening(Repair(), 5.0),
         Happening(Forecast((Outcome.LOST_ANSWER,) * 4), 0.0),
         Happening(Apply(network(NAMES[0])), 0.05),
         Happening(TearDown(NAMES[0]), 1.0),

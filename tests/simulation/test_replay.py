@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.property.resources import Put
-from tests.property.steps import Mend, Remove, Settle
+from tests.property.steps import Remove, Repair, Settle
 from tests.simulation.__main__ import main
 from tests.simulation.faults import Happening
 from tests.simulation.histories import FORMS, History, Lived
@@ -41,7 +41,7 @@ FRAGILE = SERVICE._replace(live=_without_removals)
 
 def test_a_history_that_fails_is_shrunk_to_what_it_needs() -> None:
     removal = Happening(Remove("virtual_network", 0), 1.0)
-    steps = [Happening(Settle(), 1.0), removal, Happening(Mend(), 1.0)]
+    steps = [Happening(Settle(), 1.0), removal, Happening(Repair(), 1.0)]
     assert FRAGILE.shrunk(History(SERVICE.drawn(11).begin, steps), 11) == History([], [removal])
 
 
@@ -52,7 +52,7 @@ def test_the_runner_prints_the_seed_that_replays_a_failure_and_why_it_failed(
     seed = next(seed for seed in range(100) if any("Remove(" in str(step) for step in FRAGILE.drawn(seed).steps))
     monkeypatch.setattr("sys.argv", ["simulation", "--seed", str(seed), "--runs", "1"])
     assert main() == 1
-    told = capsys.readouterr().out
-    assert f"--compiler contrail --form service --seed {seed} --runs 1 replays it" in told
-    assert "something was removed" in told
-    assert "Remove(kind=" in told
+    printed = capsys.readouterr().out
+    assert f"--compiler contrail --form service --seed {seed} --runs 1 replays it" in printed
+    assert "something was removed" in printed
+    assert "Remove(kind=" in printed

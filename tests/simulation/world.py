@@ -1,6 +1,6 @@
-"""The laboratory as a live system: the compiler's processes at work while users, other programs and faults do theirs.
+"""A simulated system whose compiler runs as processes, while users, other programs and faults act.
 
-The same histories as in the step-driven one apply here; only that nothing waits for anything.
+Histories of the step-driven ``SimulatedSystem`` apply here, too; here no step waits for the one before.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PAUSES = (0.002,)
 
 
 class Simulation(SimulatedSystem):
-    """``processes``: how many compile; one of them leads. ``trace`` tells what happened, and when: the same history
+    """``processes``: how many compile; one of them leads. ``trace`` has what happened, and when: the same history
     with the same seed leaves the same trace."""
 
     def __init__(self, processes: int = 1, subject: Subject = CONTRAIL) -> None:
@@ -61,7 +61,7 @@ class Simulation(SimulatedSystem):
             self._begin()
 
     async def restart(self) -> None:
-        """The leader is told to end, and started anew; at the end of a history all are, so that the next one to lead
+        """End the leader and start another process; at the end of a history all processes, so that the next leader
         remembers nothing."""
         for process in list(self._processes) if self._over else [self.process]:
             await process.end()
@@ -69,7 +69,7 @@ class Simulation(SimulatedSystem):
             self._begin()
 
     async def end(self) -> None:
-        """All processes are told to end."""
+        """End all processes."""
         for process in self._processes:
             await process.end()
 
@@ -110,7 +110,7 @@ class Simulation(SimulatedSystem):
         try:
             await self.store.compact((await self.store.range(LAYOUT.prefix)).revision)
         except Compacted:
-            self.tell("nothing to compact")
+            self.note("nothing to compact")
 
     def back_up(self) -> None:
         """Keep the store's state for ``restore``."""
@@ -127,12 +127,12 @@ class Simulation(SimulatedSystem):
         if self._restore is not None:
             self._restore()
 
-    async def calm(self) -> None:
+    async def end_faults(self) -> None:
         self._over = True
         for process in self._processes:
             process.link.heal()
         self.store.faults.lose_next(0)
-        await super().calm()
+        await super().end_faults()
         # The background relist reads at the last applied revision: a loss of the very last event shows with the next.
         await self._subject.touch(self)
 
@@ -142,7 +142,7 @@ class Simulation(SimulatedSystem):
         for process in self._processes:
             process.write.pauses = itertools.cycle(pauses)
 
-    def tell(self, what: str) -> None:
+    def note(self, what: str) -> None:
         """Add a line to the trace."""
         self.trace.append(f"{now():.6f} {what}")
 
@@ -168,5 +168,5 @@ class Simulation(SimulatedSystem):
 
     def _begin(self) -> None:
         name = f"process-{next(self._names)}"
-        process = Process(name, self._loaded, self.store, self.server, self.weather, self._pauses, self.tell)
+        process = Process(name, self._loaded, self.store, self.server, self.weather, self._pauses, self.note)
         self._processes.append(process)

@@ -112,7 +112,7 @@ class Cluster:
         member.start(self._initial, state)
 
     def leader(self) -> Member:
-        """Whom the cluster follows now; waits for an election. Raises ``TimeoutError``."""
+        """The member that leads now; waits for an election. Raises ``TimeoutError``."""
         until = time.monotonic() + _HEALTHY_WITHIN
         while time.monotonic() < until:
             for member in self.members:

@@ -1,7 +1,7 @@
 """A TCP proxy that misbehaves on demand: it stands between a process and a server, and is switched while both run.
 
-Why not in the kernel: the same faults on any machine, without rights, and told apart by direction. It knows nothing of
-what it carries. Bytes that it holds back are kept and flow on when the fault ends, as TCP would have it; bytes are
+Unlike faults in the kernel, these are the same on any machine and need no privileges. It knows nothing of what it
+carries. Bytes that it holds back are kept and flow on when the fault ends, as TCP would have it; bytes are
 lost only with their connection.
 """
 
@@ -184,7 +184,7 @@ class FaultProxy:
 
 async def _sent(writer: asyncio.StreamWriter) -> None:
     """Return when what was written is with the kernel, and had a moment to leave: RST overtakes what has not."""
-    while writer.transport.get_write_buffer_size():  # noqa: ASYNC110 - a transport tells nobody that it is empty
+    while writer.transport.get_write_buffer_size():  # noqa: ASYNC110 - a transport has no event for its empty buffer
         await asyncio.sleep(0)
     await asyncio.sleep(0.02)
 

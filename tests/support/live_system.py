@@ -1,8 +1,9 @@
-"""One test's world: a path of its own in a real etcd, a real API server over HTTP, and a person who calls it.
+"""A live system: a path of its own in a real etcd, a real API server over HTTP, and a user who calls it.
 
-Compilers are started over it as ``intentc run`` starts them (``CompilerService`` on etcd and HTTP), as often as a test
-likes. Every request is counted at the server, the person's apart from the compilers'. What should be there is told by
-the naive oracle, which shares no code with the compiler.
+Use it where sockets, etcd or HTTP matter, and a compiler in the test's own process will do; ``process_system.py`` runs
+processes. Compilers are started over it as ``intentc run`` starts them (``CompilerService`` on etcd and HTTP), as often
+as a test likes. Every request is counted at the server, the user's apart from the compilers'. The naive oracle, which
+shares no code with the compiler, says what should be there.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class Calls:
 
 
 class LiveSystem:
-    """``person``: an HTTP client that is not counted. ``revision``: what the last mutation of the person told."""
+    """``person``: an HTTP client that is not counted. ``revision``: of the person's last mutation."""
 
     made = "access_control_list"
     """A kind of objects that the compiler makes, for tests that take one of them away."""
@@ -239,7 +240,7 @@ def _difference(there: oracle.Expected, wanted: oracle.Expected) -> dict[str, An
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait for something that nobody tells of."""
+    """Wait for a condition that has no event."""
     with anyio.fail_after(WITHIN_SECONDS):
         while not condition():  # noqa: ASYNC110 - what is waited for has no event: another process, a state
             await anyio.sleep(0.01)

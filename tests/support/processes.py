@@ -111,8 +111,8 @@ class Process(Service):
                 except httpx2.TransportError as error:
                     status = {"error": str(error)}
                     assert self.alive, self.log[-3000:]
-                told = status.get("converged") and (standby or status["writing"]["permitted"])
-                if told and status["applied_revision"] >= revision:
+                idle = status.get("converged") and (standby or status["writing"]["permitted"])
+                if idle and status["applied_revision"] >= revision:
                     return status
                 await anyio.sleep(pause)
         raise TimeoutError(f"not quiet at {revision} within {within} s: {_shown(status)}\n{self.log[-_END_OF_LOG:]}")

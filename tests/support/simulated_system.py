@@ -287,12 +287,12 @@ class SimulatedSystem:
         self.spoilt.setdefault(key, await self._value(key))
         await self.store.transaction([], [protocol.Put(key, value)])
 
-    async def calm(self) -> None:
+    async def end_faults(self) -> None:
         """All faults end."""
         self.weather.clear()
-        await self.mend()
+        await self.repair()
 
-    async def mend(self) -> None:
+    async def repair(self) -> None:
         """Put back what was spoilt, unless somebody deleted it meanwhile."""
         for key, value in self.spoilt.items():
             if (await self.store.range(key)).items:

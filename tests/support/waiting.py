@@ -14,7 +14,7 @@ PATIENCE = 120.0
 
 
 def pauses(longest: float = 0.1) -> Iterator[float]:
-    """Seconds to wait before each next look at something that nobody tells of: short at first, then up to ``longest``,
+    """Seconds to wait before each next look at something that has no event: short at first, then up to ``longest``,
     since a look costs CPU on both sides. Without end: the caller has one."""
     pause = 0.01
     while True:

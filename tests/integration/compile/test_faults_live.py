@@ -47,10 +47,10 @@ async def test_malformed_json_is_reported_deletes_nothing_and_holds_up_nothing_e
         unreadable = {f"security_group/{spoilt}", f"security_group/{NEVER_READABLE}"}
         assert unreadable <= set(status["held"])
         assert status["healthy"] is False
-        told = {problem["source"].partition("@")[0]: problem["name"] for problem in status["problems"]}
+        reported = {problem["source"].partition("@")[0]: problem["name"] for problem in status["problems"]}
         named = msgspec.json.decode(good)["fq_name"]
-        assert unreadable <= told.keys()
-        assert told[f"security_group/{spoilt}"] == ":".join(named)
+        assert unreadable <= reported.keys()
+        assert reported[f"security_group/{spoilt}"] == ":".join(named)
         assert all(any(name in line for line in caplog.messages) for name in (":".join(named), NEVER_READABLE))
         assert owned <= {resource["uuid"] for resource in await world.owned()}
 
@@ -99,7 +99,7 @@ async def test_an_etcd_that_is_restarted_under_way_costs_nothing_but_the_pause(
 async def test_an_etcd_that_is_killed_while_changes_come_in_loses_none_of_them(
     world_on_fresh_etcd: LiveSystem, fresh_etcd: Etcd
 ) -> None:
-    """What the person was told is done is compiled, whatever the compiler was doing when etcd went."""
+    """What the API server has acknowledged is compiled, whatever the compiler was doing when etcd was killed."""
     world = world_on_fresh_etcd
     async with world.compiling() as service:
         await tenant(world, 4)

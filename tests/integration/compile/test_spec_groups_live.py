@@ -55,7 +55,7 @@ async def test_star_5_local_does_not_stick_to_the_pairs_after_it(world: LiveSyst
     assert await world.rules("b", "egress") == [acl_rule(R2, None, out)]
 
 
-async def test_star_6_bad_parts_are_left_out_alone_and_told(world: LiveSystem) -> None:
+async def test_star_6_bad_parts_are_left_out_alone_and_reported(world: LiveSystem) -> None:
     """An unknown protocol is refused by the API server itself (docs/contrail.md B.7), so the value comes past it."""
     async with world.compiling() as service:
         uuid = await world.create("security_group", "bad", **rules(rule(R2, LOCAL, [EVERYWHERE_V6, LOCAL], "IPv6")))
@@ -71,7 +71,7 @@ async def test_star_6_bad_parts_are_left_out_alone_and_told(world: LiveSystem) -
             **rules(rule(R3, LOCAL, [EVERYWHERE_V6, some], "IPv6"), rule(R4, LOCAL, group("known"))),
         )
         await world.settle(service)
-        told = {(problem["reason"], problem["name"]) for problem in service.status()["problems"]}
+        reported = {(problem["reason"], problem["name"]) for problem in service.status()["problems"]}
     everywhere = anywhere("::/0")
     assert await world.rules("bad", "ingress") == [acl_rule(R2, None, None, "IPv6")]
     assert await world.rules("bad", "egress") == [acl_rule(R2, None, everywhere, "IPv6")]
@@ -79,7 +79,7 @@ async def test_star_6_bad_parts_are_left_out_alone_and_told(world: LiveSystem) -
         acl_rule(R3, None, everywhere, "IPv6"),
         acl_rule(R4, None, {"security_group": "8000002"}),
     ]
-    assert told == {
+    assert reported == {
         ("UnknownProtocol", "default-domain:default-project:bad"),
         ("UnknownSecurityGroup", "default-domain:default-project:names"),
     }

@@ -1,7 +1,7 @@
-"""A process that does nothing but stand for the leadership, and tells its parent what it hears, a line each.
+"""A process that only stands for election, and reports each callback to its parent as a line.
 
-Run as ``python candidate_process.py ENDPOINT INSTALLATION NAME TTL``. Continued after a stop it tells its fence before
-anything else of it runs; at SIGTERM it resigns.
+Run as ``python candidate_process.py ENDPOINT INSTALLATION NAME TTL``. Continued after a stop, it reports its fence
+before anything else of it runs; at SIGTERM it resigns.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from intentc.watch.etcd import EtcdStore
 from intentc.watch.lease_keeper import EtcdLeaseKeepers
 
 
-def tell(*words: object) -> None:
+def report(*words: object) -> None:
     os.write(1, (" ".join(map(str, words)) + "\n").encode())
 
 
@@ -31,19 +31,19 @@ async def main(*arguments: str) -> None:
         name,
         ttl=int(ttl),
         versions={"contrail": "1"},
-        on_won=lambda leadership: tell("won", leadership.fence),
-        on_lost=lambda reason: tell("lost", reason),
+        on_won=lambda leadership: report("won", leadership.fence),
+        on_lost=lambda reason: report("lost", reason),
         keepers=EtcdLeaseKeepers([endpoint]),
     )
 
     def continued(number: int, frame: FrameType | None) -> None:
-        tell("continued", election.fence())
+        report("continued", election.fence())
 
     signal.signal(signal.SIGCONT, continued)
     with anyio.open_signal_receiver(signal.SIGTERM) as signals:
         async with anyio.create_task_group() as group:
             group.start_soon(election.run)
-            tell("standing")
+            report("standing")
             async for _ in signals:
                 await election.resign()
                 group.cancel_scope.cancel()

@@ -26,7 +26,7 @@ SHORT_TTL = 4
 
 
 class Candidate:
-    """One process, with what it was told."""
+    """One process, with the callbacks that it received."""
 
     def __init__(self, etcd: Etcd, installation: str, name: str, ttl: int = TTL, timeout: float = SHORT_TTL) -> None:
         self.store = EtcdStore([etcd.endpoint], timeout=timeout)

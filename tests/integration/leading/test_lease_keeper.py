@@ -89,7 +89,7 @@ async def test_without_its_keeper_a_lease_goes_within_its_ttl(etcd: Etcd, etcd_s
 
 
 @pytest.mark.etcd
-async def test_a_revoked_lease_is_told(etcd: Etcd, etcd_store: EtcdStore) -> None:
+async def test_a_revoked_lease_is_reported(etcd: Etcd, etcd_store: EtcdStore) -> None:
     lease = await etcd_store.grant_lease(LONG_TTL)
     keeper = EtcdLeaseKeepers([etcd.endpoint])(lease, TTL, time.monotonic() + LONG_TTL)
     async with running(keeper) as gone:

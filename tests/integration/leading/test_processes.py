@@ -1,4 +1,4 @@
-"""Take-over between real processes over a real etcd: killed, stopped and continued, told to end (F21)."""
+"""Take-over between real processes over a real etcd: killed, stopped and continued, terminated (F21)."""
 
 from __future__ import annotations
 
@@ -106,14 +106,14 @@ def test_a_killed_leader_is_replaced(group: Group) -> None:
 
 
 @pytest.mark.parametrize("group", [LONG_TTL], indirect=True)
-def test_a_leader_told_to_end_is_replaced_at_once(group: Group) -> None:
+def test_a_leader_that_is_terminated_is_replaced_at_once(group: Group) -> None:
     leader = group.start()
     leader.expect("won")
     standby = group.start()
-    told = leader.send(signal.SIGTERM)
+    terminated = leader.send(signal.SIGTERM)
     leader.expect("lost resigned")
     won, _ = standby.expect("won")
-    print(f"take-over after SIGTERM: {won - told:.3f} s")
+    print(f"take-over after SIGTERM: {won - terminated:.3f} s")
     assert leader.process.wait(PATIENCE) == 0
 
 

@@ -96,7 +96,7 @@ async def etcd_with(*flags: str, scheme: str = "http") -> AsyncIterator[Etcd]:
 
 
 def asking_for_certificates(server: Issued, trusted: Authority | Path) -> Sequence[str]:
-    """Flags of an etcd that lets in only whom ``trusted`` has signed."""
+    """Flags of an etcd that accepts only certificates which ``trusted`` has signed."""
     ca = trusted.certificate if isinstance(trusted, Authority) else trusted
     return (
         f"--cert-file={server.certificate}",

@@ -74,7 +74,7 @@ async def test_both_sides_show_who_they_are(authority: Authority) -> None:
         assert (await connection.send("GET", "/")).ok
 
 
-async def test_without_a_certificate_nobody_is_let_in_and_the_cause_is_told(authority: Authority) -> None:
+async def test_without_a_certificate_nobody_is_let_in_and_the_cause_is_reported(authority: Authority) -> None:
     async with (
         serving(authority.issue("server"), client_ca=authority.certificate) as api,
         connected(api.url, authority) as connection,
@@ -164,7 +164,7 @@ async def test_an_expired_token_is_renewed_within_the_call() -> None:
 
 
 async def test_a_password_is_rotated_on_both_sides_without_a_restart_of_either(tmp_path: Path) -> None:
-    """The server's first: until ours follows, we are told to check it; then the next call goes through."""
+    """The server's first: until ours follows, the answer says to check it; then the next call goes through."""
     server_file, client_file = tmp_path / "server", tmp_path / "client"
     for file in (server_file, client_file):
         file.write_text("first\n")

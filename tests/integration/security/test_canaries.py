@@ -127,11 +127,11 @@ async def test_no_secret_leaves_by_any_way_whatever_fails(place: Place, processe
     # What operators ask and order.
     assert await place.command(configuration, "audit", "-o", "json") in (1, 5)
     assert await place.command(configuration, "audit") in (1, 5)
-    told = {"INTENTC_INTENTC__DIAGNOSTICS__ADDRESS": (await compiler.url()).removeprefix("http://")}
-    assert await place.command(configuration, "quarantine", "list", "-o", "yaml", **told) == 0
-    assert await place.command(configuration, "pause", "security_group", ":".join([*PROJECT, "g"]), **told) == 0
-    assert await place.command(configuration, "quarantine", "retry", "--all", **told) in (0, 5)
-    assert await place.command(configuration, "release", "--all", "--dry-run", **told) == 0
+    address = {"INTENTC_INTENTC__DIAGNOSTICS__ADDRESS": (await compiler.url()).removeprefix("http://")}
+    assert await place.command(configuration, "quarantine", "list", "-o", "yaml", **address) == 0
+    assert await place.command(configuration, "pause", "security_group", ":".join([*PROJECT, "g"]), **address) == 0
+    assert await place.command(configuration, "quarantine", "retry", "--all", **address) in (0, 5)
+    assert await place.command(configuration, "release", "--all", "--dry-run", **address) == 0
 
     # Log-ins that fail, to both servers, with the passwords that were good before and with others.
     place.secret("client", f"{CANARY}-not-alices")

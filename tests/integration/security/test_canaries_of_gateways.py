@@ -40,7 +40,7 @@ spec: {auth_service: "auth:3000", add_auth_headers: {x-key: VALUE}}
 """
 
 
-async def until_told(compiler: Process, page: str, text: str) -> Any:
+async def until_shown(compiler: Process, page: str, text: str) -> Any:
     """Wait for ``text`` on a page; all of it."""
     with anyio.fail_after(WITHIN_SECONDS):
         while text not in (found := await compiler.get(page)).text:
@@ -68,7 +68,7 @@ async def test_a_secret_header_of_an_auth_service_shows_nowhere(
     other.write_text(GATE.replace("VALUE", "canary-other"))
     wrong.write_text(GATE.replace("VALUE", '"canary\\nwrong"'))
     assert await place.command(configuration, "apply", str(gate)) == 0
-    rows = (await until_told(compiler, "/objects?kind=envoy_listener", '"name"'))["rows"]
+    rows = (await until_shown(compiler, "/objects?kind=envoy_listener", '"name"'))["rows"]
     listener = rows[0]["name"]
 
     faces = [*PAGES, "/views/routes"]
@@ -87,11 +87,11 @@ async def test_a_secret_header_of_an_auth_service_shows_nowhere(
     assert await place.command(configuration, "get", "envoy_listener", "-o", "yaml") == 0
     assert "<secret>" in place.sinks["get envoy_listener -o yaml"]
 
-    # Rotated: the plan is refused; wrong: a problem tells it.
+    # Rotated: the plan is refused; wrong: a problem reports it.
     assert await place.command(configuration, "apply", str(wrong)) == 0
     assert await place.command(configuration, "apply", plan) == 1
     assert await place.command(configuration, "compile", str(wrong), "-o", "json") == 0
-    await until_told(compiler, "/status", "InvalidHeader")
+    await until_shown(compiler, "/status", "InvalidHeader")
     for face in faces:
         place.sinks[f"{face} (wrong)"] = (await compiler.get(face)).text
     assert await compiler.terminate() == 0

@@ -88,21 +88,21 @@ async def test_all_parts_work_with_certificates_alone_and_go_on_when_they_are_re
         await compiler.until_ready(True, WITHIN_SECONDS)
 
         unarmed = written("unarmed", client={"endpoint": url[1]})
-        code, told = await command(unarmed, "get", "project")
-        assert (code, "certificate verify failed" in told) == (4, True), told
+        code, printed = await command(unarmed, "get", "project")
+        assert (code, "certificate verify failed" in printed) == (4, True), printed
 
-        code, told = await command(compiling, "apply", str(SAMPLE))
-        assert code == 0, told
+        code, printed = await command(compiling, "apply", str(SAMPLE))
+        assert code == 0, printed
         status = await compiler.quiet(1, WITHIN_SECONDS)
         assert status["counters"]["writes"] >= 20
 
         client.replace_by(authority.issue("successor"))
-        code, told = await command(compiling, "get", "access_control_list")
-        assert code == 0 and "ingress-access-control-list" in told
-        code, told = await command(compiling, "delete", str(SAMPLE))
-        assert code == 0, told
+        code, printed = await command(compiling, "get", "access_control_list")
+        assert code == 0 and "ingress-access-control-list" in printed
+        code, printed = await command(compiling, "delete", str(SAMPLE))
+        assert code == 0, printed
         await compiler.quiet(status["applied_revision"] + 1, WITHIN_SECONDS)
-        code, told = await command(compiling, "get", "access_control_list")
-        assert code == 0 and "sample" not in told
+        code, printed = await command(compiling, "get", "access_control_list")
+        assert code == 0 and "sample" not in printed
         assert "NOT checked" not in compiler.log and '"error"' not in compiler.log
         assert await compiler.terminate() == 0

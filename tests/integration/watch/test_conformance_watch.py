@@ -35,7 +35,7 @@ async def test_a_revision_of_fifty_keys_arrives_whole_and_in_order(store: Store,
     assert [event.item.key for event in batch.events] == [f"{root}{n}" for n in reversed(range(50))]
 
 
-async def test_events_tell_value_revisions_and_deletion(store: Store, root: str) -> None:
+async def test_events_have_value_revisions_and_deletion(store: Store, root: str) -> None:
     created = await put(store, root + "a", b"1")
     changed = await put(store, root + "a", b"2")
     deleted = (await store.transaction([], [Delete(root + "a")])).revision
@@ -49,7 +49,7 @@ async def test_events_tell_value_revisions_and_deletion(store: Store, root: str)
     ]
 
 
-async def test_a_watch_resumes_where_it_is_told_to(store: Store, root: str) -> None:
+async def test_a_watch_resumes_where_it_is_asked_to(store: Store, root: str) -> None:
     revisions = [await put(store, root + "a", b"%d" % n) for n in range(6)]
     async with store.watch([root], revisions[2]) as watch:
         first = await batches(watch, 2)

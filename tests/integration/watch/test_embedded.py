@@ -79,7 +79,7 @@ async def test_it_ends_when_the_block_is_cancelled() -> None:
     assert pid and not runs(pid)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has died")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux notifies a process that its parent has died")
 def test_it_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:
     script = (
         "import pathlib, sys, time\nfrom intentc.embedded.etcd import Etcd\n"

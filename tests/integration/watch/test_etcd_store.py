@@ -103,7 +103,7 @@ async def test_many_calls_at_once_share_a_connection(etcd_store: EtcdStore) -> N
     assert (await etcd_store.range("/many/", "/many0", limit=1)).count == 200
 
 
-async def test_the_version_is_told(etcd_store: EtcdStore) -> None:
+async def test_the_version_is_reported(etcd_store: EtcdStore) -> None:
     assert (await etcd_store.version()).startswith("3.")
 
 
@@ -129,7 +129,7 @@ async def test_a_token_that_etcd_forgot_is_renewed(etcd_with_users: Etcd) -> Non
     await store.close()
 
 
-async def test_a_forbidden_prefix_is_told_from_an_unreachable_store(etcd_with_users: Etcd) -> None:
+async def test_a_forbidden_prefix_is_distinguished_from_an_unreachable_store(etcd_with_users: Etcd) -> None:
     store = EtcdStore([etcd_with_users.endpoint], username="reader", password=lambda: "secret")
     assert not (await store.range("/open/", "/open0")).items
     with pytest.raises(AccessDenied, match="permission denied"):

@@ -44,7 +44,7 @@ async def until_seen(items: list[Snapshot | Batch], uuid: str) -> None:
 
 
 async def until_watching(source: Source) -> None:
-    """Wait for the watch: what was listed tells nothing of it."""
+    """Wait for the watch: a finished listing does not show that it is open."""
     with anyio.fail_after(PATIENCE):
         while not source.state.ready:  # noqa: ASYNC110 - the state has no event to wait for
             await anyio.sleep(0.01)

@@ -12,6 +12,7 @@ import anyio
 import msgspec
 import pytest
 
+from intentc.backoff import Backoff
 from intentc.engine import drift
 from intentc.service.service import CompilerService
 from intentc.watch.protocol import prefix_end
@@ -28,10 +29,10 @@ INSTANCE = (*PROJECT, "network-0", "network-0")
 
 
 @pytest.fixture(autouse=True)
-def short_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A contended object is left alone for seconds instead of minutes, unless there is time."""
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A contended object backs off from 1 second instead of 1 minute, unless there is time."""
     if not FULL:
-        monkeypatch.setattr(drift, "FIRST_REST", 1.0)
+        monkeypatch.setattr(drift, "CONTENDED", Backoff(1.0, 3600.0, jitter=0))
 
 
 async def empty_list(world: LiveSystem) -> bool:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import anyio
 import msgspec
-import pytest
 
 from intentc.embedded.etcd import Etcd
 from tests.support import forking
@@ -94,11 +92,3 @@ class Place:
         found = {sink: line for sink, text in self.sinks.items() for line in text.splitlines() if CANARY in line}
         assert not found, found
         assert all(self.sinks.values()), "a sink that says nothing proves nothing"
-
-
-@pytest.fixture
-def processes() -> Iterator[list[Process]]:
-    started: list[Process] = []
-    yield started
-    for process in started:
-        process.kill()

@@ -9,11 +9,9 @@ import anyio
 import pytest
 
 from intentc.embedded.etcd import Etcd
-from tests.integration.security.canaries import PAGES, Place, processes
+from tests.integration.security.canaries import PAGES, Place
 from tests.support.live_system import WITHIN_SECONDS
 from tests.support.processes import Process, start
-
-__all__ = ["processes"]
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

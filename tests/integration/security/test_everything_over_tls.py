@@ -4,7 +4,6 @@ configured by files alone; the clients' certificates are replaced while all of t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +21,6 @@ from tests.support.processes import Process, start
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 _SERVING = re.compile(r"^(https://\S+)$", re.MULTILINE)
-
-
-@pytest.fixture
-def processes() -> Iterator[list[Process]]:
-    started: list[Process] = []
-    yield started
-    for process in started:
-        process.kill()
 
 
 def client_tls(authority: Authority, client: Issued) -> dict[str, Any]:

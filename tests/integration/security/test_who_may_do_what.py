@@ -3,7 +3,6 @@ that log in with what the documentation says is enough."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +22,6 @@ DEMO = ["default-domain", "demo"]
 MEMBER, ADMIN = ("Member", "demo"), ("Admin", "admin")
 ROLES = {"intentc": ADMIN, "ann": MEMBER, "bob": ("Member", "other"), "zoe": ADMIN}
 RULES = {"virtual-network": "CRUD", "security-group": "CRUD", "routing-instance": "R", "access-control-list": "CRUD"}
-
-
-@pytest.fixture
-def processes() -> Iterator[list[Process]]:
-    started: list[Process] = []
-    yield started
-    for process in started:
-        process.kill()
 
 
 async def logged_in(url: str, user: str) -> httpx2.AsyncClient:

@@ -1,7 +1,7 @@
 """Remembers a SIGHUP that arrives while a service starts; without a handler it would end the process.
 
 Why it exists: whoever changes a service's files sends SIGHUP, and can't know whether the service handles it already.
-Reading and importing take a second or two; ``heed`` runs before both, so this module imports nothing slow. ``signals``
+Reading and importing take a second or two; ``heed`` runs before both, so this module imports nothing slow. ``process``
 acts on the signal.
 """
 

@@ -30,7 +30,6 @@ async def of_files(files: tuple[str, ...], configuration: Configuration) -> Cove
     "needed"}``."""
     import msgspec
 
-    from intentc.logic.coverage import coverage
     from intentc.logic.dependencies.check_reads import Idle, idle_reactions, missing_reaction
     from intentc.offline.offline import Offline
     from intentc.plugins import installed
@@ -43,12 +42,12 @@ async def of_files(files: tuple[str, ...], configuration: Configuration) -> Cove
     offline = Offline(installed(configuration), installation=settings.installation, settings=settings.settings)
     await offline.seed()
     await apply_inputs(offline, inputs)
-    parts = offline.engine.parts
-    for key, _ in sorted(parts.states.held.items()):
-        name = parts.logic.name_of(key)
+    world, states = offline.engine.world, offline.engine.states
+    for key, _ in sorted(states.held.items()):
+        name = world.name_of(key)
         click.echo(f"{key.kind} {name} is held: its further reads are unknown", err=True)
-    found = coverage(parts.logic)
-    reactions = parts.logic.reactions
+    found = world.coverage()
+    reactions = world.reactions
     findings = [
         missing_reaction(
             one.reader,

@@ -11,6 +11,20 @@ from typing import Protocol
 from intentc.model import Key
 
 
+class RunningEngine(Protocol):
+    """What directives must know of the engine that obeys them."""
+
+    @property
+    def may_write(self) -> bool:
+        """Whether this process leads, so that it withdraws what is done."""
+        ...
+
+    @property
+    def first_pass_complete(self) -> bool:
+        """Whether the first pass is complete, so that withheld deletes, and changes of resources, are known."""
+        ...
+
+
 class OperatorActions(Protocol):
     """All operator actions. Three reasons to hold are independent: what is paused, dropped or suspect stays so until
     its own opposite is called, whatever happens to the others."""

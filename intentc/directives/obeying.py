@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from intentc.model import Change, InvalidInput, Key
 
-from .actions import OperatorActions
+from .actions import OperatorActions, RunningEngine
 from .directive import AllowDeletes, Directive, Drop, Pause, Retry, Suspect, decode
 
 _LOG = logging.getLogger(__name__)
@@ -36,13 +36,12 @@ class Known:
 
 
 class DirectiveExecutor:
-    """The directives under ``prefix``, as one process obeys them. ``settled``: whether the first pass is complete, so
-    that withheld deletes, and changes of resources, are known."""
+    """The directives under ``prefix``, as one process obeys them."""
 
-    def __init__(self, prefix: str, actions: OperatorActions, settled: Callable[[], bool]) -> None:
+    def __init__(self, prefix: str, actions: OperatorActions, engine: RunningEngine) -> None:
         self._prefix = prefix
         self._actions = actions
-        self._settled = settled
+        self._engine = engine
         self._known: dict[Place, Known] = {}
         self._unreadable: dict[Place, int] = {}
 
@@ -122,7 +121,7 @@ class DirectiveExecutor:
                 self._revoke(directive.key, known.mod_revision)
                 _LOG.info("retry of %s: %d were quarantined", directive.about, actions.retry(directive.key))
             case AllowDeletes() as directive:
-                if not self._settled():
+                if not self._engine.first_pass_complete:
                     return
                 _LOG.info(
                     "deletes of %s allowed: %d were withheld", directive.kind, actions.allow_deletes(directive.kind)
@@ -162,8 +161,10 @@ class DirectiveExecutor:
             case Retry() | AllowDeletes():
                 return known.applied
             case Drop() | Suspect() as directive:
-                changed = self._settled() and self._actions.changed_since(directive.key, directive.mod_revision)
-                return known.revoked or changed
+                if known.revoked:
+                    return True
+                changed = self._actions.changed_since(directive.key, directive.mod_revision)
+                return changed and self._engine.first_pass_complete
             case _:
                 return False
 

@@ -22,7 +22,7 @@ from intentc.watch.listing import list_all
 from intentc.watch.protocol import Store, StoreError
 from intentc.watch.source import Source
 
-from .actions import OperatorActions
+from .actions import OperatorActions, RunningEngine
 from .book import Book, Kept
 from .directive import directives_prefix
 from .obeying import DirectiveExecutor
@@ -37,8 +37,8 @@ _RELIST_PERIOD = 60.0
 class DirectiveWatch:
     """The directives of one installation, as one process obeys them.
 
-    ``leading``: whether this process leads. ``settled``: whether the first pass is complete, so that withheld deletes,
-    and changes of resources, are known. ``heartbeat``: the one that this process puts; it reveals a dead watch.
+    ``engine``: the one on which ``operator_actions`` act. ``heartbeat``: the one that this process puts; it reveals a
+    dead watch.
     """
 
     def __init__(
@@ -46,9 +46,8 @@ class DirectiveWatch:
         store: Store,
         installation: str,
         operator_actions: OperatorActions,
+        engine: RunningEngine,
         *,
-        leading: Callable[[], bool],
-        settled: Callable[[], bool],
         heartbeat: Heartbeat | None = None,
         period: float = _PERIOD,
         relist_period: float = _RELIST_PERIOD,
@@ -60,8 +59,8 @@ class DirectiveWatch:
         self._book = Book(store, installation)
         self._retries = retries or Retries()
         self._source = Source(store, prefix, heartbeat=heartbeat, retries=self._retries)
-        self._obeying = DirectiveExecutor(prefix, operator_actions, settled)
-        self._leading = leading
+        self._obeying = DirectiveExecutor(prefix, operator_actions, engine)
+        self._engine = engine
         self._period = period
         self._relist_period = relist_period
         self._loaded = 0
@@ -138,7 +137,7 @@ class DirectiveWatch:
 
     async def _withdraw_what_is_done(self) -> None:
         for known in self._obeying.done():
-            if not self._leading():
+            if not self._engine.may_write:
                 return
             try:
                 await self._book.withdraw(Kept(known.directive, known.mod_revision))

@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
 from typing import NamedTuple
 
 from .. import crashpoints
 from ..backoff import Backoff
 from ..evaluation import AllocationRequest, Outcome, Status
-from ..model import Key, Name, Problem
+from ..logic import Service
+from ..model import Name, Problem
 from ..model.reads import allocation_read
 from ..queue import KeyedQueue
-from ..writing import Fenced, Rejected, Throttled, Unreachable, WriteError
-from .parts import Parts
+from ..writing import Fenced, ReadService, Rejected, Throttled, Unreachable, WriteError, WriteService
+from .api_throttle import ApiThrottle
+from .carriers import Carriers
+from .intent_states import IntentStates
+from .permission import Permission
 from .scheduler import Scheduler
 
 _LOG = logging.getLogger(__name__)
@@ -47,18 +50,28 @@ _WHOLE_LEDGER = Place("", "")
 class Allocations:
     """Serves the allocator entries that need work, each on its own: a rejected one delays no other.
 
-    ``carriers(origin uuid)`` gives the names of the objects that carry the origin's mark or may do so soon.
-    ``on_loaded`` is called after all allocations were read: the intents that this affects are evaluated first."""
+    An allocation that was given or freed is a change of what intents read: ``scheduler`` gets their jobs."""
 
     def __init__(
         self,
-        parts: Parts,
+        *,
+        installation: str,
+        logic: Service,
+        write: WriteService,
+        read: ReadService,
+        permission: Permission,
+        throttle: ApiThrottle[Name],
+        states: IntentStates,
         scheduler: Scheduler,
-        carriers: Callable[[str], frozenset[Name]],
-        on_loaded: Callable[[], None],
+        carriers: Carriers,
     ) -> None:
-        self._on_loaded = on_loaded
-        self._parts = parts
+        self._installation = installation
+        self._logic = logic
+        self._write = write
+        self._read = read
+        self._permission = permission
+        self._throttle = throttle
+        self._states = states
         self._scheduler = scheduler
         self._carriers = carriers
         self._requested: dict[str, dict[Place, AllocationRequest]] = {}
@@ -80,27 +93,23 @@ class Allocations:
 
     async def load(self) -> None:
         """Read all allocations: before the first evaluation, and after the store was restored to an older state."""
-        entries = await self._parts.read.all_allocations(f"{self._parts.installation}/")
+        entries = await self._read.all_allocations(f"{self._installation}/")
         found = {Place(pool, owner): value for pool, owner, value in entries}
         for place in [place for places in self._held.values() for place in places]:
             if place not in found:
                 self._note(place, None)
         for place, value in found.items():
             self._note(place, value)
-        if self._scheduler.listed:
-            # The first pass releases what has no owner. Later loads must do so themselves: nothing else would.
-            for origin in {place.origin: None for place in found}:
-                if not any(self._parts.logic.exists(Key(kind, origin)) for kind in self._parts.logic.intent_kinds):
-                    self.release(origin)
-        self._on_loaded()
+
+    def release_ownerless(self) -> None:
+        """Free the allocations whose owners don't exist (any more). Called once the world is listed."""
+        for origin in tuple(self._held):
+            if not self._logic.has_intent(origin):
+                self.release(origin)
 
     def invalidate(self) -> None:
         """Queue a read of all allocations, since what is known of them may be wrong."""
         self._places.add(_WHOLE_LEDGER)
-
-    def origins(self) -> tuple[str, ...]:
-        """The uuids of all owners of allocations."""
-        return tuple(self._held)
 
     def outcome(self, outcome: Outcome) -> None:
         """Replace the requests of an intent by those of this evaluation; release what it no longer reads."""
@@ -109,7 +118,7 @@ class Allocations:
             self._requested[origin] = {Place(request.pool, request.owner): request for request in outcome.requests}
             if not outcome.requests:
                 del self._requested[origin]
-            elif not self._parts.permission.reasons:
+            elif not self._permission.reasons:
                 for place in self._requested[origin]:
                     self._places.add(place)
         if origin in self._held and outcome.status in {Status.DONE, Status.GONE}:
@@ -144,34 +153,34 @@ class Allocations:
 
     def queue_releases(self) -> None:
         """Queue the releases that nothing blocks any more; called after an acknowledged write or an applied batch."""
-        if self._parts.permission.reasons:
+        if self._permission.reasons:
             return
         for origin in tuple(self._leaving):
             unread = [place for place in self._held.get(origin, ()) if not self._is_read(place)]
             if not unread:
                 self._leaving.discard(origin)
-            elif not self._is_carried(origin):
+            elif not self._carriers.unclaimed(origin):
                 for place in unread:
                     self._places.add(place, resync=True)
 
-    async def run(self, idle: asyncio.Event, on_change: Callable[[], None]) -> None:
-        """Grant and release without end. Raises ``Fenced``.
+    async def next(self, idle: asyncio.Event) -> list[Place]:
+        """Wait for work, and return all of it; ``serve`` must be called for each.
 
         ``idle``: everything known has been evaluated. Requests are gathered until then, so that numbers follow the
         order of the owners' names, not the order of arrival."""
-        while True:
-            place = await self._places.get()
-            await idle.wait()
-            for each in self._in_order((place, *self._places.take_all())):
-                await self._parts.throttle.opened()
-                self._parts.throttle.spend(1)
-                await self._serve(each)
-                on_change()
+        place = await self._places.get()
+        await idle.wait()
+        return self._in_order((place, *self._places.take_all()))
 
-    async def serve(self) -> None:
-        """Do all queued work in the caller's task. Raises ``Fenced``."""
-        for place in self._in_order(self._places.take_all()):
-            await self._serve(place)
+    def take_all(self) -> list[Place]:
+        """Return all work now; ``serve`` must be called for each."""
+        return self._in_order(self._places.take_all())
+
+    async def serve_in_turn(self, place: Place) -> bool:
+        """Do one piece of work once the server may be asked, and return what ``serve`` does."""
+        await self._throttle.opened()
+        self._throttle.spend(1)
+        return await self.serve(place)
 
     def _in_order(self, places: tuple[Place, ...]) -> list[Place]:
         def order(place: Place) -> tuple[str, Place]:
@@ -180,33 +189,36 @@ class Allocations:
 
         return sorted(places, key=order)
 
-    async def _serve(self, place: Place) -> None:
-        permission = self._parts.permission
-        warrant = permission.warrant()
+    async def serve(self, place: Place) -> bool:
+        """Do one piece of work. True if all allocations were read. Raises ``Fenced``."""
+        warrant = self._permission.warrant()
+        loaded = False
         try:
             if place is _WHOLE_LEDGER:
                 await self.load()
+                loaded = True
             elif warrant is None:
                 # Permission was withdrawn meanwhile; ``resume`` queues the request again. If only the lease or the
-                # watch is uncertain right now, no callback follows, so retry.
-                if not permission.reasons:
+                # watch is uncertain right now, nothing resumes it, so retry.
+                if not self._permission.reasons:
                     self._places.retry(place, after=_AWAY)
-                return
+                return False
             elif place in self._requested.get(place.origin, ()):
                 await self._grant(place, warrant.fence)
             elif (
                 place in self._held.get(place.origin, ())
                 and not self._is_read(place)
-                and not self._is_carried(place.origin)
+                and not self._carriers.unclaimed(place.origin)
             ):
                 await self._free(place, warrant.fence)
             elif place in self._unsure:
                 await self._settle_unknown(place)
-            self._parts.throttle.heard()
+                loaded = True
+            self._throttle.heard()
             self._unsure.discard(place)
             self._places.forget(place)
         except Fenced as error:
-            if not permission.fenced(error, warrant.fence if warrant is not None else None):
+            if not self._permission.fenced(error, warrant.fence if warrant is not None else None):
                 raise
         except WriteError as error:
             if not isinstance(error, Unreachable):
@@ -214,10 +226,11 @@ class Allocations:
             self._back_off(place, error)
         finally:
             self._places.done(place)
+        return loaded
 
     def _back_off(self, place: Place, error: WriteError) -> None:
         """Retry with back-off; if the server can't be reached, as soon as it may be asked again."""
-        throttle = self._parts.throttle
+        throttle = self._throttle
         if self._places.failures(place) == 0:
             _LOG.log(
                 logging.DEBUG if isinstance(error, Unreachable) else logging.WARNING,
@@ -244,10 +257,10 @@ class Allocations:
         if request is not None:
             message = f"the allocator rejects a request for {place.pool}: {error}"
             problem = Problem(request.origin.kind, request.name, "NumberRefused", message)
-            self._parts.states.numbers_refused.hold(request.origin, problem)
+            self._states.numbers_refused.hold(request.origin, problem)
 
     async def _grant(self, place: Place, fence: str | None) -> None:
-        value = await self._parts.write.allocate(*place, fence)
+        value = await self._write.allocate(*place, fence)
         crashpoints.reach("allocate.answered")
         self._note(place, value)
         if not self._is_read(place):
@@ -264,8 +277,8 @@ class Allocations:
     async def _free(self, place: Place, fence: str | None) -> None:
         # The allocation is hidden first: an evaluation that runs meanwhile must request anew, not get what is about to
         # be freed. It stays in ``_held`` until the answer, so that a failed release is tried again.
-        self._scheduler.concern(self._parts.logic.allocated(*place, None))
-        await self._parts.write.free(*place, self._held[place.origin][place], fence)
+        self._scheduler.schedule(self._logic.allocated(*place, None).jobs)
+        await self._write.free(*place, self._held[place.origin][place], fence)
         crashpoints.reach("free.answered")
         self._note(place, None)
 
@@ -277,7 +290,7 @@ class Allocations:
             self._held[place.origin].pop(place, None)
             if not self._held[place.origin]:
                 del self._held[place.origin]
-        self._scheduler.concern(self._parts.logic.allocated(*place, value))
+        self._scheduler.schedule(self._logic.allocated(*place, value).jobs)
 
     def _fulfilled(self, place: Place) -> None:
         """Drop the request for an allocation that exists, whoever requested it.
@@ -286,14 +299,9 @@ class Allocations:
         requests = self._requested.get(place.origin, {})
         request = requests.pop(place, None)
         if request is not None:
-            self._parts.states.numbers_refused.release(request.origin)
+            self._states.numbers_refused.release(request.origin)
         if not requests:
             self._requested.pop(place.origin, None)
 
     def _is_read(self, place: Place) -> bool:
-        return bool(self._parts.logic.reads.readers(allocation_read(*place)))
-
-    def _is_carried(self, origin: str) -> bool:
-        """Whether an object of this owner still exists that the owner no longer claims."""
-        book = self._parts.book
-        return any(all(key.uuid != origin for key in book.on(name)) for name in self._carriers(origin))
+        return bool(self._logic.reads.readers(allocation_read(*place)))

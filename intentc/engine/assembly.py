@@ -14,18 +14,16 @@ from ..evaluation import Runner
 from ..evaluation.crash_marker import CrashMarker
 from ..journal import Journal
 from ..logic import Service
-from ..model import Key, Name
+from ..model import Key
 from ..planning import Assumed, ClaimBook, DeleteGuard, Planner
 from ..plugins import Loaded
-from ..queue import KeyedQueue
 from ..writing import ReadService, WriteService
 from .api_throttle import ApiThrottle
+from .applier import LastGoodValues
 from .drift import Drift
 from .engine import Engine
 from .intent_states import IntentStates
-from .parts import Parts
 from .permission import Permission
-from .scheduler import LastGoodValues
 
 
 def assemble(
@@ -47,7 +45,7 @@ def assemble(
     guard: DeleteGuard | None = None,
     last_good: LastGoodValues | None = None,
 ) -> Engine:
-    """An engine over these parts, not yet running. ``clock``: seconds, monotonic. ``writes_per_second``: 0 for no
+    """An engine over these stages, not yet running. ``clock``: seconds, monotonic. ``writes_per_second``: 0 for no
     limit. ``crash_marker``: where the key under evaluation is noted. ``journal_size`` and ``journal_bytes``: the number
     of lines, and the approximate memory, that the journal keeps. ``process``: the name that distinguishes this process
     from others of the installation. ``last_good``: what was known of held resources before the start."""
@@ -67,10 +65,7 @@ def assemble(
     def held(origin: Key) -> bool:
         return states.is_held(origin) or (origin in logic.held and origin not in states.dropped)
 
-    jobs: KeyedQueue[Key] = KeyedQueue()
-    objects: KeyedQueue[Name] = KeyedQueue()
-    parts = Parts(
-        schema=schema,
+    return Engine(
         installation=installation,
         logic=logic,
         runner=Runner(schema, intents, logic, installation=installation, crash_marker=crash_marker),
@@ -79,13 +74,12 @@ def assemble(
         planner=Planner(schema, installation, loaded.compiler_of_kind, book, assumed, held, guard),
         write=write,
         read=read,
-        jobs=jobs,
-        objects=objects,
         journal=Journal(journal_size, journal_bytes, writer=f"{installation}/{process}"),
         states=states,
         permission=Permission(observe=observe),
         throttle=ApiThrottle(writes_per_second),
         drift=Drift(clock),
         names=loaded.names,
+        workers=workers,
+        last_good=last_good,
     )
-    return Engine(parts, workers=workers, last_good=last_good)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..logic.dependencies import Path
 from ..logic.dependencies.reactions import SELF, ReactionMap
@@ -40,31 +40,11 @@ class Figures(NamedTuple):
 
 
 class Edges:
-    """The counters since ``since`` (seconds since 1970), and the state of reloads, which the code that reloads sets.
-
-    ``loaded_at``: when the present map was loaded; ``reloads``: successful reloads since the start; ``failures``:
-    failed ones; ``last_error``: why the last one failed, None if it didn't; ``reloading_now``: whether one is requested
-    or under way."""
+    """The counters since ``since`` (seconds since 1970)."""
 
     def __init__(self) -> None:
         self.since = time.time()
-        self.loaded_at = self.since
-        self.reloads = 0
-        self.last_error: str | None = None
-        self.failures = 0
-        self.reloading_now = False
         self._counts: dict[Edge, Count] = {}
-
-    def reloading(self) -> dict[str, Any]:
-        """For ``/status``: ``loaded_at`` (seconds since 1970), ``reloads``, ``failures``, ``last_error``, ``under_way``
-        (whether a reload is)."""
-        return {
-            "loaded_at": self.loaded_at,
-            "reloads": self.reloads,
-            "failures": self.failures,
-            "last_error": self.last_error,
-            "under_way": self.reloading_now,
-        }
 
     def walked(self, path: Path) -> Count | None:
         """Count a walk on the last edge of ``path``, and return that edge's counter; None if the path has no edge."""

@@ -1,25 +1,27 @@
-"""Takes jobs from the queue, evaluates the intents, and replaces their claims.
+"""Takes jobs from the scheduler, evaluates the intents, and replaces their claims (steps 4 and 5).
 
 An evaluation is synchronous; the loop regains control after a few milliseconds at the latest (docs/engine.md §1.7).
-``evaluation`` defines how an evaluation runs, ``planning`` what its claims mean.
+``evaluation`` defines how an evaluation runs, ``claims`` what becomes of its claims.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from .. import crashpoints
-from ..evaluation import BUDGET_EXCEEDED, Outcome, Status
-from ..journal import Entry
-from ..logic import Concerned, Job
+from ..evaluation import BUDGET_EXCEEDED, Outcome, Runner, Status
+from ..journal import Entry, Journal
+from ..logic import Concerned, Job, Service
 from ..logic.dependencies import Path
 from ..model import Claim, Key, Name, claimed
 from ..model.reads import object_read
-from .edges import Edges
-from .log_fields import about
-from .parts import Parts
+from .allocations import Allocations
+from .claims import Claims
+from .edges import Edge, Edges
+from .intent_states import IntentStates
+from .log_fields import LogFields
 from .scheduler import Scheduler
 from .slices import Slice
 
@@ -41,26 +43,31 @@ that time is doubled. It used its whole budget, and only a change would make it 
 _LONGEST_PATH = 12
 """Keys in the path of a journal line. A chain of facts may be longer; its middle is left out."""
 _UNFINISHED = frozenset({Status.WAITING, Status.HELD, Status.FAILED})
-_UNPROMPTED = Job(by_readers=True, path=(), missing=None)
 
 
 class Evaluator:
-    """Serves the job queue.
-
-    ``on_outcome`` is called with every outcome (allocation requests, allocations no longer read); ``on_done`` is called
-    after each job."""
+    """Does the jobs, each in one go. A worker calls ``serve_next`` and ``rest`` in turn."""
 
     def __init__(
         self,
-        parts: Parts,
+        *,
+        logic: Service,
+        runner: Runner,
+        states: IntentStates,
+        journal: Journal,
         scheduler: Scheduler,
-        on_outcome: Callable[[Outcome], None],
-        on_done: Callable[[], None],
+        allocations: Allocations,
+        claims: Claims,
+        log_fields: LogFields,
     ) -> None:
-        self._parts = parts
+        self._logic = logic
+        self._runner = runner
+        self._states = states
+        self._journal = journal
         self._scheduler = scheduler
-        self._on_outcome = on_outcome
-        self._on_done = on_done
+        self._allocations = allocations
+        self._claims = claims
+        self._log_fields = log_fields
         self._slice = Slice()
         self._gives_way = False
         """True while other tasks have their turn after an expensive evaluation. Otherwise each worker could hold the
@@ -80,26 +87,30 @@ class Evaluator:
         self.missing_reactions: dict[tuple[str, str], int] = {}
         """(reader kind, read kind) → how often recorded reads ran an intent that the reaction map did not reach."""
 
-    async def run(self) -> None:
-        """Evaluate until cancelled."""
-        jobs = self._parts.jobs
+    async def serve_next(self) -> bool:
+        """Wait for a job, and do it, unless its intent cools down. True if the evaluation was slow."""
         clock = asyncio.get_running_loop().time
-        while True:
-            key = await jobs.get()
-            while self._gives_way:  # noqa: ASYNC110 - it is over after three turns
-                await asyncio.sleep(0)
-            before = clock()
-            if self._cools_down(key, before):
-                continue
-            self.serve(key)
-            now = clock()
-            self.seconds += now - before
-            if now - before > _EXPENSIVE:
-                self.slow_runs += 1
-                if self._parts.logic.exists(key):
-                    self._cool_at[key] = now + min(_COOLDOWN * (now - before), _LONGEST_COOLDOWN)
-                await self._give_way()
-            await self._slice.rest()
+        key = await self._scheduler.next()
+        while self._gives_way:  # noqa: ASYNC110 - it is over after three turns
+            await asyncio.sleep(0)
+        before = clock()
+        if self._cools_down(key, before):
+            return False
+        self.serve(key)
+        now = clock()
+        self.seconds += now - before
+        if now - before <= _EXPENSIVE:
+            return False
+        self.slow_runs += 1
+        if self._logic.exists(key):
+            self._cool_at[key] = now + min(_COOLDOWN * (now - before), _LONGEST_COOLDOWN)
+        return True
+
+    async def rest(self, *, give_way: bool) -> None:
+        """Called after each job: let other tasks run if the slice is over, or ``give_way`` after a slow evaluation."""
+        if give_way:
+            await self._give_way()
+        await self._slice.rest()
 
     async def _give_way(self) -> None:
         self._gives_way = True
@@ -109,10 +120,19 @@ class Evaluator:
         finally:
             self._gives_way = False
 
-    def forget(self, key: Key) -> None:
-        """Forget an intent that was deleted."""
-        self._cool_at.pop(key, None)
-        self._begun.pop(key, None)
+    def end(self, keys: Collection[Key], *, live: bool) -> None:
+        """End deleted intents: their claims and their allocations. ``live``: the deletions were seen live."""
+        for key in sorted(keys):
+            dropped = sorted(self._claims.drop(key))
+            self._claims.plan(dropped)
+            self._journal.add(_ended(key, dropped, self._logic.revision))
+            self._states.forget(key)
+            self._scheduler.forget(key)
+            self._allocations.release(key.uuid)
+            self._cool_at.pop(key, None)
+            self._begun.pop(key, None)
+            if live:
+                self._claims.owner_gone(key)
 
     def _cools_down(self, key: Key, now: float) -> bool:
         """Whether a job is deferred, since its intent is expensive and ran just now."""
@@ -121,27 +141,24 @@ class Evaluator:
             self.cooling_down.discard(key)
             return False
         self.cooling_down.add(key)
-        self._parts.jobs.retry(key, after=self._cool_at[key] - now)
-        self._parts.jobs.done(key)
-        self._on_done()
+        self._scheduler.retry(key, after=self._cool_at[key] - now)
+        self._scheduler.done(key)
         return True
 
     def serve(self, key: Key) -> None:
-        """Do one job from the queue."""
+        """Do the job of this intent, which was taken."""
         try:
             self._evaluate(key)
         finally:
-            self._parts.jobs.done(key)
-            self._on_done()
+            self._scheduler.done(key)
 
     def _evaluate(self, key: Key) -> None:
         """Run one intent, and apply its outcome."""
-        parts = self._parts
-        job = self._scheduler.causes.pop(key, _UNPROMPTED)
+        job = self._scheduler.take_cause(key)
         if job.missing is not None:
             self.note_missing(job.missing, key)
         edge = None if job.over_facts else self.edges.walked(job.path)
-        if not job.by_readers and key in parts.states.evaluated:
+        if not job.by_readers and key in self._states.evaluated:
             self.idle_walks += 1
             if edge is not None:
                 edge.idle += 1
@@ -152,49 +169,45 @@ class Evaluator:
         path = job.path or self._begun.get(key, ())
         outcome = self._outcome(key)
         crashpoints.reach("evaluate.done")
-        changed = parts.book.retain(key) if outcome.status in _UNFINISHED else frozenset()
+        changed = self._claims.retain(key) if outcome.status in _UNFINISHED else frozenset()
         concerned = self._concerned_by(outcome)
-        self._scheduler.concern(_led_by(path or (key,), concerned))
-        named = parts.logic.name_of
-        if parts.states.note(key, outcome.status, outcome.waiting_for, outcome.problems, named):
+        self._pass_on(path or (key,), concerned)
+        name_of = self._logic.name_of
+        if self._states.note(key, outcome.status, outcome.waiting_for, outcome.problems, name_of):
             self._log_held(key, outcome.status.value, path)
         match outcome.status:
             case Status.DONE:
-                changed = parts.book.replace(key, outcome.claims)
-                parts.jobs.forget(key)
+                changed = self._claims.replace(key, outcome.claims)
+                self._scheduler.forget(key)
                 self._begun.pop(key, None)
             case Status.GONE:
-                changed = parts.book.drop(key)
+                changed = self._claims.drop(key)
             case Status.FAILED:
-                failures = parts.jobs.failures(key)
-                parts.jobs.retry(key)
+                failures = self._scheduler.failures(key)
+                self._scheduler.retry(key)
                 if outcome.problems[-1].reason == BUDGET_EXCEEDED:
-                    parts.jobs.retry(key, after=_CUT_OFF_COOLDOWN * 2.0 ** min(failures, _CUT_OFF_DOUBLED))
+                    self._scheduler.retry(key, after=_CUT_OFF_COOLDOWN * 2.0 ** min(failures, _CUT_OFF_DOUBLED))
         if path and outcome.status in _UNFINISHED:
             self._begun[key] = path
         for member, problem in concerned.cycles:
-            changed |= parts.book.retain(member)
-            if parts.states.cut_off(member, problem):
+            changed |= self._claims.retain(member)
+            if self._states.cut_off(member, problem):
                 self._log_held(member, problem.reason, path)
         objects = _in_order(changed, outcome.claims)
         if edge is not None:
             edge.ran += 1
             if objects or concerned.jobs or concerned.gone:
                 edge.changed += 1
-        parts.drift.meant(objects)
-        resync = parts.jobs.looked_over(key)
-        for name in objects:
-            # A resync run lets live ones go first; an object in back-off must be planned with the new claims.
-            parts.objects.add(name, resync=resync and not parts.objects.backs_off(name))
-        parts.journal.add(
+        self._claims.plan(objects, resync=self._scheduler.is_resync(key))
+        self._journal.add(
             Entry(
-                revision=parts.logic.revision,
+                revision=self._logic.revision,
                 origin=key,
                 path=path,
                 status=outcome.status.value,
                 claims=len(outcome.claims),
                 objects=objects,
-                source_revision=parts.logic.mod_revision(path[0]) if path else 0,
+                source_revision=self._logic.mod_revision(path[0]) if path else 0,
             )
         )
         if _LOG.isEnabledFor(logging.DEBUG):
@@ -203,19 +216,25 @@ class Evaluator:
                 key,
                 outcome.status.value,
                 len(objects),
-                extra=about(parts, key, path),
+                extra=self._log_fields.about(key, path),
             )
-        self._on_outcome(outcome)
+        self._allocations.outcome(outcome)
+
+    def _pass_on(self, path: Path, concerned: Concerned) -> None:
+        """End the facts that nobody contributes any more, and schedule the intents that changed facts affect. ``path``:
+        the path to the intent whose facts they are."""
+        self.end(concerned.gone, live=True)
+        self._scheduler.schedule(_led_by(path, concerned.jobs))
 
     def _concerned_by(self, outcome: Outcome) -> Concerned:
         """Record what an evaluation read and yielded; return the intents that its facts affect. A held intent goes on
         yielding the facts of the last good values, so that a restart removes them from nobody."""
-        logic, key = self._parts.logic, outcome.key
+        logic, key = self._logic, outcome.key
         if outcome.status is Status.DONE:
             return logic.evaluated(key, outcome.reads, outcome.facts, complete=True)
         reads, facts = outcome.reads, None
         if outcome.status is Status.HELD or (outcome.status is Status.FAILED and self._is_to_be_recalled(key)):
-            recalled = self._parts.runner.recall(key, logic.last_good(key))
+            recalled = self._runner.recall(key, logic.last_good(key))
             if recalled.status is Status.DONE:
                 reads, facts = reads | recalled.reads, recalled.facts
         return logic.evaluated(key, reads, facts, complete=False)
@@ -225,71 +244,80 @@ class Evaluator:
 
         True if this process never evaluated it completely, and knows no facts of an earlier run, but the value that
         this run had."""
-        logic = self._parts.logic
-        return self._parts.book.is_unknown(key) and key in logic.superseded and not logic.keeps_facts(key)
+        logic = self._logic
+        return self._claims.are_unknown(key) and key in logic.superseded and not logic.keeps_facts(key)
 
     def _log_held(self, key: Key, reason: str, path: Path) -> None:
-        extra = {"reason": reason, **about(self._parts, key, path)}
+        extra = {"reason": reason, **self._log_fields.about(key, path)}
         _LOG.warning("%s is held, its outputs stay as they are", key, extra=extra)
 
     def _stopped(self, key: Key) -> bool:
         """Whether a directive stops the intent: it is paused, or suspected to have ended a process."""
-        parts = self._parts
-        stops = parts.states.stopped.get(key)
-        if not stops or not parts.logic.exists(key):
+        stops = self._states.stopped.get(key)
+        if not stops or not self._logic.exists(key):
             return False
-        revision = parts.logic.mod_revision(key)
+        revision = self._logic.mod_revision(key)
         in_force = [stop for stop in stops.values() if stop.until is None or stop.until >= revision]
         if not in_force:
             return False
         problem = in_force[0].problem
-        parts.book.retain(key)
+        self._claims.retain(key)
         if all(stop.until is None for stop in in_force):
             # Paused: others go on using its facts, which follow its other inputs, before a restart and after it. A
             # suspect is not run even for its facts, since that may end the process.
-            recalled = parts.runner.recall(key, parts.logic.last_good(key))
+            recalled = self._runner.recall(key, self._logic.last_good(key))
         else:
             recalled = None
         if recalled is not None and recalled.status is Status.DONE:
-            facts = parts.logic.evaluated(key, recalled.reads, recalled.facts, complete=False)
+            facts = self._logic.evaluated(key, recalled.reads, recalled.facts, complete=False)
         else:
-            facts = parts.logic.keep_facts(key)
-        self._scheduler.concern(_led_by((key,), facts))
-        if parts.states.stop(key, problem):
+            facts = self._logic.keep_facts(key)
+        self._pass_on((key,), facts)
+        if self._states.stop(key, problem):
             self._log_held(key, problem.reason, ())
         return True
 
     def _outcome(self, key: Key) -> Outcome:
         """The outcome of the evaluation; for an intent that was given up, an empty one."""
-        parts = self._parts
-        dropped = parts.states.dropped.get(key)
-        if dropped is None or not parts.logic.exists(key):
-            return parts.runner.run(key)
-        if parts.logic.mod_revision(key) > dropped:
-            del parts.states.dropped[key]
-            return parts.runner.run(key)
+        dropped = self._states.dropped.get(key)
+        if dropped is None or not self._logic.exists(key):
+            return self._runner.run(key)
+        if self._logic.mod_revision(key) > dropped:
+            del self._states.dropped[key]
+            return self._runner.run(key)
         return Outcome(key, Status.DONE, frozenset({object_read(key)}))
+
+    def set_edges(self, edges: Iterable[Edge], *, other_edges: bool) -> None:
+        """A reaction map with these edges was loaded: forget the counters of all other ones. ``other_edges``: whether
+        it differs from the former map; it may then have the missing reactions, and those that it lacks as well are
+        found again."""
+        self.edges.keep(edges)
+        if other_edges:
+            self.missing_reactions.clear()
 
     def note_missing(self, pair: tuple[str, str], key: Key | None = None) -> None:
         """Count a missing reaction: a change ran an intent, or made it stale, that no path of the map reaches. ``key``:
         the intent, if it is known."""
         if pair not in self.missing_reactions:
-            extra = about(self._parts, key) if key is not None else None
+            extra = self._log_fields.about(key) if key is not None else None
             _LOG.warning(
                 "missing reaction: %s reads %s, but no path of the reaction map leads there", *pair, extra=extra
             )
         self.missing_reactions[pair] = self.missing_reactions.get(pair, 0) + 1
 
 
-def _led_by(path: Path, concerned: Concerned) -> Concerned:
+def _led_by(path: Path, jobs: Mapping[Key, Job]) -> Mapping[Key, Job]:
     """The same, with the path to the intent whose facts affect them."""
-    if not concerned.jobs:
-        return concerned
+    if not jobs:
+        return jobs
     if len(path) >= _LONGEST_PATH:
         path = (path[0], *path[2 - _LONGEST_PATH :])
-    return concerned._replace(
-        jobs={key: Job(job.by_readers, (*path, key), job.missing, True) for key, job in concerned.jobs.items()}
-    )
+    return {key: Job(job.by_readers, (*path, key), job.missing, True) for key, job in jobs.items()}
+
+
+def _ended(key: Key, dropped: Iterable[Name], revision: int) -> Entry:
+    """The journal's line of an intent that is no longer evaluated, since it was deleted."""
+    return Entry(revision, key, (key,), Status.GONE.value, 0, tuple(dropped))
 
 
 def _in_order(objects: Collection[Name], claims: Iterable[Claim]) -> tuple[Name, ...]:

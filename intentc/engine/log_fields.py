@@ -8,36 +8,42 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
-from ..journal import Entry
+from ..journal import Entry, Journal
+from ..logic import Service
 from ..logic.dependencies import Path
 from ..model import Key, Name
-from .parts import Parts
 
 _RECENT = 500
 """Lines of the journal that are searched for the path to an object."""
 
 
-def about(parts: Parts, subject: Key | Name, path: Path | None = None) -> dict[str, Any]:
-    """The ``extra`` of a log line: ``key`` (kind/uuid; for an absent object its kind and name), ``resource`` (kind and
-    name), ``revision`` (the last applied one), ``reaction_path`` (kinds and names). An object without ``path`` gets the
-    path of the last evaluation that changed its claims, if that is recent."""
-    logic = parts.logic
-    if isinstance(subject, Name):
-        found = logic.named(subject.kind, subject.fq_name) if subject.kind in logic.schema else None
-        key, resource = str(found or subject), str(subject)
-        path = _path_to(parts, subject) if path is None else path
-    else:
-        key, resource = str(subject), f"{subject.kind} {logic.name_of(subject)}"
-    return {
-        "key": key,
-        "resource": resource,
-        "revision": logic.revision,
-        "reaction_path": [f"{step.kind} {logic.name_of(step)}" for step in path or ()],
-    }
+class LogFields:
+    """Reads names from ``logic``, and paths from ``journal``."""
 
+    def __init__(self, *, logic: Service, journal: Journal) -> None:
+        self._logic = logic
+        self._journal = journal
 
-def _path_to(parts: Parts, name: Name) -> Path:
-    for line in islice(parts.journal.newest_first(), _RECENT):
-        if isinstance(line, Entry) and name in line.objects:
-            return line.path
-    return ()
+    def about(self, subject: Key | Name, path: Path | None = None) -> dict[str, Any]:
+        """The ``extra`` of a log line: ``key`` (kind/uuid; for an absent object its kind and name), ``resource`` (kind
+        and name), ``revision`` (the last applied one), ``reaction_path`` (kinds and names). An object without ``path``
+        gets the path of the last evaluation that changed its claims, if that is recent."""
+        logic = self._logic
+        if isinstance(subject, Name):
+            found = logic.named(subject.kind, subject.fq_name) if subject.kind in logic.schema else None
+            key, resource = str(found or subject), str(subject)
+            path = self._path_to(subject) if path is None else path
+        else:
+            key, resource = str(subject), f"{subject.kind} {logic.name_of(subject)}"
+        return {
+            "key": key,
+            "resource": resource,
+            "revision": logic.revision,
+            "reaction_path": [f"{step.kind} {logic.name_of(step)}" for step in path or ()],
+        }
+
+    def _path_to(self, name: Name) -> Path:
+        for line in islice(self._journal.newest_first(), _RECENT):
+            if isinstance(line, Entry) and name in line.objects:
+                return line.path
+        return ()

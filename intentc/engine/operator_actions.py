@@ -6,9 +6,12 @@ one, and how it outlives a restart.
 
 from __future__ import annotations
 
+from ..logic import Service
 from ..model import Create, Key, Name, Problem
-from .intent_states import PAUSED, Stop
-from .parts import Parts
+from ..planning import ClaimBook, Planner
+from .drift import Drift
+from .intent_states import PAUSED, IntentStates, Stop
+from .object_queue import ObjectQueue
 from .scheduler import Scheduler
 
 SUSPECT = "Suspect"
@@ -16,38 +19,51 @@ DROPPED = "Dropped"
 
 
 class OperatorActions:
-    """The operator actions over one engine's parts."""
+    """The operator actions over one engine's stages and queues."""
 
-    def __init__(self, parts: Parts, scheduler: Scheduler) -> None:
-        self._parts = parts
+    def __init__(
+        self,
+        *,
+        logic: Service,
+        book: ClaimBook,
+        planner: Planner,
+        states: IntentStates,
+        drift: Drift,
+        scheduler: Scheduler,
+        objects: ObjectQueue,
+    ) -> None:
+        self._logic = logic
+        self._book = book
+        self._planner = planner
+        self._states = states
+        self._drift = drift
         self._scheduler = scheduler
+        self._objects = objects
         self._paused: dict[Key, Name] = {}
 
     def pause(self, key: Key, name: tuple[str, ...], message: str) -> None:
         """Stop evaluating an intent and leave its outputs as they are; stop writing an object without an intent."""
-        parts = self._parts
         problem = Problem(key.kind, ":".join(name), PAUSED, message or "paused; `intentc resume` ends it")
         place = Name(key.kind, name)
         if self._paused.get(key, place) != place:
             self.resume(key)
         self._paused[key] = place
-        if key.kind in parts.logic.intent_kinds:
+        if key.kind in self._logic.intent_kinds:
             self._stop(key, Stop(problem))
-            parts.states.left_if_ours[place] = problem
+            self._states.left_if_ours[place] = problem
         else:
-            parts.states.left_alone.hold(place, problem)
+            self._states.left_alone.hold(place, problem)
 
     def resume(self, key: Key) -> None:
         """End a pause."""
         self._go_on(key, PAUSED)
-        for made in self._parts.book.of(key):
-            self._parts.objects.add(made)
+        self._objects.plan(self._book.of(key))
         name = self._paused.pop(key, None)
         if name is None:
             return
-        self._parts.states.left_if_ours.pop(name, None)
-        if self._parts.states.left_alone.release(name):
-            self._parts.objects.add(name)
+        self._states.left_if_ours.pop(name, None)
+        if self._states.left_alone.release(name):
+            self._objects.plan((name,))
 
     def suspect(self, key: Key, mod_revision: int) -> None:
         """Hold an intent whose evaluation ended processes, until its resource changes."""
@@ -55,7 +71,7 @@ class OperatorActions:
             "processes ended while they evaluated this; it is held until the resource changes, or until "
             "`intentc quarantine retry`"
         )
-        self._stop(key, Stop(Problem(key.kind, self._parts.logic.name_of(key), SUSPECT, message), mod_revision))
+        self._stop(key, Stop(Problem(key.kind, self._logic.name_of(key), SUSPECT, message), mod_revision))
 
     def unsuspect(self, key: Key) -> None:
         """Allow the evaluation of a suspect again."""
@@ -63,73 +79,66 @@ class OperatorActions:
 
     def allow_deletes(self, kind: str) -> int:
         """Approve the withheld deletes of one kind; return how many there are."""
-        names = self._parts.planner.guard.allow(kind)
-        for name in sorted(names):
-            self._parts.objects.add(name)
+        names = self._planner.guard.allow(kind)
+        self._objects.plan(sorted(names))
         return len(names)
 
     def retry(self, key: Key | None) -> int:
         """Retry one quarantined intent or object at once, or all of them (None); return how many there were."""
-        parts = self._parts
-        states = parts.states
+        states = self._states
         intents = [held for held, _ in states.held.items() if key in (None, held) and held not in states.stopped]
         objects = {
             name
             for table in (states.refused, states.delayed, states.contended)
             for name, _ in table.items()
-            if key in (None, key_of(parts, name))
+            if key in (None, key_of(self._logic, self._planner, name))
         }
         for held in intents:
-            parts.jobs.forget(held)
-            self._evaluate(held)
+            self._scheduler.forget(held)
+            self._scheduler.reevaluate((held,))
         for name in sorted(objects):
-            parts.drift.forget(name)
-            parts.objects.forget(name)
-            parts.objects.add(name)
+            self._drift.forget(name)
+            self._objects.forget(name)
+            self._objects.plan((name,))
         return len(intents) + len(objects)
 
     def drop(self, key: Key, mod_revision: int) -> None:
         """Give an intent up: withdraw its outputs, and don't compile it until its resource changes."""
-        if self._parts.states.dropped.get(key) != mod_revision:
-            self._parts.states.dropped[key] = mod_revision
-            self._evaluate(key)
+        if self._states.dropped.get(key) != mod_revision:
+            self._states.dropped[key] = mod_revision
+            self._scheduler.reevaluate((key,))
 
     def undrop(self, key: Key) -> None:
         """Compile a dropped intent again."""
-        if self._parts.states.dropped.pop(key, None) is not None:
-            self._evaluate(key)
+        if self._states.dropped.pop(key, None) is not None:
+            self._scheduler.reevaluate((key,))
 
     def changed_since(self, key: Key, mod_revision: int) -> bool:
         """Whether the resource was written after that revision, or deleted; False if that revision is not applied."""
-        logic = self._parts.logic
+        logic = self._logic
         return logic.revision >= mod_revision and logic.mod_revision(key) not in range(1, mod_revision + 1)
 
     def _stop(self, key: Key, stop: Stop) -> None:
-        stops = self._parts.states.stopped.setdefault(key, {})
+        stops = self._states.stopped.setdefault(key, {})
         if stops.get(stop.problem.reason) != stop:
             stops[stop.problem.reason] = stop
-            self._evaluate(key)
+            self._scheduler.reevaluate((key,))
 
     def _go_on(self, key: Key, reason: str) -> None:
-        stops = self._parts.states.stopped.get(key, {})
+        stops = self._states.stopped.get(key, {})
         if stops.pop(reason, None) is None:
             return
         if not stops:
-            del self._parts.states.stopped[key]
-            self._parts.states.held.release(key)
-        self._evaluate(key)
-
-    def _evaluate(self, key: Key) -> None:
-        self._scheduler.causes.pop(key, None)
-        if self._parts.logic.exists(key):
-            self._parts.jobs.add(key)
+            del self._states.stopped[key]
+            self._states.held.release(key)
+        self._scheduler.reevaluate((key,))
 
 
-def key_of(parts: Parts, name: Name) -> Key:
+def key_of(logic: Service, planner: Planner, name: Name) -> Key:
     """The key of the object of this name: the present one, else the one that is about to be created; without a uuid if
     there is neither."""
-    there = parts.logic.named(name.kind, name.fq_name)
+    there = logic.named(name.kind, name.fq_name)
     if there is not None:
         return there
-    made = [operation.key for operation in parts.planner.plan(name).operations if isinstance(operation, Create)]
+    made = [operation.key for operation in planner.plan(name).operations if isinstance(operation, Create)]
     return made[0] if made else Key(name.kind, "")

@@ -1,14 +1,14 @@
 """Decides whether writes may begin now, and under which fence; every change passes through it.
 
 Why one place: a compiler that observes, stands by, has just lost its leadership, or sees a restored store must write
-*nothing*, allocations included, and go on with everything else. The callers of ``withhold`` and ``give`` know what
+*nothing*, allocations included, and go on with everything else. The callers of ``withhold`` and ``allow`` know what
 leading means, and when a restored store can be trusted again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ..writing import Fenced
 
@@ -24,6 +24,15 @@ the process ends."""
 Fence = Callable[[], str | None]
 
 
+class Watch(Protocol):
+    """What delivers the store's events."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether it is open, and has delivered everything."""
+        ...
+
+
 class Warrant(NamedTuple):
     """``fence``: the fence that the server must check with the write; None: no check."""
 
@@ -31,22 +40,20 @@ class Warrant(NamedTuple):
 
 
 class Permission:
-    """Granted while no reason withholds it, the store is watched (``see_by``) and, if a leader is needed (``lead_by``),
+    """Granted while no reason withholds it, the watch is ready (``see_by``) and, if a leader is needed (``lead_by``),
     the leadership is certain."""
 
     def __init__(self, *, observe: bool = False) -> None:
         self._reasons: dict[str, str] = {}
         self._fence: Fence | None = None
         self._on_fenced: Callable[[str], None] | None = None
-        self._sees: Callable[[], bool] = lambda: True
-        self.on_given: Callable[[], None] = lambda: None
-        """Called when the last reason is gone: what was only planned until now can be carried out."""
+        self._watch: Watch | None = None
         if observe:
             self.withhold(OBSERVING, "nothing is written: --observe")
 
-    def see_by(self, sees: Callable[[], bool]) -> None:
+    def see_by(self, watch: Watch) -> None:
         """Require an open watch for writes: without one, plans may be based on a store that was restored meanwhile."""
-        self._sees = sees
+        self._watch = watch
 
     def lead_by(self, fence: Fence, on_fenced: Callable[[str], None]) -> None:
         """Require a leadership for writes. ``fence``: the fence of the leadership, None while it is not certain.
@@ -54,13 +61,12 @@ class Permission:
         self._fence, self._on_fenced = fence, on_fenced
 
     def withhold(self, reason: str, message: str) -> None:
-        """Allow no new write until ``give``. ``message``: for people."""
+        """Allow no new write until ``allow``. ``message``: for people."""
         self._reasons[reason] = message
 
-    def give(self, reason: str) -> None:
-        """Remove a reason."""
-        if self._reasons.pop(reason, None) is not None and not self._reasons:
-            self.on_given()
+    def allow(self, reason: str) -> bool:
+        """Remove a reason. True if it was the last one: what was only planned until now can be carried out."""
+        return self._reasons.pop(reason, None) is not None and not self._reasons
 
     @property
     def reasons(self) -> Mapping[str, str]:
@@ -75,7 +81,7 @@ class Permission:
     def warrant(self) -> Warrant | None:
         """The warrant for one write; None if writes are not permitted. Ask for each write: the process may be stopped
         for a minute between two of them."""
-        if self._reasons or not self._sees():
+        if self._reasons or (self._watch is not None and not self._watch.ready):
             return None
         if self._fence is None:
             return Warrant(None)

@@ -1,19 +1,21 @@
 """Detects a store that was restored to an older state, and withholds writes until everything is compared (F10).
 
 The watch reports a restore, or a listing shows a key in an older version than before. Then everything remembered of
-the store is void; evaluation goes on. A caller that needs more before writes begin (an audit, for example) gives the
-permission itself.
+the store is void; evaluation goes on. The engine allows writes again once everything is compared, or leaves that to a
+caller that needs more (an audit, for example).
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 
+from ..journal import Journal
+from ..logic import Service
 from ..model import Key, Snapshot
+from ..planning import Assumed
 from .allocations import Allocations
-from .parts import Parts
-from .permission import RESTORED
+from .object_queue import ObjectQueue
+from .permission import RESTORED, Permission
 from .sender import Sender
 
 _LOG = logging.getLogger(__name__)
@@ -21,39 +23,49 @@ _MESSAGE = "etcd was restored from an older state; nothing is written until ever
 
 
 class RestoreGuard:
-    """``times``: how many restores were found. ``on_compared``: called, repeatedly, once everything in the restored
-    store is evaluated."""
+    """``times``: how many restores were found."""
 
-    def __init__(self, parts: Parts, numbers: Allocations, sender: Sender) -> None:
-        self._parts = parts
-        self._numbers = numbers
+    def __init__(
+        self,
+        *,
+        logic: Service,
+        assumed: Assumed,
+        journal: Journal,
+        permission: Permission,
+        objects: ObjectQueue,
+        allocations: Allocations,
+        sender: Sender,
+    ) -> None:
+        self._logic = logic
+        self._assumed = assumed
+        self._journal = journal
+        self._permission = permission
+        self._objects = objects
+        self._allocations = allocations
         self._sender = sender
         self.times = 0
-        self.on_compared: Callable[[], None] = lambda: parts.permission.give(RESTORED)
 
-    def look(self, snapshot: Snapshot) -> None:
+    def check(self, snapshot: Snapshot) -> None:
         """Check a listing, other than the first one, before it is applied."""
-        self._numbers.invalidate()
+        self._allocations.invalidate()
         if not (snapshot.restored or self._is_older(snapshot)):
             return
         self.times += 1
         _LOG.error(_MESSAGE)
-        parts = self._parts
-        parts.permission.withhold(RESTORED, _MESSAGE)
-        for name in sorted(parts.assumed.forget()):
-            parts.objects.add(name, resync=True)
+        self._permission.withhold(RESTORED, _MESSAGE)
+        self._objects.plan(sorted(self._assumed.forget()), resync=True)
         self._sender.restored(snapshot.revision)
         # The journal's lines are of revisions that the store no longer has: no conclusions may be drawn from them.
-        parts.journal.clear(snapshot.revision)
+        self._journal.clear(snapshot.revision)
 
-    def idle(self) -> None:
-        """Everything known is evaluated and planned."""
-        if RESTORED in self._parts.permission.reasons and self._numbers.idle:
-            self.on_compared()
+    @property
+    def withholds(self) -> bool:
+        """Whether writes are withheld because of a restore, and the allocations in the restored store are known."""
+        return RESTORED in self._permission.reasons and self._allocations.idle
 
     def _is_older(self, snapshot: Snapshot) -> bool:
         """Whether a key is in an older version than before: revisions of a key never decrease."""
-        logic = self._parts.logic
+        logic = self._logic
         return snapshot.revision < logic.revision or any(
             change.mod_revision < logic.mod_revision(Key(change.kind, change.uuid)) for change in snapshot.changes
         )

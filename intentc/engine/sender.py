@@ -1,22 +1,37 @@
-"""Sends the writes of a plan to the API server in order, and handles each outcome.
+"""Sends the writes of a plan to the API server in order, and handles each outcome (step 8).
 
-What a failed write means is docs/engine.md §6.3, here as one ``match``. ``reconciler`` decides whether and when an
-object is planned; ``writing`` makes the requests.
+What a failed write means is docs/engine.md §6.3, here as one ``match``. ``reconciler`` decides when an object is
+planned, ``object_planner`` what may be written; ``writing`` makes the requests.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
 
 from .. import crashpoints
-from ..journal import Write
-from ..model import AddReference, Create, Delete, Key, Name, Operation, Problem, RemoveReference, Update, verb
-from ..planning import Plan
-from ..writing import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, Unreachable, WriteError, Written
+from ..journal import Journal, Write
+from ..logic import Service
+from ..model import AddReference, Create, Delete, Name, Operation, Problem, RemoveReference, Update, verb
+from ..planning import Assumed, Plan
+from ..writing import (
+    Conflict,
+    Fenced,
+    Rejected,
+    Throttled,
+    UnknownOutcome,
+    Unreachable,
+    WriteError,
+    WriteService,
+    Written,
+)
+from .api_throttle import ApiThrottle
+from .carriers import Carriers
 from .drift import fields
-from .log_fields import about
-from .parts import Parts
+from .intent_states import IntentStates
+from .log_fields import LogFields
+from .object_queue import ObjectQueue
+from .permission import Permission
+from .read_back import ReadBack
 
 _LOG = logging.getLogger(__name__)
 _ROUNDS = 3
@@ -24,20 +39,37 @@ _ROUNDS = 3
 
 
 class Sender:
-    """Carries plans out. ``on_create`` is called with each object and the origin in its mark before it is created,
-    ``on_success`` with each plan that was carried out completely."""
+    """Carries plans out, and queues the objects whose plans failed."""
 
     def __init__(
-        self, parts: Parts, *, on_create: Callable[[Name, str], None], on_success: Callable[[Plan], None]
+        self,
+        *,
+        logic: Service,
+        assumed: Assumed,
+        write: WriteService,
+        journal: Journal,
+        states: IntentStates,
+        permission: Permission,
+        throttle: ApiThrottle[Name],
+        objects: ObjectQueue,
+        carriers: Carriers,
+        read_back: ReadBack,
+        log_fields: LogFields,
     ) -> None:
-        self._parts = parts
-        self._on_create = on_create
-        self._on_success = on_success
+        self._logic = logic
+        self._assumed = assumed
+        self._write = write
+        self._journal = journal
+        self._states = states
+        self._permission = permission
+        self._throttle = throttle
+        self._objects = objects
+        self._carriers = carriers
+        self._read_back = read_back
+        self._log_fields = log_fields
         self._conflicts: dict[Name, int] = {}
         self.fenced: Fenced | None = None
         """Set if the server rejected us in favour of another compiler though we never claimed to lead."""
-        self.drifted: set[Name] = set()
-        """Objects whose next write repairs another writer's change."""
         self._restorations = 0
         self.written = 0
         self.last_revision = 0
@@ -49,69 +81,78 @@ class Sender:
         self.last_revision = min(self.last_revision, revision)
         self._restorations += 1
 
+    def expect_no_echo(self) -> None:
+        """What has no echo was read: a restored store may never reach the reported revision."""
+        self.last_revision = min(self.last_revision, self._logic.revision)
+
     def forget(self, name: Name) -> None:
         """The object is as it should be: its next conflict counts as the first."""
         self._conflicts.pop(name, None)
 
-    async def carry_out(self, plan: Plan) -> None:
-        """Send the writes of a plan. Never raises: a failed write is retried, or held and reported."""
+    async def carry_out(self, plan: Plan, *, drift: bool) -> bool:
+        """Send the writes of a plan. True if all of them are carried out; else the object is queued again, or held and
+        reported. ``drift``: whether they repair another writer's change. Never raises."""
         try:
-            await self._send_all(plan)
+            return await self._send_all(plan, drift=drift)
         except Exception as error:
             _LOG.exception(
                 "writing %s failed unexpectedly; it is tried again",
                 plan.name,
-                extra=about(self._parts, plan.name),
+                extra=self._log_fields.about(plan.name),
             )
             self._delay(plan.name, error)
+            return False
 
-    async def _send_all(self, plan: Plan) -> None:
-        parts, name = self._parts, plan.name
-        drift = name in self.drifted
-        self.drifted.discard(name)
+    async def _send_all(self, plan: Plan, *, drift: bool) -> bool:
+        name, throttle = plan.name, self._throttle
         fence: str | None = None
         try:
             for number, operation in enumerate(plan.operations):
-                if number and not parts.throttle.open:
-                    parts.objects.retry(name, after=parts.throttle.closed_for)
-                    return
-                warrant = parts.permission.warrant()
+                if number and not throttle.open:
+                    self._objects.retry(name, after=throttle.closed_for)
+                    return False
+                warrant = self._permission.warrant()
                 if warrant is None:
                     # Permission was withdrawn since: the object is planned again, to report what it would need.
-                    parts.objects.add(name)
-                    return
+                    self._objects.plan((name,))
+                    return False
                 fence, restorations = warrant.fence, self._restorations
                 if isinstance(operation, Create):
-                    self._on_create(name, operation.mark.origin)
+                    self._carriers.note(name, operation.mark.origin)
                 written = await self._send(operation, fence)
                 crashpoints.reach(_ANSWERED[type(operation)])
                 revision = written.revision if isinstance(written, Written) else None
-                if parts.assumed.wrote(operation, revision):
+                if self._assumed.wrote(operation, revision):
                     crashpoints.reach("echo.seen")
-                parts.journal.wrote(
-                    Write(
-                        revision=parts.logic.revision,
-                        name=name,
-                        operation=verb(operation),
-                        written=revision,
-                        drift=drift,
-                        uuid=operation.key.uuid,
-                        fields=() if isinstance(operation, Create | Delete) else fields(operation),
-                    )
-                )
-                if _LOG.isEnabledFor(logging.DEBUG):
-                    extra = {**about(parts, name), "written": revision}
-                    _LOG.debug("written: %s %s", verb(operation), name, extra=extra)
-                self.written += 1
+                self._note_written(operation, revision, drift=drift)
                 if restorations == self._restorations:
                     self.last_revision = max(self.last_revision, revision or 0)
-            parts.throttle.answered(name)
-            self._on_success(plan)
+            throttle.answered(name)
+            return True
         except WriteError as error:
             await self._failed(plan, error, fence)
+            return False
+
+    def _note_written(self, operation: Operation, revision: int | None, *, drift: bool) -> None:
+        name = operation.name
+        self._journal.wrote(
+            Write(
+                revision=self._logic.revision,
+                name=name,
+                operation=verb(operation),
+                written=revision,
+                drift=drift,
+                uuid=operation.key.uuid,
+                fields=() if isinstance(operation, Create | Delete) else fields(operation),
+            )
+        )
+        if _LOG.isEnabledFor(logging.DEBUG):
+            extra = {**self._log_fields.about(name), "written": revision}
+            _LOG.debug("written: %s %s", verb(operation), name, extra=extra)
+        self.written += 1
 
     async def _send(self, operation: Operation, fence: str | None) -> Written:
-        write = self._parts.write
+        write = self._write
         match operation:
             case Create():
                 return await write.create(operation, fence)
@@ -126,84 +167,47 @@ class Sender:
 
     async def _failed(self, plan: Plan, error: WriteError, fence: str | None) -> None:
         """Handle a failed write, for the object and for the server."""
-        parts, name = self._parts, plan.name
+        name = plan.name
         match error:
             case Fenced():
-                if not parts.permission.fenced(error, fence):
+                if not self._permission.fenced(error, fence):
                     self.fenced = error
-                parts.objects.add(name)
+                self._objects.plan((name,))
             case Conflict() | UnknownOutcome():
                 if isinstance(error, Conflict):
-                    parts.throttle.heard()
-                await self._read_back(plan)
+                    self._throttle.heard()
+                await self._read_back.after(plan)
                 rounds = self._conflicts[name] = self._conflicts.get(name, 0) + 1
                 if rounds < _ROUNDS:
-                    parts.objects.add(name)
+                    self._objects.plan((name,))
                 else:
                     self._delay(name, error)
             case Throttled(retry_after=seconds):
-                parts.throttle.throttled(error, name)
+                self._throttle.throttled(error, name)
                 self._delay(name, error, after=seconds)
             case Unreachable():
-                parts.throttle.away(error)
-                parts.objects.add(name)
+                self._throttle.away(error)
+                self._objects.plan((name,))
             case Rejected():
-                parts.throttle.heard()
+                self._throttle.heard()
                 self._refuse(name, error)
-                parts.objects.retry(name)
+                self._objects.retry(name)
             case _:
                 self._delay(name, error)
 
     def _delay(self, name: Name, error: Exception, *, after: float | None = None) -> None:
         """Retry with back-off, and report that."""
         message = f"its last write failed ({error}); it is tried again"
-        self._parts.states.refused.release(name)
-        if self._parts.states.delayed.hold(name, Problem(name.kind, ":".join(name.fq_name), "Delayed", message)):
-            _LOG.info("%s: %s", name, message, extra=about(self._parts, name))
-        self._parts.objects.retry(name, after=after)
+        self._states.refused.release(name)
+        if self._states.delayed.hold(name, Problem(name.kind, ":".join(name.fq_name), "Delayed", message)):
+            _LOG.info("%s: %s", name, message, extra=self._log_fields.about(name))
+        self._objects.retry(name, after=after)
 
     def _refuse(self, name: Name, error: Rejected) -> None:
         problem = Problem(name.kind, ":".join(name.fq_name), "Refused", f"the API server rejects it: {error}")
-        self._parts.states.delayed.release(name)
-        if self._parts.states.refused.hold(name, problem):
-            _LOG.warning("%s: %s", name, problem.message, extra=about(self._parts, name))
-
-    async def _read_back(self, plan: Plan) -> None:
-        """Read the object, its name and its targets from the server for the next plan."""
-        parts = self._parts
-        wanted: dict[Key, Name] = {}
-        for operation in plan.operations:
-            wanted[operation.key] = operation.name
-            wanted.update(_targets(operation))
-        try:
-            holder = await parts.read.identify(plan.name)
-            if holder is not None:
-                wanted[holder] = plan.name
-            for key, name in wanted.items():
-                seen_at = parts.assumed.seen_at(key)
-                stored = await parts.read.read(key)
-                parts.assumed.read_back(key, stored, seen_at)
-                if stored is None and name != plan.name and name in parts.book:
-                    # Its presence was perhaps only assumed, and no event corrects that after a restore of the store.
-                    parts.objects.add(name)
-        except WriteError as error:
-            _LOG.info("reading back %s: %s", plan.name, error, extra=about(parts, plan.name))
-
-    async def expired(self) -> list[Name]:
-        """Read back what was written and not seen again in time; return the objects to plan again."""
-        parts = self._parts
-        found = []
-        for key, name in parts.assumed.expired():
-            seen_at = parts.assumed.seen_at(key)
-            try:
-                parts.assumed.read_back(key, await parts.read.read(key), seen_at)
-            except WriteError as error:
-                _LOG.info("reading back %s: %s", name, error, extra=about(parts, name))
-                break
-            found.append(name)
-            # The object was read, so the echo isn't needed: a restored store may never reach the reported revision.
-            self.last_revision = min(self.last_revision, parts.logic.revision)
-        return found
+        self._states.delayed.release(name)
+        if self._states.refused.hold(name, problem):
+            _LOG.warning("%s: %s", name, problem.message, extra=self._log_fields.about(name))
 
 
 _ANSWERED: dict[type[Operation], str] = {
@@ -213,18 +217,3 @@ _ANSWERED: dict[type[Operation], str] = {
     AddReference: "ref.answered",
     RemoveReference: "ref.answered",
 }
-
-
-def _targets(operation: Operation) -> Iterator[tuple[Key, Name]]:
-    """The objects to which a write refers."""
-    match operation:
-        case Create() | Update():
-            if isinstance(operation, Create) and operation.parent:
-                yield operation.parent.key, Name(operation.parent.key.kind, operation.parent.fq_name)
-            for entries in operation.references.values():
-                for entry in entries:
-                    yield entry.key, Name(entry.key.kind, entry.fq_name)
-        case AddReference(target=target):
-            yield target.key, Name(target.key.kind, target.fq_name)
-        case RemoveReference(target=key):
-            yield key, Name(key.kind, ())

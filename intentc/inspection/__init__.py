@@ -1,8 +1,8 @@
 """Answers questions about a running engine: why an object exists or does not, its neighbours, its history.
 
-It only reads the engine's parts and the journal, between two awaits, and evaluates intents again to collect their
-reasons. ``answers`` implements the interface that ``diagnostics`` calls, with one module per question. The page and the
-commands decide how answers look.
+It only reads the engine's views (``engine/view``) and the journal, between two awaits, and evaluates intents again to
+collect their reasons. ``answers`` implements the interface that ``diagnostics`` calls, with one module per question.
+The page and the commands decide how answers look.
 """
 
 from .answers import Answers

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 
 from intentc.diagnostics.observed import JournalQuery, ObjectQuery
-from intentc.engine.engine import Engine
+from intentc.engine.view import View
 
 from .views.comparison import one_object
 from .views.journal import follow, journal
@@ -24,41 +24,41 @@ _AT_ONCE = 3
 
 
 class Answers:
-    """``diagnostics.Asked`` over ``engine``."""
+    """``diagnostics.Asked`` over one engine."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, view: View) -> None:
+        self._view = view
         self._turns = anyio.Semaphore(_AT_ONCE)
 
     async def why(self, kind: str, name: str, part: str = "", offset: int = 0, limit: int = 100) -> dict[str, Any]:
         async with self._turns:
-            return await why(self._engine, kind, name, part=part, offset=offset, limit=limit)
+            return await why(self._view, kind, name, part=part, offset=offset, limit=limit)
 
     async def objects(self, query: ObjectQuery) -> dict[str, Any]:
         async with self._turns:
-            return await objects(self._engine, query)
+            return await objects(self._view, query)
 
     async def object(self, kind: str, name: str) -> dict[str, Any]:
         async with self._turns:
-            return await one_object(self._engine, kind, name)
+            return await one_object(self._view, kind, name)
 
     async def neighbourhood(self, kind: str, name: str, depth: int = 1, kinds: tuple[str, ...] = ()) -> dict[str, Any]:
         async with self._turns:
-            return await neighbourhood(self._engine, kind, name, depth=depth, kinds=kinds)
+            return await neighbourhood(self._view, kind, name, depth=depth, kinds=kinds)
 
     async def pending(self, offset: int = 0, limit: int = 100) -> dict[str, Any]:
         async with self._turns:
-            return await pending(self._engine, offset, limit)
+            return await pending(self._view.world, offset, limit)
 
     async def quarantine(self, offset: int = 0, limit: int = 100) -> dict[str, Any]:
         async with self._turns:
-            return await quarantine(self._engine, offset, limit)
+            return await quarantine(self._view, offset, limit)
 
     async def reactions(self) -> dict[str, Any]:
-        return await reactions(self._engine)
+        return await reactions(self._view.world, self._view.progress)
 
     async def journal(self, query: JournalQuery) -> dict[str, Any]:
-        return await journal(self._engine, query)
+        return await journal(self._view, query)
 
     def follow(self, after: int) -> AsyncIterator[dict[str, Any]]:
-        return follow(self._engine, after)
+        return follow(self._view, after)

@@ -8,49 +8,49 @@ from __future__ import annotations
 
 from typing import Any
 
-from intentc.logic import Service
+from intentc.engine.view import World
 from intentc.model import Key, Name, Source
 
 Document = dict[str, Any]
 
 
-def of_key(logic: Service, key: Key) -> Document:
+def of_key(world: World, key: Key) -> Document:
     """Return ``{"kind", "name", "uuid"}`` of an object or fact; a deleted one has its uuid as its name."""
-    return {"kind": key.kind, "name": logic.name_of(key), "uuid": key.uuid}
+    return {"kind": key.kind, "name": world.name_of(key), "uuid": key.uuid}
 
 
-def name_now(logic: Service, key: Key) -> Name:
+def name_now(world: World, key: Key) -> Name:
     """Return the name of an object or fact; if its name is unknown, its uuid."""
-    state = logic.cache.state(key)
+    state = world.state(key)
     return Name(key.kind, state.fq_name if state is not None and state.fq_name else (key.uuid,))
 
 
-def of_name(logic: Service, name: Name) -> Document:
+def of_name(world: World, name: Name) -> Document:
     """Return the same for the object of this name; ``uuid`` is empty if there is none."""
     joined = ":".join(name.fq_name)
-    return {"kind": name.kind, "name": joined, "uuid": _uuid(logic, name.kind, joined)}
+    return {"kind": name.kind, "name": joined, "uuid": _uuid(world, name.kind, joined)}
 
 
-def of_source(logic: Service, source: Source) -> Document:
+def of_source(world: World, source: Source) -> Document:
     """Return the same with ``revision`` (of its last write, None if it doesn't exist) and ``field``."""
-    uuid = _uuid(logic, source.kind, source.name)
+    uuid = _uuid(world, source.kind, source.name)
     return {
         "kind": source.kind,
         "name": source.name,
         "uuid": uuid,
-        "revision": logic.mod_revision(Key(source.kind, uuid)) or None,
+        "revision": world.mod_revision(Key(source.kind, uuid)) or None,
         "field": source.field,
     }
 
 
-def with_revision(logic: Service, key: Key) -> Document:
+def with_revision(world: World, key: Key) -> Document:
     """Return ``{"kind", "name", "uuid", "revision"}`` of a stored resource."""
-    return {**of_key(logic, key), "revision": logic.mod_revision(key) or None}
+    return {**of_key(world, key), "revision": world.mod_revision(key) or None}
 
 
-def _uuid(logic: Service, kind: str, name: str) -> str:
+def _uuid(world: World, kind: str, name: str) -> str:
     """Return the uuid of the object of this name, or the fact's name; empty if there is none."""
-    found = logic.cache.names.in_force(kind, name)
-    if found is None and logic.exists(Key(kind, name)):
+    found = world.uuid_of(kind, name)
+    if found is None and world.exists(Key(kind, name)):
         return name
     return found or ""

@@ -10,17 +10,17 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from ..engine.parts import Parts
+from ..engine.view import Outputs, World
 from ..model import HeldInput, Resource
 from ..model.values import thaw
 
 
-def lower_level(parts: Parts) -> Iterator[Resource]:
+def lower_level(world: World, outputs: Outputs) -> Iterator[Resource]:
     """Yield the objects that compilers made, and those on which they write a field; in no order."""
-    for key in parts.logic.cache:
+    for key in world:
         with contextlib.suppress(HeldInput):
-            resource = parts.logic.resource(key)
-            if resource is not None and (resource.mark is not None or resource.name in parts.book):
+            resource = world.resource(key)
+            if resource is not None and (resource.mark is not None or resource.name in outputs):
                 yield resource
 
 

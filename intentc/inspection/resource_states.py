@@ -9,7 +9,7 @@ now; ``withheld``: its deletion needs approval; ``absent``. ``why/waiting.py`` s
 from __future__ import annotations
 
 from intentc.engine.intent_states import PAUSED
-from intentc.engine.parts import Parts
+from intentc.engine.view import Outputs, States, View, World
 from intentc.model import HeldInput, Key, Name
 from intentc.planning.ownership import Ownership, ownership_of_object
 
@@ -34,46 +34,46 @@ FACT = "fact"
 NONE = "none"
 
 
-def state_of(parts: Parts, name: Name, key: Key | None) -> str:
+def state_of(view: View, name: Name, key: Key | None) -> str:
     """Return the state of a resource, as an input and as an output. ``key``: the object or fact of this name, None if
     there is none. It costs a few look-ups, so it can be computed for very many resources."""
-    compiled = _of_intent(parts, key) if key is not None else IN_ORDER
+    compiled = _of_intent(view.world, view.states, key) if key is not None else IN_ORDER
     if compiled != IN_ORDER:
         return compiled
-    return _of_object(parts, name, key)
+    return _of_object(view, name, key)
 
 
-def is_made(parts: Parts, name: Name, key: Key | None) -> bool:
+def is_made(world: World, outputs: Outputs, name: Name, key: Key | None) -> bool:
     """Return whether an intent claims something of this object, or it carries our mark."""
-    if name in parts.book:
+    if name in outputs:
         return True
-    state = parts.logic.cache.shown(key) if key is not None else None
-    return state is not None and state.mark is not None and state.mark.installation == parts.installation
+    state = world.shown(key) if key is not None else None
+    return state is not None and state.mark is not None and state.mark.installation == world.installation
 
 
-def role_of(parts: Parts, name: Name, key: Key | None) -> str:
+def role_of(world: World, outputs: Outputs, name: Name, key: Key | None) -> str:
     """Return ``higher``: it has an intent; ``lower``: compilers make it or write on it; ``both``; ``fact``; ``none``.
     An absent resource has the role that it would have."""
-    declared = parts.schema.kinds.get(name.kind)
+    declared = world.schema.kinds.get(name.kind)
     if declared is not None and not declared.stored:
         return FACT
-    made = is_made(parts, name, key) or (key is None and declared is not None and declared.system)
-    compiled = name.kind in parts.logic.intent_kinds
+    made = is_made(world, outputs, name, key) or (key is None and declared is not None and declared.system)
+    compiled = name.kind in world.intent_kinds
     if made:
         return BOTH if compiled else LOWER
     return HIGHER if compiled else NONE
 
 
-def ownership_of(parts: Parts, name: Name) -> str | None:
+def ownership_of(world: World, outputs: Outputs, name: Name) -> str | None:
     """Return the ownership: ``ours``, ``shared`` (ours, of every claimant), ``system``, ``user's``, ``another
     installation's``, ``copy``; None if the object doesn't exist or can't be read."""
     try:
-        actual = parts.assumed.actual(name)
+        actual = outputs.actual(name)
     except HeldInput:
         return None
     if actual is None:
         return None
-    match ownership_of_object(actual, parts.installation):
+    match ownership_of_object(actual, world.installation):
         case Ownership.OURS:
             return "shared" if actual.mark is not None and actual.mark.origin == "shared" else "ours"
         case Ownership.SYSTEM:
@@ -86,11 +86,10 @@ def ownership_of(parts: Parts, name: Name) -> str | None:
             return "copy"
 
 
-def _of_intent(parts: Parts, key: Key) -> str:
-    states = parts.states
-    if key in parts.logic.held:
+def _of_intent(world: World, states: States, key: Key) -> str:
+    if key in world.unreadable:
         return HELD
-    if key.kind not in parts.logic.intent_kinds:
+    if key.kind not in world.intent_kinds:
         return IN_ORDER
     if key in states.dropped:
         return PAUSED_STATE
@@ -100,14 +99,14 @@ def _of_intent(parts: Parts, key: Key) -> str:
         return REFUSED
     if key in states.waiting:
         return WAITING
-    if parts.jobs.busy(key) or key not in states.evaluated:
+    if states.has_job(key) or key not in states.evaluated:
         return QUEUED
     return IN_ORDER
 
 
-def _of_object(parts: Parts, name: Name, key: Key | None) -> str:
-    states = parts.states
-    made = is_made(parts, name, key)
+def _of_object(view: View, name: Name, key: Key | None) -> str:
+    states = view.states
+    made = is_made(view.world, view.outputs, name, key)
     for state, table in (
         (PAUSED_STATE, states.left_alone),
         (REFUSED, states.refused),
@@ -116,18 +115,18 @@ def _of_object(parts: Parts, name: Name, key: Key | None) -> str:
     ):
         if name in table:
             return state
-    if parts.planner.guard.holds(name):
+    if view.outputs.is_delete_withheld(name):
         return WITHHELD
-    claims = parts.book.on(name)
+    claims = view.outputs.claims_on(name)
     if claims and all(PAUSED in states.stopped.get(origin, ()) for origin in claims):
         return PAUSED_STATE
     if name in states.object_waits or (made and states.problems_of_plan(name)):
         return WAITING
     if name in states.planned:
         return PLANNED
-    if any(states.is_held(origin) or origin in parts.logic.held for origin in claims):
+    if any(states.is_held(origin) or origin in view.world.unreadable for origin in claims):
         return HELD
-    if parts.objects.busy(name) or any(map(parts.jobs.busy, claims)):
+    if view.states.is_queued(name) or any(map(view.states.has_job, claims)):
         return QUEUED
     if key is None:
         return QUEUED if claims else ABSENT

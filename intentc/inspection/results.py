@@ -15,7 +15,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from ..engine.parts import Parts
+from ..engine.view import View, World
 from ..evaluation import Compiled, Overview, Row
 from ..evaluation.overview import PROBLEMS
 from ..model import HeldInput, Problem, Resource
@@ -38,8 +38,8 @@ _PROBLEMS = Overview(
 class Results:
     """Computes views over one engine. ``views``: those of its compilers, by name."""
 
-    def __init__(self, parts: Parts, views: Mapping[str, Overview]) -> None:
-        self._parts = parts
+    def __init__(self, view: View, views: Mapping[str, Overview]) -> None:
+        self._view = view
         self._overviews: Mapping[str, Overview] = {PROBLEMS: _PROBLEMS, **views}
         self._one_at_a_time = anyio.Lock()
 
@@ -56,24 +56,24 @@ class Results:
         called in another thread. Raises ``KeyError`` if there is no such view."""
         overview = self._overviews[view]
         async with self._one_at_a_time:
-            gathered = Gathered(self._parts, overview.kinds)
+            gathered = Gathered(self._view, overview.kinds)
             return await anyio.to_thread.run_sync(lambda: [row for row in overview.rows(gathered) if wanted(row)])
 
 
 class Gathered:
     """``Compiled`` over a snapshot of the cache: resources never change, so threads may read them."""
 
-    def __init__(self, parts: Parts, kinds: Sequence[str]) -> None:
-        self._problems = (*parts.states.problem_counts, *parts.logic.held.values())
+    def __init__(self, view: View, kinds: Sequence[str]) -> None:
+        self._problems = (*view.states.reported_problems, *view.world.unreadable.values())
         self._by_name = {
-            kind: {":".join(resource.fq_name): resource for resource in _readable(parts, kind)} for kind in kinds
+            kind: {":".join(resource.fq_name): resource for resource in _readable(view.world, kind)} for kind in kinds
         }
-        self._parts = parts
-        self._holders = holders_of_secrets(parts) if kinds else ()
+        self._view = view
+        self._holders = holders_of_secrets(view.world) if kinds else ()
 
     @cached_property
     def _behind(self) -> Behind:
-        return read_for_each(self._parts, self._holders)
+        return read_for_each(self._view.world, self._view.outputs, self._holders)
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
@@ -93,10 +93,10 @@ class Gathered:
         return cleared_resource(secrets_in(behind), document) if behind else document
 
 
-def _readable(parts: Parts, kind: str) -> Iterator[Resource]:
-    for key in parts.logic.cache.all(kind):
+def _readable(world: World, kind: str) -> Iterator[Resource]:
+    for key in world.keys(kind):
         try:
-            resource = parts.logic.resource(key)
+            resource = world.resource(key)
         except HeldInput:
             continue
         if resource is not None:

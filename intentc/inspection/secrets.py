@@ -14,7 +14,7 @@ from intentc.model import HeldInput, Key, Name, Resource
 from intentc.model.reads import fact_read, object_read, targets_read
 from intentc.model.sensitive import cleared_resource, concealed, sensitive_texts
 
-from ..engine.parts import Parts
+from ..engine.view import Outputs, World
 
 _FACT = fact_read("", "")[0]
 _OF_RESOURCES = frozenset({object_read(Key("", ""))[0], targets_read(Key("", ""), "")[0]})
@@ -28,42 +28,41 @@ def secrets_in(behind: Iterable[Resource]) -> frozenset[str]:
     return frozenset(text for resource in behind for text in sensitive_texts(resource))
 
 
-def read_for(parts: Parts, name: Name) -> tuple[Resource, ...]:
+def read_for(world: World, outputs: Outputs, name: Name) -> tuple[Resource, ...]:
     """Return the resources with secrets that the intents that claim an object have read."""
-    logic = parts.logic
-    kinds = _sensitive_kinds(parts)
-    waiting = [*parts.book.on(name)] if kinds else []
+    kinds = _sensitive_kinds(world)
+    waiting = [*outputs.claims_on(name)] if kinds else []
     seen, found = set(waiting), set[Key]()
     while waiting:
-        for read in logic.reads.reads_of(waiting.pop()):
+        for read in world.reads_of(waiting.pop()):
             if read[0] == _FACT:
-                news = {contributor for contributor, _ in logic.contributions(read[1], read[2])} - seen
+                news = {contributor for contributor, _ in world.contributions(read[1], read[2])} - seen
                 seen |= news
                 waiting += news
             elif read[0] in _OF_RESOURCES and read[1] in kinds:
                 found.add(Key(read[1], read[2]))
-    return tuple(resource for key in sorted(found) if (resource := _resource(parts, key)) is not None)
+    return tuple(resource for key in sorted(found) if (resource := _resource(world, key)) is not None)
 
 
-def holders_of_secrets(parts: Parts) -> tuple[Resource, ...]:
+def holders_of_secrets(world: World) -> tuple[Resource, ...]:
     """Return all resources of kinds with sensitive fields."""
-    keys = (key for kind in sorted(_sensitive_kinds(parts)) for key in parts.logic.cache.all(kind))
-    return tuple(resource for key in keys if (resource := _resource(parts, key)) is not None)
+    keys = (key for kind in sorted(_sensitive_kinds(world)) for key in world.keys(kind))
+    return tuple(resource for key in keys if (resource := _resource(world, key)) is not None)
 
 
-def read_for_each(parts: Parts, holders: Iterable[Resource]) -> Behind:
+def read_for_each(world: World, outputs: Outputs, holders: Iterable[Resource]) -> Behind:
     """Return the same for all objects at once, starting at the resources with secrets. It makes single look-ups only,
     so another thread may run it."""
     found: dict[Name, list[Resource]] = {}
     for resource in holders:
         names: dict[Name, None] = {}
-        waiting = [*_readers(parts, resource)]
+        waiting = [*_readers(world, resource)]
         seen = set(waiting)
         while waiting:
             intent = waiting.pop()
-            names.update(dict.fromkeys(parts.book.of(intent)))
-            for fact in parts.logic.facts_of(intent):
-                news = parts.logic.reads.readers(fact_read(fact.kind, fact.uuid)) - seen
+            names.update(dict.fromkeys(outputs.claimed_by(intent)))
+            for fact in world.facts_of(intent):
+                news = world.readers(fact_read(fact.kind, fact.uuid)) - seen
                 seen |= news
                 waiting += news
         for name in names:
@@ -71,28 +70,30 @@ def read_for_each(parts: Parts, holders: Iterable[Resource]) -> Behind:
     return found
 
 
-def concealed_outputs(parts: Parts, outputs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return ``outputs``, as plain JSON, without the secrets of their own schemas and of what was read for them."""
-    behind = read_for_each(parts, holders_of_secrets(parts))
+def concealed_outputs(world: World, outputs: Outputs, documents: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return ``documents``, outputs as plain JSON, without the secrets of their own schemas and of what was read for
+    them."""
+    behind = read_for_each(world, outputs, holders_of_secrets(world))
     found = []
-    for output in outputs:
-        holders = behind.get(Name(output["kind"], tuple(output["fq_name"])), ())
-        found.append(cleared_resource(secrets_in(holders), concealed(parts.schema.kind(output["kind"]), output)))
+    for document in documents:
+        holders = behind.get(Name(document["kind"], tuple(document["fq_name"])), ())
+        kind = world.schema.kind(document["kind"])
+        found.append(cleared_resource(secrets_in(holders), concealed(kind, document)))
     return found
 
 
-def _readers(parts: Parts, resource: Resource) -> frozenset[Key]:
+def _readers(world: World, resource: Resource) -> frozenset[Key]:
     reads = [object_read(resource.key), *(targets_read(resource.key, to) for to in resource.kind.relations)]
-    return frozenset(reader for read in reads for reader in parts.logic.reads.readers(read))
+    return frozenset(reader for read in reads for reader in world.readers(read))
 
 
-def _sensitive_kinds(parts: Parts) -> frozenset[str]:
+def _sensitive_kinds(world: World) -> frozenset[str]:
     """Leave out kinds that only compilers make: their secrets come from other resources."""
-    return frozenset(kind.name for kind in parts.schema if kind.stored and kind.sensitive and not kind.system)
+    return frozenset(kind.name for kind in world.schema if kind.stored and kind.sensitive and not kind.system)
 
 
-def _resource(parts: Parts, key: Key) -> Resource | None:
+def _resource(world: World, key: Key) -> Resource | None:
     try:
-        return parts.logic.resource(key)
+        return world.resource(key)
     except HeldInput:
         return None

@@ -84,6 +84,10 @@ class Service(CachedWorld):
             return True
         return (key.kind, key.uuid) in self._facts
 
+    def has_intent(self, uuid: str) -> bool:
+        """Whether there is an intent with this uuid."""
+        return any(self.exists(Key(kind, uuid)) for kind in self.intent_kinds)
+
     def mod_revision(self, key: Key) -> int:
         """The revision at which this object was last written; 0 if no such object is in the store."""
         state = self.cache.state(key)

@@ -15,8 +15,8 @@ from ..apiserver.local import LocalWriteService
 from ..apiserver.seeds import write_seeds
 from ..apiserver.service import ApiServer
 from ..apiserver.sources import DerivedSource, Source
+from ..engine.applier import LastGoodValues
 from ..engine.assembly import assemble
-from ..engine.scheduler import LastGoodValues
 from ..inspection.outputs import in_order, lower_level, shown
 from ..model import Batch, Key, Name, Problem
 from ..planning import DeleteGuard
@@ -81,7 +81,7 @@ class Offline:
         """Create the objects that every API server has from its start, and compile them; ``outputs`` omits them."""
         await write_seeds(self.server)
         await self.settle()
-        self._before = {resource.key: resource.raw for resource in lower_level(self.engine.parts)}
+        self._before = {resource.key: resource.raw for resource in lower_level(self.engine.world, self.engine.outputs)}
 
     async def apply(self, changes: Iterable[Mapping[str, Any]]) -> None:
         """Apply ``{"kind", "operation", "data"}`` entries in one transaction, then compile. Raises subclasses of
@@ -108,11 +108,11 @@ class Offline:
     async def settle(self) -> None:
         """Work until nothing is left to do."""
         engine = self.engine
-        if not engine.scheduler.listed:
-            await engine.numbers.load()
+        if not engine.listed:
+            await engine.load_allocations()
             await engine.step([(await list_all(self.store, self._layout, _ignore)).snapshot])
         while True:
-            batches = self.store.batches(self._layout.prefix, engine.parts.logic.revision)
+            batches = self.store.batches(self._layout.prefix, engine.revision)
             worked = await engine.step(
                 [Batch(batch.revision, self._layout.changes(batch.events, _ignore)) for batch in batches]
             )
@@ -122,13 +122,13 @@ class Offline:
     def outputs(self) -> list[dict[str, Any]]:
         """Return the lower-level resources that follow from the input, by kind, then fq_name (docs/engine.md §12).
         These are the objects that compilers made, and those on which they wrote a field."""
-        found = (r for r in lower_level(self.engine.parts) if self._before.get(r.key) != r.raw)
+        found = (r for r in lower_level(self.engine.world, self.engine.outputs) if self._before.get(r.key) != r.raw)
         return [shown(resource) for resource in in_order(found)]
 
     def problems(self) -> tuple[Problem, ...]:
         """Return the problems that people must fix."""
-        parts = self.engine.parts
-        return parts.states.problems(parts.logic.held.values())
+        world, states = self.engine.world, self.engine.states
+        return states.problems(world.unreadable.values())
 
 
 class _NumberingWriteService(LocalWriteService):
@@ -144,9 +144,9 @@ class _NumberingWriteService(LocalWriteService):
         names = self._given.get(pool)
         if names:
             await self._keep(pool, names)
-            server, logic = self._offline.server, self._offline.engine.parts.logic
-            for kind in logic.intent_kinds:
-                resource = logic.cache.shown(Key(kind, owner.partition("/")[2].rpartition("/")[0]))
+            server, world = self._offline.server, self._offline.engine.world
+            for kind in world.intent_kinds:
+                resource = world.shown(Key(kind, owner.partition("/")[2].rpartition("/")[0]))
                 if resource is not None and (name := ":".join(resource.fq_name)) in names:
                     await server.free(pool, value=names[name], owner=_place(name))
                     value, _ = await server.allocate(pool, owner, names[name])

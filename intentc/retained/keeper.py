@@ -32,23 +32,34 @@ class Retained(Protocol[T]):
     async def remove(self, key: Key) -> None: ...
 
 
+class RunningEngine(Protocol):
+    """The engine whose intents are held."""
+
+    @property
+    def may_write(self) -> bool:
+        """Whether this process leads; others only read."""
+        ...
+
+    @property
+    def first_pass_complete(self) -> bool:
+        """Whether the first pass is complete, so that what is not wanted may be removed."""
+        ...
+
+
 class Keeper(Generic[T]):
-    """``wanted``: what to keep now. ``settled``: whether the first pass is complete, so that what is not wanted may be
-    removed. ``leading``: whether this process leads; others only read."""
+    """``wanted``: what to keep now, of the intents that ``engine`` holds."""
 
     def __init__(
         self,
         values: Retained[T],
         wanted: Callable[[], Mapping[Key, T]],
+        engine: RunningEngine,
         *,
-        settled: Callable[[], bool],
-        leading: Callable[[], bool],
         period: float = _PERIOD,
     ) -> None:
         self._values = values
         self._wanted = wanted
-        self._settled = settled
-        self._leading = leading
+        self._engine = engine
         self._period = period
         self._kept: dict[Key, object] | None = None
         """Key → the version of its retained value; None: not known, since another process may have written values."""
@@ -63,7 +74,7 @@ class Keeper(Generic[T]):
 
     async def tend(self) -> None:
         """Write and remove the differences, if this process leads; an error is logged, and the next call retries."""
-        if not (self._leading() and self._settled()):
+        if not (self._engine.may_write and self._engine.first_pass_complete):
             self._kept = None
             return
         wanted = self._wanted()

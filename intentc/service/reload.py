@@ -8,7 +8,6 @@ runs are logged and take effect at the next start. The caller requests a reload 
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,7 +15,6 @@ from typing import Any, NamedTuple
 import anyio
 import anyio.to_thread
 
-from intentc.engine.edges import edges_of
 from intentc.engine.engine import Engine
 from intentc.engine.slices import Slice
 from intentc.evaluation import Compiler
@@ -68,6 +66,8 @@ class Reloader:
         on_read: Callable[[Loaded], None] = lambda loaded: None,
     ) -> None:
         self._engine = engine
+        self._world = engine.world
+        self._record = engine.reloads
         self._compilers = tuple(compilers)
         self._configuration = loaded.configuration
         self._started_with = loaded.configuration
@@ -80,7 +80,7 @@ class Reloader:
     def request(self) -> None:
         """Reload soon. A request during a reload starts another one after it."""
         self._requested.set()
-        self._engine.evaluator.edges.reloading_now = True
+        self._record.under_way = True
 
     async def run(self) -> None:
         """Serve requests, one at a time, until cancelled."""
@@ -88,21 +88,20 @@ class Reloader:
             await self._requested.wait()
             self._requested = anyio.Event()
             await self.once()
-            self._engine.evaluator.edges.reloading_now = self._requested.is_set()
+            self._record.under_way = self._requested.is_set()
 
     async def once(self) -> bool:
         """Reload now. Returns False if the files can't be used: nothing has changed, and the log says why."""
-        record = self._engine.evaluator.edges
         try:
             loaded, reactions = await self._read_anew()
         except Exception as error:
             # No content of a file may end a working service.
-            record.last_error = str(error) or type(error).__name__
-            record.failures += 1
+            reason = str(error) or type(error).__name__
+            self._record.failed(reason)
             unforeseen = not isinstance(error, InvalidInput | OSError)
             _LOG.error(
                 "reload refused, the former configuration stays in force: %s; fix it, see `intentc check`, and reload",
-                record.last_error,
+                reason,
                 exc_info=unforeseen,
             )
             return False
@@ -112,9 +111,7 @@ class Reloader:
         self._apply(change)
         self._configuration = loaded.configuration
         self._on_read(loaded)
-        record.last_error = None
-        record.reloads += 1
-        record.loaded_at = time.time()
+        self._record.succeeded()
         await self._look_over(affected)
         _LOG.info("reloaded")
         return True
@@ -136,7 +133,7 @@ class Reloader:
         """Return the map that a configuration names. Raises ``InvalidInput`` if it is unreadable or wrong."""
         reactions = load(*reaction_maps(configuration, self._compilers))
         check_settings(configuration.intentc.settings, self._compilers)
-        for finding in findings(reactions, self._engine.parts.schema):
+        for finding in findings(reactions, self._world.schema):
             if finding.severity == "error":
                 raise InvalidInput(finding.message, source=finding.source, reason=finding.reason)
             if finding.severity == "warning":
@@ -144,8 +141,8 @@ class Reloader:
         return reactions
 
     def _change(self, configuration: Configuration, reactions: ReactionMap) -> Change:
-        logic = self._engine.parts.logic
-        before, after = edges(logic.reactions), edges(reactions)
+        in_force = self._world.reactions
+        before, after = edges(in_force), edges(reactions)
         added = [edge for edge, said in after.items() if edge not in before or before[edge].everyone != said.everyone]
         removed = [edge for edge, said in before.items() if edge not in after or after[edge].everyone != said.everyone]
         old, new = self._configuration.intentc.settings, configuration.intentc.settings
@@ -157,7 +154,7 @@ class Reloader:
             sum(edge not in after for edge in before),
             {name: value for name, value in new.items() if name not in old or old[name] != value},
             tuple(name for name in old if name not in new),
-            frozenset(self._kinds(added, removed, logic.reactions, reactions)),
+            frozenset(self._kinds(added, removed, in_force, reactions)),
             tuple(sorted(set(_differences(self._started_with, configuration)) - _ALIVE)),
         )
 
@@ -166,29 +163,18 @@ class Reloader:
     ) -> Iterator[str]:
         """Yield the kinds whose intents may change under the new map. These are the targets of new edges and, of kinds
         that trust the map, all that a walk reaches through an added or removed edge."""
-        intents = self._engine.parts.logic.intent_kinds
+        intents = self._world.intent_kinds
         yield from (edge.to for edge in added if edge.to in intents)
         for reactions, changed in ((after, added), (before, removed)):
             yield from (kind for kind in _reached(reactions, changed) if intents.get(kind))
 
     def _affected(self, change: Change) -> list[Key]:
-        cache = self._engine.parts.logic.cache
-        return [key for kind in sorted(change.kinds) for key in cache.all(kind)]
+        return [key for kind in sorted(change.kinds) for key in self._world.keys(kind)]
 
     def _apply(self, change: Change) -> None:
         """Apply a change without an await, so that nothing else runs in between."""
-        engine = self._engine
-        logic = engine.parts.logic
-        if change.added or change.removed:
-            # The new map may have the missing reactions; those that it lacks as well are found again.
-            engine.evaluator.missing_reactions.clear()
-        logic.set_reactions(change.reactions)
-        engine.evaluator.edges.keep(edges_of(change.reactions))
-        for name, value in change.settings.items():
-            engine.scheduler.concern(logic.set_setting(name, value))
-        for name in change.unset:
-            engine.scheduler.concern(logic.unset_setting(name))
-        engine.reevaluate(())
+        other_edges = bool(change.added or change.removed)
+        self._engine.reload(change.reactions, change.settings, change.unset, other_edges=other_edges)
 
     async def _look_over(self, keys: Iterable[Key]) -> None:
         turn = Slice()

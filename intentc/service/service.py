@@ -14,6 +14,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +25,17 @@ from ..engine.assembly import assemble
 from ..engine.engine import Engine
 from ..engine.permission import RESTORED, UPGRADE
 from ..engine.probe import ApiServerProbe
-from ..engine.report import pending
+from ..engine.view import World
 from ..evaluation import Overview
 from ..evaluation.crash_marker import CrashMarker
 from ..inspection import Answers
 from ..inspection.results import Results
+from ..inspection.status.report import pending, report
 from ..journal.keeping import Keeping
 from ..leading import KeeperFactory, OtherLeader, claim_path
 from ..leading.election import SHORTEST_TTL_SECONDS
 from ..loading.configuration import Configuration
 from ..loading.configuration.sections import Intentc
-from ..logic.cache import Cache
 from ..model import Key
 from ..planning import DeleteGuard
 from ..plugins import Loaded
@@ -79,14 +80,17 @@ def build_service(
     """Build a service from ``configuration``; ``run`` starts it. ``keepers``: keep the leader's lease alive, None for
     the store itself. ``spawn``: runs audits, None for none. ``crash_marker``: records the key under evaluation, and has
     those that dead processes were evaluating. Raises ``UnusableDirectory`` if the journal's directory can't be used."""
-    settings, compilation = configuration.intentc, configuration.compilation
-    process = process_name()
-    retained = RetainedValues(store, compilers.schema, path=configuration.etcd.path, installation=settings.installation)
+    settings, compilation, path = configuration.intentc, configuration.compilation, configuration.etcd.path
+    installation, process = settings.installation, process_name()
+    started = f"{process}, started at {datetime.now(UTC).isoformat(timespec='milliseconds')}"
+    retained = RetainedValues(store, compilers.schema, path=path, installation=installation)
+    heartbeat = Heartbeat(installation, process, interval=settings.watch.heartbeat)
+    source = Source(store, f"/{path}/", heartbeat=heartbeat)
     engine = assemble(
         compilers,
         write,
         read,
-        installation=settings.installation,
+        installation=installation,
         settings=settings.settings,
         observe=observe,
         journal_size=settings.journal.entries,
@@ -98,65 +102,34 @@ def build_service(
         crash_marker=crash_marker,
         last_good=retained,
     )
-
-    started = f"{process}, started at {datetime.now(UTC).isoformat(timespec='milliseconds')}"
-
-    def leading() -> bool:
-        return engine.parts.permission.granted
-
-    def settled() -> bool:
-        return engine.orphan_collector.complete
-
-    async def hold() -> None:
-        if crash_marker is not None and not observe:
-            await hold_suspects(
-                store, settings.installation, configuration.etcd.path, crash_marker.suspects, by=started
-            )
-
-    async def claim() -> None:
-        await claim_path(store, configuration.etcd.path, settings.installation, started)
-
-    heartbeat = Heartbeat(settings.installation, process, interval=settings.watch.heartbeat)
-    source = Source(store, f"/{configuration.etcd.path}/", heartbeat=heartbeat)
-    engine.parts.permission.see_by(lambda: source.state.ready)
-    directives = DirectiveWatch(
-        store,
-        settings.installation,
-        engine.operator_actions,
-        leading=lambda: engine.parts.permission.granted,
-        settled=lambda: engine.orphan_collector.complete,
-        heartbeat=heartbeat,
-    )
+    engine.see_by(source)
+    directives = DirectiveWatch(store, installation, engine.operator_actions, engine, heartbeat=heartbeat)
+    claim = partial(claim_path, store, path, installation, started)
     takeover = None
     if compilation.master_election and not observe:
         takeover = TakeOver(
             engine,
             store,
-            f"/{configuration.etcd.path}/",
-            installation=settings.installation,
+            f"/{path}/",
+            installation=installation,
             process=process,
             ttl=max(SHORTEST_TTL_SECONDS, round(compilation.msg_queue_lock_time)),
             versions=compilers.versions,
             max_writes_on_upgrade=settings.limits.max_writes_on_upgrade,
-            applied=lambda: source.applied_revision,
-            directives_applied=lambda: directives.applied_revision,
+            resources=source,
+            directives=directives,
             claim=claim,
             keepers=keepers,
         )
+    hold = None
+    if crash_marker is not None and not observe:
+        hold = partial(hold_suspects, store, installation, path, crash_marker.suspects, by=started)
     return CompilerService(
         engine,
         source,
         directives=directives,
         takeover=takeover,
-        auditing=PeriodicAudit(
-            engine,
-            spawn,
-            period=settings.audit.period,
-            due=lambda: engine.parts.permission.granted,
-            on_unjudged=lambda: source.request_relist("audit"),
-        )
-        if spawn is not None
-        else None,
+        auditing=PeriodicAudit(engine, spawn, period=settings.audit.period, source=source) if spawn else None,
         hold_suspects=hold,
         claim=None if observe else claim,
         relist_slice=settings.watch.relist_slice,
@@ -166,8 +139,8 @@ def build_service(
         etcd=", ".join(configuration.etcd.endpoints),
         probe=_probe(read, engine, compilers) if isinstance(write, HttpWriteService) else None,
         retaining=(
-            Keeper(retained, engine.last_good_values, settled=settled, leading=leading),
-            Keeper(retained.facts, engine.held_facts, settled=settled, leading=leading),
+            Keeper(retained, engine.last_good_values, engine),
+            Keeper(retained.facts, engine.held_facts, engine),
         ),
     )
 
@@ -176,7 +149,7 @@ def _keeping(engine: Engine, settings: Intentc, process: str) -> Keeping:
     """Build what keeps the journal in files."""
     from ..journal.files import JournalFiles, this_process  # only with a journal directory
 
-    journal, wanted = engine.parts.journal, settings.journal
+    journal, world, wanted = engine.journal, engine.world, settings.journal
     files = JournalFiles(
         Path(wanted.directory),
         files=wanted.files,
@@ -186,31 +159,30 @@ def _keeping(engine: Engine, settings: Intentc, process: str) -> Keeping:
     journal.directory = files.directory
 
     def name_of(key: Key) -> str:
-        return journal.names.get(key) or engine.parts.logic.name_of(key)
+        return journal.names.get(key) or world.name_of(key)
 
-    return Keeping(journal, files, name_of, engine.scheduler.at_start)
+    return Keeping(journal, files, name_of, world.at_start)
 
 
 def _probe(read: ReadService, engine: Engine, compilers: Loaded) -> ApiServerProbe | None:
     kinds = [kind.name for kind in compilers.schema if kind.stored]
-    return ApiServerProbe(read, engine.parts.throttle, kinds[0]) if kinds else None
+    return ApiServerProbe(read, engine.throttle, kinds[0]) if kinds else None
 
 
 class _CacheView:
     """The cache in the form that the relist compares."""
 
-    def __init__(self, cache: Cache) -> None:
-        self._cache = cache
+    def __init__(self, world: World) -> None:
+        self._world = world
 
     def keys(self) -> Iterable[tuple[str, str]]:
-        return iter(self._cache)
+        return iter(self._world)
 
     def keeps(self, kind: str) -> bool:
-        return kind in self._cache.stored
+        return kind in self._world.stored_kinds
 
     def mod_revision(self, kind: str, uuid: str) -> int:
-        state = self._cache.state(Key(kind, uuid))
-        return state.mod_revision if state is not None else 0
+        return self._world.mod_revision(Key(kind, uuid))
 
 
 class CompilerService:
@@ -224,7 +196,7 @@ class CompilerService:
         directives: DirectiveWatch,
         takeover: TakeOver | None,
         auditing: PeriodicAudit | None,
-        hold_suspects: Callable[[], Awaitable[None]],
+        hold_suspects: Callable[[], Awaitable[object]] | None = None,
         claim: Callable[[], Awaitable[None]] | None = None,
         relist_slice: float,
         server: Capabilities | None,
@@ -235,10 +207,12 @@ class CompilerService:
         retaining: Sequence[Keeper[Any]] = (),
     ) -> None:
         self.engine = engine
+        self._view = engine.view
+        self._reloads = engine.reloads
         self._retaining = retaining
-        self.results = Results(engine.parts, views or {})
+        self.results = Results(engine.view, views or {})
         """The views of the outputs, for ``diagnostics.Browsed``."""
-        self.answers = Answers(engine)
+        self.answers = Answers(engine.view)
         """The answers to questions, for ``diagnostics.Asked``."""
         self.directives = directives
         self.takeover = takeover
@@ -252,11 +226,10 @@ class CompilerService:
         self._claim = claim
         self._relist_slice = relist_slice
         self._server = server
+        if auditing is not None:
+            engine.confirm_restores()
         self._running = False
         self._lag = 0.0
-        self._audit_due = anyio.Event()
-        if auditing is not None:
-            engine.restore_guard.on_compared = lambda: self._audit_due.set()
 
     async def run(self) -> None:
         """Serve until cancelled, then drain and resign the leadership. Raises what ended it: the failure of a part, an
@@ -271,12 +244,13 @@ class CompilerService:
             await self._until_done(f"etcd{self._etcd and f' at {self._etcd}'} can't be asked", self._source.ask)
             if self._claim is not None:
                 await self._until_done("etcd.path can't be claimed", self._claim)
-            await self._until_done("the ledger can't be read", self.engine.numbers.load)
-            await self._until_done("suspects can't be held", self._hold_suspects)
+            await self._until_done("the ledger can't be read", self.engine.load_allocations)
+            if self._hold_suspects is not None:
+                await self._until_done("suspects can't be held", self._hold_suspects)
             await self.directives.load()
             async with aclosing(self._source.events()) as events, anyio.create_task_group() as group:
                 group.start_soon(self._source.run_heartbeat)
-                group.start_soon(self.directives.run, self.engine.progress)
+                group.start_soon(self.directives.run, self.engine.advance)
                 group.start_soon(self._relist)
                 group.start_soon(self._measure_lag)
                 group.start_soon(self._compiler_status.run)
@@ -301,27 +275,25 @@ class CompilerService:
             self._running = False
             if self._keeping is not None:
                 self._keeping.end()
-            _LOG.info("drained: %d writes in all", self.engine.reconciler.sender.written)
+            _LOG.info("drained: %d writes in all", self.engine.writes)
 
     async def _audit_restored(self, auditing: PeriodicAudit) -> None:
         """Audit after each restore of the store, and permit writes once an audit has judged the differences."""
-        permission = self.engine.parts.permission
+        engine = self.engine
         while True:
-            await self._audit_due.wait()
-            restored = self.engine.restore_guard.times
+            await engine.compared()
+            restores = engine.restores
             try:
                 verdict = await auditing.once("etcd was restored from an older state")
-                if verdict.judged and restored == self.engine.restore_guard.times:
-                    permission.give(RESTORED)
+                if verdict.judged and restores == engine.restores:
+                    engine.allow(RESTORED)
             except AuditFailed as error:
                 _LOG.error(
                     "etcd was restored, and the audit failed: %s; writes stay withheld until one succeeds", error
                 )
                 await anyio.sleep(_AUDIT_RETRY)
-            self._audit_due = anyio.Event()
-            self.engine.progress()
 
-    async def _until_done(self, lack: str, do: Callable[[], Awaitable[None]]) -> None:
+    async def _until_done(self, lack: str, do: Callable[[], Awaitable[object]]) -> None:
         """Repeat ``do`` until it succeeds. Evaluation must wait for it: allocations are an input (docs/engine.md §8),
         and an intent that ended a process must not end the next one."""
         is_logged = False
@@ -352,7 +324,7 @@ class CompilerService:
 
     async def _relist(self) -> None:
         """Relist a slice in each period; apply missed events as corrections. The source counts them."""
-        view = _CacheView(self.engine.parts.logic.cache)
+        view = _CacheView(self.engine.world)
         while True:
             await asyncio.sleep(self._relist_slice)
             missed = await self._source.audit_slice(view)
@@ -370,20 +342,20 @@ class CompilerService:
             reasons.append(f"etcd: {state.phase.value}" + (f" ({state.last_error})" if state.last_error else ""))
         elif self.takeover is not None and self.takeover.election.unanswered_since() is not None:
             reasons.append("etcd: no answer, so the leadership was lost")
-        if not self.engine.orphan_collector.complete:
+        if not self.engine.first_pass_complete:
             reasons.append("the first pass is not complete")
-        if not self.engine.reconciler.reachable:
+        if not self.engine.reachable:
             reasons.append("the API server can't be reached")
         if self.takeover is not None and self.takeover.hindered:
             reasons.append(self.takeover.hindered)
-        withheld = self.engine.parts.permission.reasons
+        withheld = self.engine.withheld
         reasons += [f"{reason}: {message}" for reason, message in withheld.items() if reason in {RESTORED, UPGRADE}]
         return not reasons, tuple(reasons)
 
     def status(self) -> dict[str, Any]:
         state, counters = self._source.state, self._source.counters
         return {
-            **self.engine.status(),
+            **report(self._view, converged=self.engine.converged),
             **self._compiler_status.status(self._leadership()),
             "loop_lag_seconds": round(self._lag, 4),
             "watch": {
@@ -394,21 +366,21 @@ class CompilerService:
                 "disconnects": dict(counters.disconnects),
                 "missed_events": counters.missed_events,
                 "duplicates": counters.duplicates,
-                "restored": self.engine.restore_guard.times,
+                "restored": self.engine.restores,
             },
             "directives": self.directives.report(),
             "leading": self.takeover.report() if self.takeover is not None else None,
             "audit": self.auditing.figures() if self.auditing is not None else None,
             "journal": self._journal(),
-            "reload": self.engine.evaluator.edges.reloading(),
+            "reload": self._reloads.status(),
             "api_server": {
                 "fences": self._server.fences if self._server is not None else None,
-                "reachable": self.engine.reconciler.reachable,
+                "reachable": self.engine.reachable,
             },
         }
 
     def _journal(self) -> dict[str, Any]:
-        journal = self.engine.parts.journal
+        journal = self.engine.journal
         kept = {"first": journal.first, "last": journal.last, "bytes": journal.size_bytes}
         return {**kept, "files": self._keeping.figures() if self._keeping is not None else None}
 
@@ -425,4 +397,4 @@ class CompilerService:
         )
 
     def pending(self) -> list[dict[str, str]]:
-        return pending(self.engine.parts)
+        return pending(self.engine.world)

@@ -17,6 +17,7 @@ from ..engine.permission import OBSERVING, RESTORED, STANDING_BY
 from ..inspection.status.pending_references import PendingReferences
 from ..inspection.status.pending_work import at, attention, work_left
 from ..inspection.status.rates import Rates
+from ..inspection.status.report import is_healthy
 from ..watch.source import Source
 from ..watch.status import Phase
 
@@ -39,9 +40,11 @@ class CompilerStatus:
 
     def __init__(self, engine: Engine, source: Source) -> None:
         self._engine = engine
+        self._view = engine.view
+        self._progress = engine.progress
         self._source = source
         self._rates = Rates()
-        self._pending = PendingReferences(engine.parts.logic, lambda: engine.quiet)
+        self._pending = PendingReferences(engine.world, lambda: engine.quiet)
         self._loaded = False
         self.lacking = ""
 
@@ -59,9 +62,9 @@ class CompilerStatus:
         converged = engine.converged
         self._loaded = self._loaded or engine.quiet
         self._rates.look(
-            evaluations=engine.evaluator.runs,
-            writes=engine.reconciler.sender.written,
-            reachable=engine.reconciler.reachable,
+            evaluations=self._progress.evaluations,
+            writes=engine.writes,
+            reachable=self._progress.reachable,
             converged=converged,
         )
 
@@ -77,28 +80,28 @@ class CompilerStatus:
         converged = engine.converged
         self._loaded = self._loaded or engine.quiet
         # The revision of an acknowledged write counts as seen, although the watch may not have delivered it.
-        progress.saw(engine.reconciler.sender.last_revision)
+        progress.saw(engine.last_written_revision)
         return {
-            "healthy": engine.healthy and not self._is_blind(leadership),
+            "healthy": is_healthy(self._view) and not self._is_blind(leadership),
             "role": self._role(leadership),
             "lag_revisions": progress.lag if self._sees_etcd(leadership) else None,
             "rates": self._rates.rates(),
             "pending_references": self._pending.now(),
             "busy_seconds": 0.0 if converged else round(self._rates.busy_seconds, 1),
-            "oldest_job_seconds": round(engine.parts.jobs.oldest_seconds(), 1),
+            "oldest_job_seconds": round(self._progress.oldest_job_seconds, 1),
             "awaiting": [
                 *self._of_etcd(leadership),
                 *([] if converged else list(self._of_the_engine(leadership)) or [_A_MOMENT]),
             ],
             "attention": [
                 *self._of_the_reload(),
-                *attention(engine.parts, self._pending.count, self._pending.still()),
+                *attention(self._view, self._pending.count, self._pending.still()),
             ],
             "progress": self.progress(),
         }
 
     def _role(self, leadership: Leadership | None) -> str:
-        if OBSERVING in self._engine.parts.permission.reasons:
+        if OBSERVING in self._engine.withheld:
             return "observer"
         if leadership is None:
             return "alone"
@@ -106,17 +109,14 @@ class CompilerStatus:
 
     def _of_the_engine(self, leadership: Leadership | None) -> Iterator[str]:
         """Yield what the engine waits for before it has converged, the most important first."""
-        engine = self._engine
-        reasons = engine.parts.permission.reasons
+        reasons = self._engine.withheld
         if RESTORED in reasons:
             yield "an audit, since etcd was restored from an older state: nothing is written before"
         if leadership is not None and leadership.hindered:
             yield f"permission to write: {leadership.hindered}"
         elif leadership is not None and not leadership.leads and STANDING_BY in reasons:
             yield f"{leadership.leader}, which leads" if leadership.leader else "a leader"
-        yield from work_left(
-            engine.parts, engine.orphan_collector, engine.evaluator, engine.reconciler, engine.numbers, self._rates
-        )
+        yield from work_left(self._view.world, self._view.states, self._progress, self._rates)
 
     def _sees_etcd(self, leadership: Leadership | None) -> bool:
         """Return whether the known revision of etcd is current."""
@@ -140,7 +140,7 @@ class CompilerStatus:
                 first = "" if progress.passed or because else ", not asked yet"
                 yield f"etcd, no watch since {at(state.since)}{first}{because}"
             case Phase.LISTING:
-                which = "the first list of etcd" if not self._engine.scheduler.listed else "a new list of etcd"
+                which = "the first list of etcd" if not self._engine.listed else "a new list of etcd"
                 yield f"{which}: {progress.listed:,} of {progress.to_list:,} keys are read"
             case Phase.WATCHING if leadership is not None and leadership.unanswered_since is not None:
                 # A silent watch counts as cut only after some heartbeats; the lease shows it earlier.
@@ -149,7 +149,7 @@ class CompilerStatus:
                 yield f"etcd to accept writes: {state.refusal}"
 
     def _of_the_reload(self) -> Iterator[str]:
-        if (error := self._engine.evaluator.edges.last_error) is not None:
+        if (error := self._progress.reloads.last_error) is not None:
             yield (
                 f"reload refused, the former configuration stays in force: {error}; fix it, see `intentc check`, "
                 "and send SIGHUP"
@@ -160,17 +160,16 @@ class CompilerStatus:
         or ``planning`` if nothing may be written), ``done`` of ``total`` (None if unknown)."""
         if self._loaded:
             return None
-        engine, progress = self._engine, self._source.progress
-        if not engine.scheduler.listed:
+        listing, progress = self._source.progress, self._progress
+        if not self._engine.listed:
             if self.lacking or self._source.state.phase is not Phase.LISTING:
                 return {"phase": "connecting", "done": 0, "total": None}
-            return {"phase": "listing", "done": progress.listed, "total": progress.to_list or None}
-        if not engine.orphan_collector.complete:
-            evaluated = engine.evaluator.runs + engine.evaluator.idle_walks
-            return {"phase": "evaluating", "done": evaluated, "total": evaluated + engine.parts.jobs.pending()}
-        left = engine.parts.objects.pending() + engine.reconciler.in_flight
-        if engine.parts.permission.reasons:
-            planned = len(engine.parts.states.planned)
+            return {"phase": "listing", "done": listing.listed, "total": listing.to_list or None}
+        if not progress.first_pass_complete:
+            evaluated = progress.evaluations + progress.idle_walks
+            return {"phase": "evaluating", "done": evaluated, "total": evaluated + progress.jobs}
+        left = progress.objects + progress.in_flight
+        if progress.withheld:
+            planned = len(self._view.states.planned)
             return {"phase": "planning", "done": planned, "total": planned + left} if left else None
-        written = engine.reconciler.sender.written
-        return {"phase": "writing", "done": written, "total": written + left}
+        return {"phase": "writing", "done": progress.writes, "total": progress.writes + left}

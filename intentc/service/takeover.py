@@ -2,14 +2,14 @@
 
 A standby watches, evaluates and plans like the leader, so a takeover needs no relist: it applies the former leader's
 last writes, reads the ledger, and carries out its own plans (docs/engine.md §9). ``leading`` runs the election;
-``engine/permission.py`` withholds and gives the permission to write.
+``engine/permission.py`` withholds and grants the permission to write.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 
@@ -27,13 +27,22 @@ _RETRY = 0.5
 """Seconds between attempts to reach a store or server that is away."""
 
 
+class Applied(Protocol):
+    """Something that follows the store."""
+
+    @property
+    def applied_revision(self) -> int:
+        """The revision up to which all of its keys were seen, including ignored ones."""
+        ...
+
+
 class TakeOver:
     """Stands for election and gives ``engine`` its permission to write.
 
     ``prefix``: the prefix of resources. ``versions``: compiler → version. ``max_writes_on_upgrade``: most planned
-    writes that are made without approval if the last leader had other versions. ``applied``: returns the revision up to
-    which all keys below ``prefix`` were seen, including ignored ones; ``directives_applied``: the same for operators'
-    directives. ``claim``: claims the path once more before the first write; raises what ``leading.claim_path`` raises.
+    writes that are made without approval if the last leader had other versions. ``resources``: the watch of the keys
+    below ``prefix``; ``directives``: the watch of operators' directives. ``claim``: claims the path once more before
+    the first write; raises what ``leading.claim_path`` raises.
     """
 
     def __init__(
@@ -47,15 +56,15 @@ class TakeOver:
         ttl: int,
         versions: Mapping[str, str],
         max_writes_on_upgrade: int,
-        applied: Callable[[], int],
-        directives_applied: Callable[[], int],
+        resources: Applied,
+        directives: Applied,
         claim: Callable[[], Awaitable[None]] | None = None,
         keepers: KeeperFactory | None = None,
     ) -> None:
         self._engine = engine
         self._directives_prefix = directives_prefix(installation)
-        self._applied = applied
-        self._directives_applied = directives_applied
+        self._resources = resources
+        self._directives = directives
         self._claim = claim
         self._rejected_after: int | None = None
         self._store = store
@@ -76,9 +85,8 @@ class TakeOver:
             on_lost=self._on_lost,
             keepers=keepers,
         )
-        permission = engine.parts.permission
-        permission.withhold(STANDING_BY, "another compiler leads, or may")
-        permission.lead_by(self.election.fence, self._on_fence_rejected)
+        engine.withhold(STANDING_BY, "another compiler leads, or may")
+        engine.lead_by(self.election.fence, self._on_fence_rejected)
 
     async def run(self) -> None:
         """Take over and stand by again until ``end``. It is shielded from cancellation, so that writes in flight at the
@@ -112,9 +120,9 @@ class TakeOver:
     @property
     def hindered(self) -> str:
         """Why this process doesn't write though it could lead; empty if nothing prevents it."""
-        if self._rejected_after == self._engine.reconciler.sender.written:
+        if self._rejected_after == self._engine.writes:
             return "the API server rejects our fence: does it use the same etcd and the same installation?"
-        if self.election.fence() is not None and STANDING_BY in self._engine.parts.permission.reasons:
+        if self.election.fence() is not None and STANDING_BY in self._engine.withheld:
             return "it leads, and has not caught up yet"
         return ""
 
@@ -125,14 +133,13 @@ class TakeOver:
     def _on_fence_rejected(self, fence: str) -> None:
         """Handle a rejected write that carried ``fence``; the fence of a former leadership is ignored."""
         if self._leadership is not None and self._leadership.fence == fence:
-            self._rejected_after = self._engine.reconciler.sender.written
+            self._rejected_after = self._engine.writes
         self.election.invalidate(fence)
 
     def _on_lost(self, reason: str) -> None:
         self._leadership = None
-        permission = self._engine.parts.permission
-        permission.withhold(STANDING_BY, f"not leading: {reason}")
-        permission.give(UPGRADE)
+        self._engine.withhold(STANDING_BY, f"not leading: {reason}")
+        self._engine.allow(UPGRADE)
 
     async def _take_over(self, leadership: Leadership) -> None:
         """Catch up and permit writes, unless the leadership is lost meanwhile."""
@@ -151,8 +158,8 @@ class TakeOver:
         if await self._is_too_much(leadership):
             return
         self.takeovers += 1
-        _LOG.info("taking over at revision %d", self._engine.parts.logic.revision)
-        self._engine.parts.permission.give(STANDING_BY)
+        _LOG.info("taking over at revision %d", self._engine.revision)
+        self._engine.allow(STANDING_BY)
         try:
             await self.election.record_versions(leadership)
         except StoreError as error:
@@ -162,15 +169,15 @@ class TakeOver:
         """Return whether all writes of a former leader are applied; if so, also read the ledger."""
         engine = self._engine
         if (
-            not engine.scheduler.listed
-            or await caught_up(self._store, self._prefix, self._applied())
-            or await caught_up(self._store, self._directives_prefix, self._directives_applied())
+            not engine.listed
+            or await caught_up(self._store, self._prefix, self._resources.applied_revision)
+            or await caught_up(self._store, self._directives_prefix, self._directives.applied_revision)
         ):
             await anyio.sleep(_LOOK)
             return False
         if self._claim is not None:
             await self._claim()
-        await engine.numbers.load()
+        await engine.load_allocations()
         return True
 
     async def _is_too_much(self, leadership: Leadership) -> bool:
@@ -181,8 +188,9 @@ class TakeOver:
         engine = self._engine
         while self._leadership is leadership and not engine.quiet:  # noqa: ASYNC110 - two conditions, one without event
             await anyio.sleep(_LOOK)
+        progress, states = engine.progress, engine.states
         # An allocation is a write, and the object with it can't be planned without it: two writes.
-        writes = 2 * engine.numbers.requested + sum(map(len, engine.parts.states.planned.values()))
+        writes = 2 * progress.requested_allocations + sum(map(len, states.planned.values()))
         if self._leadership is leadership and writes <= self._most:
             return False
         message = (
@@ -191,8 +199,8 @@ class TakeOver:
             f"({self._most:,}) and start again"
         )
         _LOG.error(message)
-        engine.parts.permission.withhold(UPGRADE, message)
-        engine.parts.permission.give(STANDING_BY)
+        engine.withhold(UPGRADE, message)
+        engine.allow(STANDING_BY)
         return True
 
 

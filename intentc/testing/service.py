@@ -127,7 +127,8 @@ class MemoryService:
             data = dict.fromkeys(self._schema.kind(loaded.kind).user_fields) | data
         if operation != "CREATE" and not data.get("uuid"):
             name = Name(loaded.kind, tuple(data["fq_name"]))
-            key = self.offline.engine.parts.logic.named(name.kind, name.fq_name)
+            world = self.offline.engine.world
+            key = world.named(name.kind, name.fq_name)
             if key is None:
                 raise InvalidInput(f"there is no {name}", source=loaded.source)
             data["uuid"] = key.uuid

@@ -153,7 +153,7 @@ class Source:
         Safe next to the consumer's task. If the revision is compacted the source lists again. Nothing is compared while
         there is no watch: changes in that time are not missed events, and a further caller would only load the store.
         """
-        if not self.state.ready:
+        if not self.ready:
             return None
         try:
             return await self._audit.next_slice(view, limit)
@@ -162,6 +162,11 @@ class Source:
         except StoreError as error:
             _LOGGER.debug("audit slice deferred: %s", error)
         return None
+
+    @property
+    def ready(self) -> bool:
+        """Whether events arrive, and the store accepts our writes."""
+        return self.state.ready
 
     def request_relist(self, reason: str) -> None:
         """List again at the watch's next sign of life, at the latest with the next heartbeat."""

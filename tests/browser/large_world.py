@@ -34,7 +34,7 @@ async def at_rest(groups: int, ports: int, *, lists: bool = True) -> Engine:
     """An engine that has compiled them; it only observes, and so every second list stays planned: its rules differ."""
     offline = Offline(installed(Configuration()), installation=made.INSTALLATION, observe=True)
     engine = offline.engine
-    await engine.numbers.load()
+    await engine.load_allocations()
     await engine.step([snapshot(groups, ports, lists=lists)])
     while await engine.step([]):
         pass

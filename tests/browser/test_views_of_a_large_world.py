@@ -15,10 +15,11 @@ import pytest
 from intentc.diagnostics.answering import MOST_BYTES
 from intentc.diagnostics.serving import running_diagnostics
 from intentc.engine.engine import Engine
-from intentc.engine.report import pending
 from intentc.inspection import Answers
 from intentc.inspection.results import Results
+from intentc.inspection.status.report import pending
 from tests.browser.large_world import FULL, at_rest
+from tests.support.engine_status import engine_status
 
 pytestmark = [pytest.mark.anyio]
 
@@ -80,19 +81,19 @@ class Large:
         return True, ()
 
     def status(self) -> dict[str, Any]:
-        return self._engine.status()
+        return engine_status(self._engine)
 
     def pending(self) -> list[dict[str, str]]:
-        return pending(self._engine.parts)
+        return pending(self._engine.world)
 
 
 @pytest.fixture(scope="module")
 async def http(anyio_backend: str) -> AsyncIterator[httpx2.AsyncClient]:
     engine = await at_rest(GROUPS, PORTS)
-    assert len(engine.parts.logic.cache) > GROUPS + PORTS
+    assert len(engine.world) > GROUPS + PORTS
     async with (
         running_diagnostics(
-            Large(engine), "127.0.0.1", 0, browsed=Results(engine.parts, {}), asked=Answers(engine)
+            Large(engine), "127.0.0.1", 0, browsed=Results(engine.view, {}), asked=Answers(engine.view)
         ) as url,
         httpx2.AsyncClient(trust_env=False, base_url=url, timeout=60) as client,
     ):

@@ -113,10 +113,10 @@ async def test_d3_the_events_of_a_transaction_come_as_one_batch() -> None:
 async def test_d4_an_event_whose_work_was_not_done_is_done_after_a_restart(system: ContrailSystem) -> None:
     """The process ends after the event was received, and before anything of it is written."""
     await system.create("security_group", "blue:cut short", settle=False)
-    layout, logic = Layout.of("/contrail/"), system.engine.parts.logic
+    layout, logic = Layout.of("/contrail/"), system.engine.world
     for batch in system.store.batches(layout.prefix, logic.revision):
-        system.engine.scheduler.apply(Batch(batch.revision, layout.changes(batch.events, print)))
-    assert system.engine.parts.jobs.pending() > 0
+        system.engine._applier.apply(Batch(batch.revision, layout.changes(batch.events, print)))
+    assert system.engine.progress.jobs > 0
     again = await system.restart()
     assert again.write.written
     await again.check()

@@ -26,12 +26,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 async def test_d5_a_thousand_events_of_one_key_are_one_job_and_the_last_value_wins(plant: BoxSystem) -> None:
     await plant.boxes("a")
-    runs = plant.engine.evaluator.runs
+    runs = plant.engine.progress.evaluations
     for number in range(1_000):
         await plant.change("a", text=f"text {number}", settle=False)
     await plant.offline.settle()
     assert await plant.contents() == {"a": "text 999"}
-    assert plant.engine.evaluator.runs - runs <= 2
+    assert plant.engine.progress.evaluations - runs <= 2
 
 
 async def test_d5_one_key_is_never_worked_on_twice_at_once() -> None:
@@ -60,7 +60,7 @@ async def test_d6_an_evaluation_that_fails_is_reported_and_tried_again(plant: Bo
     await plant.boxes("a", text="fail")
     (problem,) = plant.offline.problems()
     assert "as the test asked for" in problem.message
-    assert await plant.key("box", "a") in plant.parts.jobs.delayed()
+    assert await plant.key("box", "a") in plant.engine._scheduler._jobs.delayed()
     await plant.change("a", text="repaired")
     assert await plant.contents() == {"a": "repaired"}
     assert plant.offline.problems() == ()

@@ -67,16 +67,16 @@ async def test_d9_a_former_neighbour_is_looked_at_again_when_its_holder_is_delet
 async def test_d10_an_update_leaves_no_edge_to_a_former_neighbour(system: ContrailSystem) -> None:
     router = await router_over(system, "one", "two")
     former = await system.key("virtual_machine_interface", *fq_name("blue:foot-one"))
-    graph = system.engine.parts.logic.cache.graph
+    graph = system.engine._logic.cache.graph
     assert Key("logical_router", router) in graph.related(former, "logical_router")
     await system.change("logical_router", "blue:router", **feet("two"))
     assert Key("logical_router", router) not in graph.related(former, "logical_router")
 
-    runs = system.engine.evaluator.runs
+    runs = system.engine.progress.evaluations
     written = len(system.write.written)
     await system.change("virtual_machine_interface", "blue:foot-one", display_name="nobody's")
     assert len(system.write.written) == written
-    assert system.engine.evaluator.runs - runs <= 1
+    assert system.engine.progress.evaluations - runs <= 1
 
 
 async def test_d11_an_event_that_comes_again_makes_no_other_object(system: ContrailSystem) -> None:
@@ -84,12 +84,12 @@ async def test_d11_an_event_that_comes_again_makes_no_other_object(system: Contr
     numbers, written = await system.numbers(), len(system.write.written)
     made = [t for t in (await system.world())["route_target"].values() if (mark(t) or ["", "", ""])[2] == router]
     assert len(made) == 1
-    revision = system.engine.parts.logic.revision
+    revision = system.engine.revision
     key = f"/contrail/logical_router/{router}"
     (item,) = (await system.store.range(key)).items
     await system.store.transaction((), [Put(key, item.value)])
     await system.settle()
-    assert system.engine.parts.logic.revision > revision
+    assert system.engine.revision > revision
     again = await system.restart()
     assert await again.numbers() == numbers
     assert written > 0 and again.write.written == []
@@ -130,7 +130,7 @@ async def test_d13_a_child_that_comes_before_its_parent_is_linked_when_that_come
     await put("logical_router", router, "router", virtual_machine_interface_refs=foot)
     in_network = [{"uuid": network, "to": fq_name("blue:network")}]
     await put("virtual_machine_interface", interface, "interface", virtual_network_refs=in_network)
-    graph = system.engine.parts.logic.cache.graph
+    graph = system.engine._logic.cache.graph
     assert len(list(graph.pending())) == 1
     await system.create("virtual_network", "blue:network", uuid=network)
     assert list(graph.pending()) == []

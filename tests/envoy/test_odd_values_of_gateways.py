@@ -157,5 +157,5 @@ async def test_nonsense_fails_no_evaluation_and_envoy_takes_what_is_left(seed: i
         taken += 1
     offline = gate.service.offline
     assert taken > RESOURCES / 2
-    assert not offline.engine.parts.states.held
+    assert not offline.engine.states.held
     assert complaints(static_bootstrap(elements_of(offline.outputs())), tmp_path) == ""

@@ -47,7 +47,7 @@ async def test_a_listener_that_envoy_refuses_leaves_all_else_working(live: Gatew
         )
         await until_refused(live)
         assert await live.service("/one/") == "blue"
-        (problem,) = [p for p in live.started.service.engine.parts.states.problems(()) if p.reason == "RefusedByEnvoy"
+        (problem,) = [p for p in live.started.service.engine.states.problems(()) if p.reason == "RefusedByEnvoy"
                    and p.kind == "listener"]  # fmt: skip
         assert "Address already in use" in problem.message
 

@@ -43,7 +43,7 @@ async def test_the_last_thousand_batches_delivered_again_evaluate_and_write_noth
         await many_groups(world, SCALE.groups)
         await offer(SCALE.rate, SCALE.seconds, lambda number: world.create("security_group", f"one-{number}"))
         await world.settle(service)
-        before, numbers, runs = await world.values(), await world.numbers(), service.engine.evaluator.runs
+        before, numbers, runs = await world.values(), await world.numbers(), service.engine.progress.evaluations
         world.calls.seen.clear()
 
         again = replaying.replay()
@@ -53,7 +53,7 @@ async def test_the_last_thousand_batches_delivered_again_evaluate_and_write_noth
         # Heartbeats are among the batches, and are no duplicates.
         assert service.status()["watch"]["duplicates"] >= 0.9 * again
 
-        assert service.engine.evaluator.runs == runs
+        assert service.engine.progress.evaluations == runs
         assert world.calls.mutations == {}
         assert service.status()["watch"]["lists"] == {"first": 1}
         assert await world.numbers() == numbers

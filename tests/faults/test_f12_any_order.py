@@ -60,7 +60,7 @@ async def arrive(made: FaultyWorld, recorded: Recorded, steps: list[Any]) -> Non
         await world.settle(service)
         middle = len(steps) // 2
         await carry_out(world, steps[:middle])
-        await until(lambda: service.engine.parts.logic.revision >= world.revision)
+        await until(lambda: service.engine.revision >= world.revision)
         assert await dangling(world) > 0
         assert service.pending()
         await carry_out(world, steps[middle:])

@@ -156,7 +156,7 @@ async def test_an_object_that_comes_again_while_its_absence_is_read_is_written_t
         await late_read.served.wait()
         faults.rule = no_fault
         await world.put_raw("routing_instance", uuid, msgspec.json.encode({**instance, "route_target_refs": []}))
-        await until(lambda: service.engine.parts.logic.revision >= world.revision)
+        await until(lambda: service.engine.revision >= world.revision)
         late_read.released.set()
         await world.settle(service)
         await world.assert_compiled()

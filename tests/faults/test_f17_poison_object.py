@@ -149,9 +149,9 @@ async def test_a_refused_object_heals_at_once_when_its_resource_is_repaired(
     faulty: FaultyWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It does not wait for the back-off, which is longer than this test."""
-    monkeypatch.setattr(
-        "intentc.engine.assembly.KeyedQueue", partial(KeyedQueue, backoff=Backoff(9 * PATIENCE, 9 * PATIENCE))
-    )
+    slow = partial(KeyedQueue, backoff=Backoff(9 * PATIENCE, 9 * PATIENCE))
+    monkeypatch.setattr("intentc.engine.scheduler.KeyedQueue", slow)
+    monkeypatch.setattr("intentc.engine.object_queue.KeyedQueue", slow)
     world, faults = faulty.world, faulty.faults
 
     def refuse_the_rule(request: Request) -> Fault | None:

@@ -51,8 +51,8 @@ async def test_poison_evaluators_are_held_alone_and_the_loop_goes_on(monkeypatch
         assert await plant.contents() == dict.fromkeys(healthy, "changed") | dict.fromkeys(NAMED, "hello")
         assert {problem.name: problem.reason for problem in plant.offline.problems()} == NAMED
         written = len(plant.write.log)
-        for key, _ in plant.parts.states.held.items():
-            plant.parts.jobs.add(key)
+        for key, _ in plant.engine.states.held.items():
+            plant.engine.reevaluate([key])
         await settled(plant)
         assert len(plant.write.log) == written
     assert heartbeat.cuts == 1, "the loop is held by one evaluation at a time"

@@ -64,7 +64,7 @@ async def as_they_are(world: LiveSystem, made: dict[str, str]) -> dict[str, Any]
 
 def repairs(service: CompilerService) -> Counter[tuple[str, ...]]:
     """Objects of which a write was journalled as drift."""
-    lines = service.engine.parts.journal
+    lines = service.engine.journal
     return Counter(line.name.fq_name for line in lines if isinstance(line, Write) and line.drift)
 
 

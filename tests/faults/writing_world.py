@@ -51,7 +51,7 @@ class FaultyWorld:
         world.calls.seen.clear()
         async with world.compiling() as again:
             await world.settle(again)
-            assert again.engine.evaluator.runs >= MANY
+            assert again.engine.progress.evaluations >= MANY
             assert world.calls.mutations == {}
             assert await world.values() == before
             assert await world.numbers() == numbers

@@ -13,7 +13,7 @@ import pytest
 from intentc.cli.offline_inputs import apply_inputs
 from intentc.cli.ordering import targets_first
 from intentc.loading.resources import load_resources
-from intentc.logic.coverage import Coverage, coverage
+from intentc.logic.coverage import Coverage
 from intentc.logic.dependencies.edges import Edge
 from intentc.offline.offline import Offline
 from intentc.plugins import find_compilers, load_all
@@ -46,8 +46,8 @@ async def _coverage(compiler: str, path: Path) -> Coverage:
     offline = Offline(loaded)
     await offline.seed()
     await apply_inputs(offline, targets_first(load_resources([str(path)], loaded.schema), loaded.schema))
-    assert offline.engine.evaluator.missing_reactions == {}
-    return coverage(offline.engine.parts.logic)
+    assert offline.engine.progress.missing_reactions == {}
+    return offline.engine.world.coverage()
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

@@ -42,14 +42,14 @@ async def _live(corpus: Corpus, story: Story, reactions: ReactionMap, healing: b
     await system.start()
     await story.live(system)
     await system.settle()
-    missing = frozenset(Pair(*pair) for pair in system.engine.evaluator.missing_reactions)
+    missing = frozenset(Pair(*pair) for pair in system.engine.progress.missing_reactions)
     return Lived(await corpus.right(system), missing, frozenset(_reads(system)))
 
 
 def _reads(system: MutantSystem) -> Iterator[Pair]:
-    logic = system.engine.parts.logic
-    for key in logic.cache:
-        for read in logic.reads.reads_of(key):
+    world = system.engine.world
+    for key in world:
+        for read in world.reads_of(key):
             for kind in _kinds(system, key, read):
                 yield Pair(key.kind, kind)
 
@@ -61,7 +61,7 @@ def _kinds(system: MutantSystem, reader: Key, read: Read) -> set[str]:
             return set()
         case ("targets", kind, uuid, relation):
             holder = Key(kind, uuid)
-            others = {target.key.kind for target in system.engine.parts.logic.targets(holder, relation)}
+            others = {target.key.kind for target in system.engine.world.targets(holder, relation)}
             return others if read == targets_read(reader, relation) else {*others, kind}
         case ("sources", kind, uuid, source, _):
             return {source} if Key(kind, uuid) == reader else {source, kind}

@@ -37,9 +37,9 @@ _LOOK = 0.005
 async def quiet(engine: Engine, writes: int = 0, revision: int = 0) -> dict[str, Any]:
     """Wait until ``writes`` are acknowledged, ``revision`` is applied, and nothing is left to do."""
     # Not ``engine.settled``, which every job wakes: that would show in the figures.
-    while engine.reconciler.sender.written < writes or engine.parts.logic.revision < revision or not engine.quiet:  # noqa: ASYNC110
+    while engine.writes < writes or engine.revision < revision or not engine.quiet:  # noqa: ASYNC110
         await asyncio.sleep(_LOOK)
-    return {"writes": engine.reconciler.sender.written, "evaluations": engine.evaluator.runs, "at": time.monotonic()}
+    return {"writes": engine.writes, "evaluations": engine.progress.evaluations, "at": time.monotonic()}
 
 
 def _configuration(journal_entries: int) -> Configuration:
@@ -64,7 +64,7 @@ async def main(etcd: str, api_server: str, journal_entries: str) -> None:
                     return await quiet(engine, question.get("writes", 0), question.get("revision", 0))
                 case "evaluations":
                     key = Key(question["kind"], question["uuid"])
-                    journal = engine.parts.journal
+                    journal = engine.journal
                     return {"evaluations": sum(isinstance(line, Entry) and line.origin == key for line in journal)}
                 case other:
                     raise ValueError(other)
@@ -73,7 +73,7 @@ async def main(etcd: str, api_server: str, journal_entries: str) -> None:
             group.start_soon(service.run)
             first = await quiet(engine)
             first |= {"cpu": time.process_time() - cpu, "began": began}
-            await serve({**first, "resources": len(engine.parts.logic.cache)}, answer)
+            await serve({**first, "resources": len(engine.world)}, answer)
             group.cancel_scope.cancel()
     await store.close()
 

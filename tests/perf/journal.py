@@ -74,7 +74,7 @@ async def measure(groups: int, rounds: int) -> Cost:
             with tempfile.TemporaryDirectory() as directory, _noting(way):
                 seconds, engine = await _compile(loaded, world, groups, Path(directory) if way == WAYS[2] else None)
                 if way == WAYS[2]:
-                    journal = engine.parts.journal
+                    journal = engine.journal
                     kept = (journal.last, _size(Path(directory)), journal.size_bytes)
             if turn >= 0:  # the first round is to warm up
                 found[way].append(seconds)
@@ -136,7 +136,7 @@ async def _compile(
         group.start_soon(engine.run, events())
         if keeping is not None:
             group.start_soon(keeping.run)
-        while not (engine.reconciler.sender.written >= 2 * groups and engine.quiet):  # noqa: ASYNC110 - as elsewhere
+        while not (engine.writes >= 2 * groups and engine.quiet):  # noqa: ASYNC110 - as elsewhere
             await anyio.sleep(_PERIOD)
         group.cancel_scope.cancel()
     if keeping is not None:
@@ -147,7 +147,7 @@ async def _compile(
 
 def _keeping(engine: Engine, directory: Path) -> Keeping:
     files = JournalFiles(directory, files=8, file_bytes=8_000_000, process=this_process("bench", "bench", 0.0))
-    return Keeping(engine.parts.journal, files, engine.parts.logic.name_of, engine.scheduler.at_start)
+    return Keeping(engine.journal, files, engine.world.name_of, engine.world.at_start)
 
 
 def table(cost: Cost) -> str:

@@ -180,7 +180,7 @@ def object_of(offline: Offline, name: Name) -> Json | None:
     """What lies in the store under a name; None if nothing does."""
     import json
 
-    cache = offline.engine.parts.logic.cache
-    uuid = cache.names.in_force(name.kind, ":".join(name.fq_name))
-    resource = cache.shown(Key(name.kind, uuid)) if uuid else None
+    known = offline.engine.world
+    uuid = known.uuid_of(name.kind, ":".join(name.fq_name))
+    resource = known.shown(Key(name.kind, uuid)) if uuid else None
     return json.loads(resource.raw) if resource is not None else None

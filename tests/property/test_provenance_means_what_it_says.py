@@ -121,10 +121,10 @@ async def _put(offline: Offline, put: Put) -> bool:
 
 async def _ask(loaded: Loaded, offline: Offline, chance: random.Random, counts: Counter[str]) -> None:
     """Ask about some objects of one world."""
-    parts = offline.engine.parts
-    names = sorted({Name(resource.key.kind, resource.fq_name) for resource in lower_level(parts)})
+    view = offline.engine.view
+    names = sorted({Name(resource.key.kind, resource.fq_name) for resource in lower_level(view.world, view.outputs)})
     for name in _of_all_kinds(names, chance)[:_OBJECTS]:
-        why, before = parts_of(parts, name), object_of(offline, name)
+        why, before = parts_of(view, name), object_of(offline, name)
         if not why or before is None:
             continue
         if mark(before) is None:
@@ -189,11 +189,9 @@ async def _change_another(
     counts: Counter[str],
 ) -> None:
     """Take away something that the object has nothing to do with."""
-    parts = offline.engine.parts
-    concerned = reads_of(parts, name) | {
-        Key(source.kind, uuid)
-        for source in named
-        if (uuid := parts.logic.cache.names.in_force(source.kind, source.name)) is not None
+    view = offline.engine.view
+    concerned = reads_of(view, name) | {
+        Key(source.kind, uuid) for source in named if (uuid := view.world.uuid_of(source.kind, source.name)) is not None
     }
     world = await stored_world(offline.store)
     others = [
@@ -207,7 +205,7 @@ async def _change_another(
         return
     other = chance.choice(others)
     changed = await without(loaded, offline, [other])
-    if not reads_of(changed.engine.parts, name) <= concerned:
+    if not reads_of(changed.engine.view, name) <= concerned:
         # Somebody else takes part now, as if he had just been applied: one who was overruled by what is gone.
         counts["others come"] += 1
         return

@@ -71,7 +71,7 @@ async def running(plant: BoxSystem) -> AsyncIterator[Heartbeat]:
     heartbeat = Heartbeat()
 
     async def run() -> None:
-        await plant.engine.numbers.load()
+        await plant.engine.load_allocations()
         async with aclosing(Source(plant.offline.store, "/contrail/").events()) as events:
             await plant.engine.run(events)
 
@@ -89,7 +89,7 @@ async def running(plant: BoxSystem) -> AsyncIterator[Heartbeat]:
 
 async def settled(plant: BoxSystem) -> None:
     """All that was written until now is applied, and whatever is not held has converged."""
-    unseen = plant.offline.store.batches("/contrail/", plant.parts.logic.revision)
+    unseen = plant.offline.store.batches("/contrail/", plant.engine.revision)
     with anyio.fail_after(PATIENCE):
         await plant.engine.settled(max((batch.revision for batch in unseen), default=0))
 
@@ -97,4 +97,4 @@ async def settled(plant: BoxSystem) -> None:
 async def held(plant: BoxSystem, *names: str) -> None:
     """These boxes, and no others, are held."""
     wanted = {await plant.key("box", name) for name in names}
-    await until(lambda: {key for key, _ in plant.parts.states.held.items()} == wanted)
+    await until(lambda: {key for key, _ in plant.engine.states.held.items()} == wanted)

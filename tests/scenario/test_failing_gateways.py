@@ -120,5 +120,5 @@ async def retained(system: SimulatedSystem) -> Iterable[Any]:
 
 
 def _stopped(system: SimulatedSystem) -> set[Any]:
-    states = system.engine.parts.states
+    states = system.engine.states
     return {*states.held, *states.waiting}

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from intentc.cli.offline_inputs import apply_inputs
-from intentc.engine.parts import Parts
+from intentc.engine.view import Outputs
 from intentc.inspection.why.why import why
 from intentc.loading.resources import load_resources
 from intentc.model import Name, RelationClaim, ResourceClaim
@@ -34,14 +34,14 @@ def plugins(compiler: str) -> Loaded:
 async def compiled(case: Case) -> Offline:
     offline = Offline(plugins(case.compiler))
     await offline.seed()
-    await apply_inputs(offline, load_resources(case.given, offline.engine.parts.schema))
+    await apply_inputs(offline, load_resources(case.given, offline.engine.world.schema))
     return offline
 
 
-def claimed_parts(parts: Parts, name: Name) -> set[str]:
+def claimed_parts(outputs: Outputs, name: Name) -> set[str]:
     """Everything of an object that is claimed: itself, fields, references."""
     found: set[str] = set()
-    for claims in parts.book.on(name).values():
+    for claims in outputs.claims_on(name).values():
         for claim in claims:
             if isinstance(claim, ResourceClaim):
                 found |= {"", *(field for field, _ in claim.properties)}
@@ -53,13 +53,13 @@ def claimed_parts(parts: Parts, name: Name) -> set[str]:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 async def test_every_field_that_is_written_has_a_reason_of_which_every_source_is_there(case: Case) -> None:
     engine = (await compiled(case)).engine
-    parts = engine.parts
+    outputs = engine.outputs
     asked = 0
-    for name in sorted(parts.book.names()):
-        answer = await why(engine, name.kind, ":".join(name.fq_name), limit=1000)
+    for name in sorted(outputs.names()):
+        answer = await why(engine.view, name.kind, ":".join(name.fq_name), limit=1000)
         asked += 1
         shown = {part["part"] for part in answer["parts"]}
-        for wanted in claimed_parts(parts, name):
+        for wanted in claimed_parts(outputs, name):
             ours = wanted or answer["ownership"] in ("ours", "shared")
             within = any(part.startswith((f"{wanted}.", f"{wanted}[")) for part in shown)
             assert wanted in shown or within or not ours, wanted

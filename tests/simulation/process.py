@@ -125,7 +125,7 @@ class Process:
     @property
     def leads(self) -> bool:
         """Whether it may write."""
-        return not self.ended and self.engine.parts.permission.granted
+        return not self.ended and self.engine.may_write
 
     async def end(self) -> None:
         """End it as SIGTERM does: it finishes the writes that it has begun."""

@@ -156,13 +156,11 @@ class Simulation(SimulatedSystem):
     def _at_rest(self) -> bool:
         for process in self._processes:
             assert not process.ended
-        parts = self.engine.parts
-        if not (self.process.leads and self.engine.converged and parts.jobs.settled and parts.objects.settled):
+        progress = self.engine.progress
+        if not (self.process.leads and self.engine.converged and progress.queues_settled):
             return False
         try:
-            return not any(
-                self.store.batches(LAYOUT.prefix, process.engine.parts.logic.revision) for process in self._processes
-            )
+            return not any(self.store.batches(LAYOUT.prefix, process.engine.revision) for process in self._processes)
         except Compacted:
             return False
 

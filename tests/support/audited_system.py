@@ -99,7 +99,7 @@ class AuditedSystem(MemorySystem):
         """What the part of a box holds in the store."""
         key = await self.key("part", box, "one")
         (item,) = (await self.store.range(f"/{PATH}/part/{key.uuid}")).items
-        return str(self.parts.schema.kind("part").decode_values(item.value).content)
+        return str(self.engine.world.schema.kind("part").decode_values(item.value).content)
 
 
 def without(reactions: ReactionMap, kind: str, cause: str, *visited: str) -> ReactionMap:

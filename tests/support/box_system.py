@@ -148,13 +148,13 @@ class BoxSystem(MemorySystem):
 
     def _fail_instead_of_hanging(self) -> None:
         """An engine whose steps wake each other for ever never gives the loop back: no time limit would end it."""
-        queue_releases, calls = self.engine.numbers.queue_releases, itertools.count()
+        queue_releases, calls = self.engine._allocations.queue_releases, itertools.count()
 
         def counted() -> None:
             assert next(calls) < _MOST_STEPS, "its steps wake each other without end"
             queue_releases()
 
-        self.engine.numbers.queue_releases = counted  # type: ignore[method-assign]
+        self.engine._allocations.queue_releases = counted  # type: ignore[method-assign]
 
     async def begin(self) -> BoxSystem:
         await self.offline.server.ensure_pool(POOL, 1, 1000)
@@ -199,23 +199,23 @@ class BoxSystem(MemorySystem):
     async def retry(self, *names: str) -> None:
         """As if the back-off of the parts of these boxes were over."""
         for name in names:
-            self.parts.objects.add(part(name))
+            self.engine._objects.plan([part(name)])
         await self.settle()
 
     async def contents(self) -> dict[str, str]:
         """Box → the content of its part, as stored."""
         found: dict[str, str] = {}
         for item in (await self.store.range("/contrail/part/", "/contrail/part0")).items:
-            document = self.parts.schema.kind("part").decode_values(item.value)
+            document = self.engine.world.schema.kind("part").decode_values(item.value)
             found[document.fq_name[0]] = document.content
         return found
 
     def keep_journal(self, directory: Path, process: str) -> None:
         """Write all lines of the journal to files, as the service does at its end."""
-        journal = self.parts.journal
+        journal = self.engine.journal
         journal.writer = f"lab/{process}"
         files = JournalFiles(directory, files=3, file_bytes=100_000, process=this_process("lab", process, 1.0))
-        Keeping(journal, files, self.parts.logic.name_of, self.engine.scheduler.at_start).end()
+        Keeping(journal, files, self.engine.world.name_of, self.engine.world.at_start).end()
 
 
 def part(box: str) -> Name:

@@ -28,19 +28,17 @@ def service_of(
     store, engine = plant.offline.store, plant.engine
     heartbeat = Heartbeat(installation, process)
     source = Source(store, PREFIX, heartbeat=heartbeat)
-    engine.parts.permission.see_by(lambda: source.state.ready)
+    engine.see_by(source)
     directives = DirectiveWatch(
         store,
         installation,
         engine.operator_actions,
-        leading=lambda: engine.parts.permission.granted,
-        settled=lambda: engine.orphan_collector.complete,
+        engine,
         heartbeat=heartbeat,
     )
     takeover = TakeOver(
         engine, store, PREFIX, installation=installation, process=process, ttl=2, versions={"plant": version},
-        max_writes_on_upgrade=most, applied=lambda: source.applied_revision,
-        directives_applied=lambda: directives.applied_revision, claim=claim,
+        max_writes_on_upgrade=most, resources=source, directives=directives, claim=claim,
     ) if elected else None  # fmt: skip
 
     async def nobody() -> None:
@@ -68,5 +66,4 @@ async def serving(service: CompilerService) -> AsyncIterator[CompilerService]:
             yield service
         finally:
             group.cancel_scope.cancel()
-    service.engine.parts.jobs.close()
-    service.engine.parts.objects.close()
+    service.engine.close()

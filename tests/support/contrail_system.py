@@ -137,7 +137,7 @@ class ContrailSystem(MemorySystem):
     def named(self, kind: str, name: str) -> Key | None:
         """Which object the engine takes for the one of this name."""
         found = Name(kind, tuple(fq_name(name)))
-        return self.parts.logic.named(found.kind, found.fq_name)
+        return self.engine.world.named(found.kind, found.fq_name)
 
     async def world(self) -> World:
         """Everything in the store: kind → uuid → resource."""

@@ -124,7 +124,7 @@ class LiveSystem:
     async def settle(self, service: CompilerService) -> None:
         """Wait until the compiler leads (unless it only observes), has applied the person's last mutation and has
         nothing left to do."""
-        permission = service.engine.parts.permission
+        permission = service.engine._permission
         await until(lambda: permission.granted or OBSERVING in permission.reasons)
         with anyio.fail_after(WITHIN_SECONDS):
             await service.engine.settled(self.revision)

@@ -45,7 +45,7 @@ class MemorySystem:
         self.write.target = self.offline.local
         self.store = self.offline.store
         self.engine = self.offline.engine
-        self.parts = self.engine.parts
+        self.parts = self.engine.view
 
     async def settle(self) -> None:
         """Let the engine work until nothing is left to do."""
@@ -64,14 +64,13 @@ class MemorySystem:
 
     async def settled(self) -> None:
         """Wait until a running engine has applied everything in the store and has nothing left to do."""
-        unseen = self.store.batches(PREFIX, self.parts.logic.revision)
+        unseen = self.store.batches(PREFIX, self.engine.revision)
         with anyio.fail_after(PATIENCE):
             await self.engine.settled(max((batch.revision for batch in unseen), default=0))
 
     def close(self) -> None:
         """Cancel the retries that wait for the end of a back-off."""
-        self.parts.objects.close()
-        self.parts.jobs.close()
+        self.engine.close()
 
     async def key(self, kind: str, *fq_name: str) -> Key:
         return Key(kind, await self.offline.server.identify(kind, fq_name))
@@ -84,7 +83,7 @@ class MemorySystem:
         await self.settle()
 
     async def _run(self) -> None:
-        await self.engine.numbers.load()
+        await self.engine.load_allocations()
         async with aclosing(Source(self.store, PREFIX).events()) as events:
             await self.engine.run(self.received(events))
 

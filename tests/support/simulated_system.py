@@ -30,6 +30,7 @@ from intentc.watch.memory import MemoryStore
 from intentc.writing.service import Allocation, Written
 from tests.oracle.contrail import Expected, Json, World, actual, expected, mark
 from tests.property.resources import Put
+from tests.support.engine_status import engine_status
 from tests.support.request_faults import RequestFaults
 from tests.support.simulated_clock import now
 
@@ -114,6 +115,19 @@ class CountingUuids:
         return "1970-01-01T00:00:00.000000"
 
 
+class _Leader:
+    """An engine whose process leads, whatever withholds its writes."""
+
+    may_write = True
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @property
+    def first_pass_complete(self) -> bool:
+        return self._engine.first_pass_complete
+
+
 class SimulatedSystem:
     """``engine`` is the one at work; ``restart`` replaces it. ``await start()`` first."""
 
@@ -151,12 +165,8 @@ class SimulatedSystem:
         )
         engine = self.engine
         self._retaining: list[Keeper[Any]] = [
-            Keeper(
-                values, engine.last_good_values, settled=lambda: engine.orphan_collector.complete, leading=lambda: True
-            ),
-            Keeper(
-                values.facts, engine.held_facts, settled=lambda: engine.orphan_collector.complete, leading=lambda: True
-            ),
+            Keeper(values, engine.last_good_values, _Leader(engine)),
+            Keeper(values.facts, engine.held_facts, _Leader(engine)),
         ]
         self._delivered.clear()
 
@@ -169,9 +179,9 @@ class SimulatedSystem:
 
     async def _work(self) -> None:
         engine = self.engine
-        if not engine.scheduler.listed:
-            await engine.numbers.load()
-        if self._gap or not engine.scheduler.listed:
+        if not engine.listed:
+            await engine.load_allocations()
+        if self._gap or not engine.listed:
             self._gap = False
             await engine.step([await self._snapshot()])
         for _ in range(_ROUNDS):
@@ -181,7 +191,7 @@ class SimulatedSystem:
                 for keeper in self._retaining:
                     await keeper.tend()
                 return
-        raise AssertionError(f"no end after {_ROUNDS} passes: {engine.status()['queue']}")
+        raise AssertionError(f"no end after {_ROUNDS} passes: {engine_status(engine)['queue']}")
 
     async def _snapshot(self) -> Snapshot:
         return (await list_all(self.store, LAYOUT, _foreign)).snapshot
@@ -190,12 +200,12 @@ class SimulatedSystem:
         """What the engine has not seen yet."""
         return [
             Batch(batch.revision, LAYOUT.changes(batch.events, _foreign))
-            for batch in self.store.batches(LAYOUT.prefix, self.engine.parts.logic.revision)
+            for batch in self.store.batches(LAYOUT.prefix, self.engine.revision)
         ]
 
     async def deliver_again(self, batches: int) -> None:
         """The watch delivers the last so many batches again, as etcd before 3.4.24 may."""
-        if self.engine.scheduler.listed:
+        if self.engine.listed:
             again: list[Snapshot | Batch] = [*self._delivered]
             await self.engine.step(again[-batches:])
 

@@ -97,21 +97,22 @@ async def _compile(
         await apply_inputs(offline, inputs)
     for error in left_out:
         click.echo(f"left out: {error}", err=True)
+    engine = offline.engine
     problems = [located(problem, inputs) for problem in offline.problems()]
     if view:
         from intentc.inspection.results import Results
 
         from .show import print_view
 
-        await print_view(output, view, Results(offline.engine.parts, compilers.views))
+        await print_view(output, view, Results(engine.view, compilers.views))
     elif output == "envoy":
         from ..elements import print_bootstrap
 
         print_bootstrap(offline.outputs(), compilers.schema, with_secrets=with_secrets)
     else:
-        _print(output, concealed_outputs(offline.engine.parts, offline.outputs()), problems)
+        _print(output, concealed_outputs(engine.world, engine.outputs, offline.outputs()), problems)
     _print_problems(output, problems)
-    return Exit.HELD if offline.engine.parts.states.held or left_out else Exit.DONE
+    return Exit.HELD if engine.has_held or left_out else Exit.DONE
 
 
 def _given(path: str | None) -> GivenNumbers:

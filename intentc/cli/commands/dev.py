@@ -141,17 +141,18 @@ async def _gateway_of(started: Running, files: tuple[str, ...], *, prove_it: boo
     from ..elements import elements_of
 
     engine = started.service.engine
-    if not calls_for_envoy(engine.parts.schema):
+    world, outputs = engine.world, engine.outputs
+    if not calls_for_envoy(world.schema):
         yield
         return
 
     from intentc.bridges.xds.example_requests import ports, requests
 
-    elements = elements_of(shown(resource) for resource in lower_level(engine.parts))
+    elements = elements_of(shown(resource) for resource in lower_level(world, outputs))
     configuration = started.configuration
     drain = configuration.intentc.envoy.drain_time
     async with running_gateway(started.etcd, configuration.etcd.path, ports(elements), drain_seconds=drain) as gateway:
-        await gateway.accepted(engine.reconciler.sender.last_revision)
+        await gateway.accepted(engine.last_written_revision)
         answered = requests(elements)
         introduce(gateway, answered, () if prove_it else files)
         if prove_it:
@@ -191,26 +192,27 @@ async def _load(resources: Sequence[Input], started: Running) -> int:
     from .compile import summary
 
     engine = started.service.engine
+    world, outputs, states, progress, _ = engine.view
     await engine.settled()
-    before = {resource.key: resource.raw for resource in lower_level(engine.parts)}
-    written = engine.reconciler.sender.written
-    applied = await apply_resources(resources, engine.parts.schema, started.configuration)
+    before = {resource.key: resource.raw for resource in lower_level(world, outputs)}
+    written = engine.writes
+    applied = await apply_resources(resources, world.schema, started.configuration)
 
     def left() -> dict[str, Any] | None:
-        if engine.converged and engine.parts.logic.revision >= applied.revision:
+        if engine.converged and engine.revision >= applied.revision:
             return None
-        done = engine.reconciler.sender.written - written
-        waiting = engine.parts.jobs.pending() + engine.parts.objects.pending() + engine.reconciler.in_flight
+        done = engine.writes - written
+        waiting = progress.jobs + progress.objects + progress.in_flight
         return {"phase": "compiling", "done": done, "total": done + waiting}
 
     async with anyio.create_task_group() as group:
         group.start_soon(show_progress, left)
         await engine.settled(applied.revision)
     click.echo(f"applied {len(resources)} resources at revision {applied.revision}; "
-               f"{engine.reconciler.sender.written - written} writes followed:\n", err=True)  # fmt: skip
-    found = [shown(r) for r in in_order(lower_level(engine.parts)) if before.get(r.key) != r.raw]
+               f"{engine.writes - written} writes followed:\n", err=True)  # fmt: skip
+    found = [shown(r) for r in in_order(lower_level(world, outputs)) if before.get(r.key) != r.raw]
     rows = [(r["kind"], ":".join(r["fq_name"]), summary(r)) for r in found]
     click.echo(table(("kind", "name", "contents"), rows))
-    for problem in engine.parts.states.problems(engine.parts.logic.held.values()):
+    for problem in states.problems(world.unreadable.values()):
         click.echo(f"problem: {line_of(located(problem, resources))}", err=True)
-    return Exit.HELD if engine.parts.states.held else Exit.DONE
+    return Exit.HELD if engine.has_held else Exit.DONE

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from intentc.engine.slices import Slice, blocks
-from intentc.logic import Service
-from intentc.model import Key, Name
-from intentc.model.resolvers import FQ_NAME, UUID
+from intentc.engine.view import World
+from intentc.model import Name
+from intentc.model.resolvers import FQ_NAME
 
 from ..naming import Document, of_key
 
@@ -27,28 +27,22 @@ class DanglingReferences(NamedTuple):
     sentence: str
 
 
-async def referenced_names(logic: Service, kind: str, text: str) -> list[str]:
+async def referenced_names(world: World, kind: str, text: str) -> list[str]:
     """Return ``text`` if a reference names a resource of ``kind`` so; else the referenced joined names that end with
     it."""
     work, ending = Slice(), f":{text}"
     found: set[str] = set()
-    for block in blocks(logic.cache.graph.wanted()):
+    for block in blocks(world.wanted_values()):
         names = (value for _, _, to, by, value in block if to == kind and by == FQ_NAME)
         found.update(name for name in names if name == text or name.endswith(ending))
         await work.rest()
     return [text] if text in found else sorted(found)
 
 
-def dangling_references(logic: Service, name: Name) -> DanglingReferences:
+def dangling_references(world: World, name: Name) -> DanglingReferences:
     """Return the references to ``name``, which does not exist, by its fq_name or by a uuid given as its name."""
-    graph, joined = logic.cache.graph, ":".join(name.fq_name)
-    found = {
-        (key, way.relation)
-        for way in graph.incoming.get(name.kind, ())
-        if way.by in (UUID, FQ_NAME)
-        for key in graph.sources_by(way, Key(name.kind, ""), joined)
-    }
-    shown = [{**of_key(logic, key), "relation": relation} for key, relation in sorted(found)[:_SHOWN]]
+    found = world.referring_to_name(name)
+    shown = [{**of_key(world, key), "relation": relation} for key, relation in sorted(found)[:_SHOWN]]
     holders = list(dict.fromkeys(f"{each['kind']} {each['name']}" for each in shown))
     count = len({key for key, _ in found})
     more = f" and {count - _NAMED} more" if count > _NAMED else ""

@@ -7,56 +7,54 @@ from typing import Any
 
 import anyio.to_thread
 
-from intentc.engine.parts import Parts
+from intentc.engine.view import View, World
 from intentc.evaluation import Naming
 from intentc.model import HeldInput, Key, Name, Problem
 
 from ..results import Gathered, document_of
 
 
-async def called(parts: Parts, kind: str, text: str) -> tuple[Name, ...]:
+async def called(view: View, kind: str, text: str) -> tuple[Name, ...]:
     """Return the existing objects that ``text`` means, the likeliest first. ``kind``: a word under which a compiler
-    offers names (``parts.names``), or a kind that it names; any other finds nothing."""
+    offers names (``view.world.names``), or a kind that it names; any other finds nothing."""
     found: dict[Name, None] = {}
-    for word, naming in parts.names.items():
+    for word, naming in view.world.names.items():
         wanted = naming.kinds if kind == word else tuple(one for one in naming.kinds if one == kind)
         if wanted:
-            found |= dict.fromkeys(await _meant(parts, naming, wanted, text))
+            found |= dict.fromkeys(await _meant(view, naming, wanted, text))
     return tuple(found)
 
 
-async def _meant(parts: Parts, naming: Naming, wanted: tuple[str, ...], text: str) -> list[Name]:
-    single = _there(parts, wanted, naming.find(text, _Single(parts, naming)))
+async def _meant(view: View, naming: Naming, wanted: tuple[str, ...], text: str) -> list[Name]:
+    single = _there(view.world, wanted, naming.find(text, _Single(view.world, naming)))
     if single:
         return single
-    gathered = Gathered(parts, naming.kinds)
-    return _there(parts, wanted, await anyio.to_thread.run_sync(lambda: list(naming.find(text, gathered))))
+    gathered = Gathered(view, naming.kinds)
+    return _there(view.world, wanted, await anyio.to_thread.run_sync(lambda: list(naming.find(text, gathered))))
 
 
 class _Single:
     """``Compiled`` for look-ups of single objects by name: it lists none."""
 
-    def __init__(self, parts: Parts, naming: Naming) -> None:
+    def __init__(self, world: World, naming: Naming) -> None:
         self.problems: tuple[Problem, ...] = ()
-        self._parts = parts
+        self._world = world
         self._kinds = naming.kinds
 
     def objects(self, kind: str) -> tuple[Mapping[str, Any], ...]:
         return ()
 
     def named(self, kind: str, name: str) -> Mapping[str, Any] | None:
-        logic = self._parts.logic
-        key = logic.named(kind, tuple(name.split(":"))) if kind in self._kinds else None
+        world = self._world
+        key = world.named(kind, tuple(name.split(":"))) if kind in self._kinds else None
         try:
-            resource = logic.resource(key) if key is not None else None
+            resource = world.resource(key) if key is not None else None
         except HeldInput:
             return None
         return document_of(resource) if resource is not None else None
 
 
-def _there(parts: Parts, kinds: Iterable[str], meant: Iterable[tuple[str, str]]) -> list[Name]:
-    there = (
-        (kind, parts.logic.cache.names.in_force(kind, name)) for kind, name in dict.fromkeys(meant) if kind in kinds
-    )
-    states = (parts.logic.cache.state(Key(kind, uuid)) for kind, uuid in there if uuid is not None)
+def _there(world: World, kinds: Iterable[str], meant: Iterable[tuple[str, str]]) -> list[Name]:
+    there = ((kind, world.uuid_of(kind, name)) for kind, name in dict.fromkeys(meant) if kind in kinds)
+    states = (world.state(Key(kind, uuid)) for kind, uuid in there if uuid is not None)
     return [Name(state.key.kind, state.fq_name) for state in states if state is not None]

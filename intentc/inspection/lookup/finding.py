@@ -14,9 +14,8 @@ from uuid import UUID
 import anyio.to_thread
 
 from intentc.diagnostics.observed import NamedAs, Unanswerable
-from intentc.engine.engine import Engine
-from intentc.engine.parts import Parts
 from intentc.engine.slices import Slice, blocks
+from intentc.engine.view import Outputs, View, World
 from intentc.inspection.lookup.element_names import called
 from intentc.model import Key, Kind, Name, ResourceClaim, object_uuid
 
@@ -40,13 +39,13 @@ class Found(NamedTuple):
     former: Key | None = None
 
 
-def kind_of(parts: Parts, text: str) -> Kind:
+def kind_of(world: World, text: str) -> Kind:
     """Return the kind that ``text`` means. Raises ``Unanswerable`` with the nearest ones."""
-    found = parts.schema.spelt(text, plural=True)
+    found = world.schema.spelt(text, plural=True)
     if found is not None:
         return found
     spelt = text.replace("-", "_").lower()
-    near = _near_kinds(spelt, [*parts.schema.kinds, *parts.names])
+    near = _near_kinds(spelt, [*world.schema.kinds, *world.names])
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     raise Unanswerable(404, f"unknown kind {text!r}{hint}", "`intentc get` lists the kinds", near, NamedAs.KINDS)
 
@@ -58,56 +57,57 @@ def _near_kinds(text: str, kinds: list[str]) -> tuple[str, ...]:
     return tuple((sorted(initials) or difflib.get_close_matches(text, kinds, 3) or sorted(inside))[:3])
 
 
-async def find(engine: Engine, kind: str, text: str) -> Found:
+async def find(view: View, kind: str, text: str) -> Found:
     """Find what ``text`` means among the resources, claimed objects and facts of ``kind``. Raises ``Unanswerable``: 404
     for an unknown kind, 400 without a name, 409 with the candidates if several match."""
-    parts = engine.parts
     if not text:
         raise Unanswerable(400, "no name is given", "name it by its fq_name joined by ':', a unique end of it, or uuid")
-    if (word := kind.lower()) in parts.names:
-        meant = await called(parts, word, text)
+    if (word := kind.lower()) in view.world.names:
+        meant = await called(view, word, text)
         if not meant:
             hint = "give the name as that program shows it; `intentc show` lists what exists"
             raise Unanswerable(404, f"nothing of {word} is called {text!r}", hint)
-        return _outside(parts, word, text, meant)
-    declared = kind_of(parts, kind)
-    exact = _exact(parts, declared, text)
+        return _outside(view.world, word, text, meant)
+    declared = kind_of(view.world, kind)
+    exact = _exact(view.world, view.outputs, declared, text)
     if exact is not None:
         return exact
-    names = [name async for name in _names(parts, declared)]
+    names = [name async for name in _names(view.world, view.outputs, declared)]
     fitting = await _meant(names, text)
     if len(fitting) > 1:
         candidates = sorted(":".join(name.fq_name) for name in fitting)
         raise _ambiguous(text, declared.name, candidates, "give more of the name, or the uuid")
     if fitting:
         (name,) = fitting
-        return Found(name, _key(parts, name))
+        return Found(name, _key(view.world, name))
     if is_uuid(text):
-        return await _by_uuid(parts, declared, text)
-    if meant := await called(parts, declared.name, text):
-        return _outside(parts, declared.name, text, meant)
-    former = await former_resources(engine, declared.name, text)
+        return await _by_uuid(view, declared, text)
+    if meant := await called(view, declared.name, text):
+        return _outside(view.world, declared.name, text, meant)
+    former = await former_resources(view, declared.name, text)
     whole = [one for one in former if ":".join(one.name.fq_name) == text]
     if len(whole or former) > 1:
         candidates = sorted(":".join(one.name.fq_name) for one in former)
         raise _ambiguous(text, declared.name, candidates, "all of them are deleted; give more of the name")
     for one in whole or former:
         return Found(one.name, None, former=one.key)
-    wanted = await referenced_names(parts.logic, declared.name, text)
+    wanted = await referenced_names(view.world, declared.name, text)
     if len(wanted) > 1:
         raise _ambiguous(text, declared.name, wanted, "none of them exists; give more of the name")
-    name = await _completed(parts, declared, Name(declared.name, tuple((wanted or [text])[0].split(":"))))
+    name = await _completed(
+        view.world, view.outputs, declared, Name(declared.name, tuple((wanted or [text])[0].split(":")))
+    )
     return Found(name, None, await anyio.to_thread.run_sync(_near, ":".join(name.fq_name), names))
 
 
-def _outside(parts: Parts, kind: str, text: str, names: tuple[Name, ...]) -> Found:
+def _outside(world: World, kind: str, text: str, names: tuple[Name, ...]) -> Found:
     """Return the object that another program calls ``text`` (``Compiler(names=…)``). Raises as ``find``."""
     if len(names) > 1:
         candidates = [f"{name.kind} {':'.join(name.fq_name)}" for name in names]
         error = _ambiguous(text, kind, candidates, "ask for one of them, by its own kind and name")
         error.named_as = NamedAs.KINDS_AND_NAMES
         raise error
-    return Found(names[0], _key(parts, names[0]))
+    return Found(names[0], _key(world, names[0]))
 
 
 def _ambiguous(text: str, kind: str, candidates: Sequence[str], next_step: str) -> Unanswerable:
@@ -116,56 +116,55 @@ def _ambiguous(text: str, kind: str, candidates: Sequence[str], next_step: str) 
     return Unanswerable(409, message, next_step, tuple(candidates[:_MOST_CANDIDATES]))
 
 
-def found_by_key(parts: Parts, key: Key) -> Found:
+def found_by_key(world: World, key: Key) -> Found:
     """Return the object or fact ``key`` itself, whether its name is in force or not."""
-    state = parts.logic.cache.state(key)
+    state = world.state(key)
     if state is None or not state.fq_name:
-        return Found(Name(key.kind, (key.uuid,)), key if parts.logic.exists(key) else None)
+        return Found(Name(key.kind, (key.uuid,)), key if world.exists(key) else None)
     return Found(Name(key.kind, state.fq_name), key)
 
 
-def _exact(parts: Parts, kind: Kind, text: str) -> Found | None:
-    logic = parts.logic
+def _exact(world: World, outputs: Outputs, kind: Kind, text: str) -> Found | None:
     if not kind.stored:
         fact = Key(kind.name, text)
-        return Found(Name(kind.name, (text,)), fact) if logic.exists(fact) else None
-    uuid = logic.cache.names.in_force(kind.name, text)
+        return Found(Name(kind.name, (text,)), fact) if world.exists(fact) else None
+    uuid = world.uuid_of(kind.name, text)
     key = Key(kind.name, uuid or text)
-    if uuid is not None or logic.exists(key):
-        return found_by_key(parts, key)
+    if uuid is not None or world.exists(key):
+        return found_by_key(world, key)
     name = Name(kind.name, tuple(text.split(":")))
-    return Found(name, None) if name in parts.book else None
+    return Found(name, None) if name in outputs else None
 
 
-def _key(parts: Parts, name: Name) -> Key | None:
-    declared = parts.schema.kinds[name.kind]
+def _key(world: World, name: Name) -> Key | None:
+    declared = world.schema.kinds[name.kind]
     if not declared.stored:
         return Key(name.kind, name.fq_name[0])
-    return parts.logic.named(name.kind, name.fq_name)
+    return world.named(name.kind, name.fq_name)
 
 
-async def _names(parts: Parts, kind: Kind) -> AsyncIterator[Name]:
+async def _names(world: World, outputs: Outputs, kind: Kind) -> AsyncIterator[Name]:
     """Yield all names of a kind: of existing objects, claimed objects and facts."""
     work = Slice()
     if not kind.stored:
-        for fact in parts.logic.facts(kind.name):
+        for fact in world.facts(kind.name):
             yield Name(kind.name, (fact,))
         return
     # Each is read as of one moment: the world may change between two blocks.
-    for block in blocks(parts.logic.cache.states(kind.name)):
+    for block in blocks(world.states(kind.name)):
         for state in block:
             if state.fq_name:
                 yield Name(kind.name, state.fq_name)
         await work.rest()
-    for name in await claimed_of(parts, kind.name):
+    for name in await claimed_of(outputs, kind.name):
         yield name
 
 
-async def claimed_of(parts: Parts, kind: str) -> list[Name]:
+async def claimed_of(outputs: Outputs, kind: str) -> list[Name]:
     """Return the claimed objects of a kind, in slices: there may be several hundred thousand claims."""
     work = Slice()
     found: list[Name] = []
-    for block in blocks(tuple(parts.book.names())):
+    for block in blocks(tuple(outputs.names())):
         found += (name for name in block if name.kind == kind)
         await work.rest()
     return found
@@ -193,22 +192,22 @@ async def _meant(names: Sequence[Name], text: str) -> dict[Name, None]:
     return await _ending(names, f":{text}")
 
 
-async def _by_uuid(parts: Parts, kind: Kind, uuid: str) -> Found:
+async def _by_uuid(view: View, kind: Kind, uuid: str) -> Found:
     """Find the claimed object that will have this uuid, or the deleted one that had it."""
-    former = parts.journal.names.get(Key(kind.name, uuid))
+    former = view.journal.names.get(Key(kind.name, uuid))
     if former:
-        return Found((await former_names(parts, kind.name, [former]))[former], None, former=Key(kind.name, uuid))
+        return Found((await former_names(view.journal, kind.name, [former]))[former], None, former=Key(kind.name, uuid))
     work = Slice()
-    for name in await claimed_of(parts, kind.name):
-        for claims in parts.book.on(name).values():
+    for name in await claimed_of(view.outputs, kind.name):
+        for claims in view.outputs.claims_on(name).values():
             for claim in claims:
-                if isinstance(claim, ResourceClaim) and object_uuid(parts.installation, name, claim.owner) == uuid:
-                    return Found(name, _key(parts, name))
+                if isinstance(claim, ResourceClaim) and object_uuid(view.world.installation, name, claim.owner) == uuid:
+                    return Found(name, _key(view.world, name))
         await work.rest()
     return Found(Name(kind.name, (uuid,)), None)
 
 
-async def _completed(parts: Parts, kind: Kind, name: Name) -> Name:
+async def _completed(world: World, outputs: Outputs, kind: Kind, name: Name) -> Name:
     """Complete a name that no object has with its parent's fq_name, if it has a unique end of that."""
     *above, last = name.fq_name
     if not above:
@@ -216,7 +215,7 @@ async def _completed(parts: Parts, kind: Kind, name: Name) -> Name:
     ending = ":".join(above)
     found: set[tuple[str, ...]] = set()
     for relation in kind.parents:
-        parents = [parent async for parent in _names(parts, parts.schema.kinds[relation.kind])]
+        parents = [parent async for parent in _names(world, outputs, world.schema.kinds[relation.kind])]
         found.update(parent.fq_name for parent in await _meant(parents, ending))
     return Name(kind.name, (*found.pop(), last)) if len(found) == 1 else name
 

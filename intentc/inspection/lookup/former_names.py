@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from intentc.engine.parts import Parts
 from intentc.engine.slices import Slice, blocks
-from intentc.journal import Line, Write
+from intentc.journal import Journal, Line, Write
 from intentc.model import Name
 
 
-async def former_names(parts: Parts, kind: str, joined: Collection[str]) -> dict[str, Name]:
+async def former_names(journal: Journal, kind: str, joined: Collection[str]) -> dict[str, Name]:
     """Return joined name → name, from the last journal line about an object of ``kind`` with that name. Without a line
     each colon separates two elements."""
     work = Slice()
     found: dict[str, Name] = {}
-    for block in blocks(tuple(parts.journal)[::-1]):
+    for block in blocks(tuple(journal)[::-1]):
         for name in _objects(block):
             if name.kind == kind and (called := ":".join(name.fq_name)) in joined:
                 found.setdefault(called, name)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from intentc.engine.slices import Slice
-from intentc.logic import Service
+from intentc.engine.view import World
 from intentc.logic.cache import Pending
 
 _PERIOD = 2.0
@@ -28,8 +28,8 @@ class PendingReferences:
     """Keeps ``count``, as of the last look, and the first few ``examples``. ``at_rest``: returns whether the engine is
     idle."""
 
-    def __init__(self, logic: Service, at_rest: Callable[[], bool], *, period: float = _PERIOD) -> None:
-        self._logic = logic
+    def __init__(self, world: World, at_rest: Callable[[], bool], *, period: float = _PERIOD) -> None:
+        self._world = world
         self._at_rest = at_rest
         self._period = period
         self.count = 0
@@ -40,35 +40,35 @@ class PendingReferences:
     async def run(self) -> None:
         """Count again after each change, until cancelled."""
         while True:
-            if self._counted_at != self._logic.revision:
+            if self._counted_at != self._world.revision:
                 await self.look()
             share = _SHARE_AT_REST if self._at_rest() else _SHARE
             await asyncio.sleep(max(self._period, share * self._took))
 
     def now(self) -> int:
         """Return the count as of now if counting is quick, else as of the last look."""
-        if self._counted_at != self._logic.revision and 0.0 < self._took < _QUICK:
+        if self._counted_at != self._world.revision and 0.0 < self._took < _QUICK:
             self._count_at_once()
         return self.count
 
     def still(self) -> tuple[Pending, ...]:
         """Return the examples that are still pending."""
-        graph = self._logic.cache.graph
-        return tuple(example for example in self.examples if example in graph.pending_of(example.key))
+        pending = self._world.pending_references
+        return tuple(example for example in self.examples if example in pending(example.key))
 
     async def look(self) -> None:
         """Count once. Changes meanwhile may be missed; ``run`` then counts again."""
-        revision, began, turn = self._logic.revision, time.monotonic(), Slice()
+        revision, began, turn = self._world.revision, time.monotonic(), Slice()
         counting = _Counting()
-        for key in self._logic.cache:
-            counting.add(self._logic.cache.graph.pending_of(key))
+        for key in self._world:
+            counting.add(self._world.pending_references(key))
             await turn.rest()
         self._note(counting, revision, began)
 
     def _count_at_once(self) -> None:
-        revision, began, counting = self._logic.revision, time.monotonic(), _Counting()
-        for key in self._logic.cache:
-            counting.add(self._logic.cache.graph.pending_of(key))
+        revision, began, counting = self._world.revision, time.monotonic(), _Counting()
+        for key in self._world:
+            counting.add(self._world.pending_references(key))
         self._note(counting, revision, began)
 
     def _note(self, counting: _Counting, revision: int, began: float) -> None:

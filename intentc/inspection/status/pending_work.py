@@ -12,16 +12,12 @@ from collections.abc import Iterator, Sequence, Sized
 from datetime import UTC, datetime
 from itertools import islice
 
-from intentc.engine.allocations import Allocations
-from intentc.engine.evaluator import Evaluator
-from intentc.engine.orphan_collector import OrphanCollector
-from intentc.engine.parts import Parts
 from intentc.engine.permission import OBSERVING, UPGRADE
-from intentc.engine.quarantined import held_intents, paused_intents, unreadable_others
-from intentc.engine.reconciler import Reconciler
+from intentc.engine.view import Progress, States, View, World
 from intentc.logic.cache import Pending
 from intentc.model import Read
 
+from .quarantined import held_intents, paused_intents, unreadable_others
 from .rates import Rates
 
 _NAMED = 5
@@ -38,68 +34,60 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def work_left(
-    parts: Parts,
-    orphan_collector: OrphanCollector,
-    evaluator: Evaluator,
-    reconciler: Reconciler,
-    numbers: Allocations,
-    rates: Rates,
-) -> Iterator[str]:
+def work_left(world: World, states: States, progress: Progress, rates: Rates) -> Iterator[str]:
     """Yield what is left to do before the engine has converged."""
-    throttle, states = parts.throttle, parts.states
-    if not throttle.reachable:
+    if not progress.reachable:
         yield "the API server, which can't be reached" + (f" since {at(rates.away_since)}" if rates.away_since else "")
-    elif not throttle.open:
-        yield f"the end of the pause that the API server asked for, in {throttle.closed_for:.0f} s"
-    jobs = parts.jobs.pending()
-    if not orphan_collector.complete:
-        total = evaluator.runs + evaluator.idle_walks + jobs
+    elif progress.pause_seconds:
+        yield f"the end of the pause that the API server asked for, in {progress.pause_seconds:.0f} s"
+    jobs = progress.jobs
+    if not progress.first_pass_complete:
+        total = progress.evaluations + progress.idle_walks + jobs
         yield f"the first pass: {total - jobs:,} of {total:,} intents are evaluated"
     elif jobs:
         yield f"the evaluation of {counted(jobs, 'intent')}"
-    if evaluator.cooling_down:
-        yield f"the cooldown of {counted(len(evaluator.cooling_down), 'expensive intent')}"
-    if not numbers.settled or numbers.requested:
-        yield _requested_numbers(parts, numbers)
-    if objects := parts.objects.pending():
+    if progress.cooling_down:
+        yield f"the cooldown of {counted(progress.cooling_down, 'expensive intent')}"
+    if not progress.allocations_settled or progress.requested_allocations:
+        yield _requested_numbers(world, states, progress.requested_allocations)
+    if objects := progress.objects:
         yield f"the comparison of {counted(objects, 'object')} with their desired state"
-    if reconciler.in_flight:
-        yield f"the API server's answer to the writes of {counted(reconciler.in_flight, 'object')}"
-    behind = reconciler.sender.last_revision
-    if parts.logic.revision < behind:
-        yield f"the watch, which is at revision {parts.logic.revision}; our last write has revision {behind}"
+    if progress.in_flight:
+        yield f"the API server's answer to the writes of {counted(progress.in_flight, 'object')}"
+    behind = progress.last_written_revision
+    if world.revision < behind:
+        yield f"the watch, which is at revision {world.revision}; our last write has revision {behind}"
     if states.delayed:
         name = next(iter(states.delayed))
         entry, more = states.delayed.get(name), _more(states.delayed)
         because = f": {entry.problem.message}" if entry is not None else ""
         yield f"the next attempt to write {name.kind} {':'.join(name.fq_name)}{more}{because}"
-    if states.planned and OBSERVING not in parts.permission.reasons:
+    if states.planned and OBSERVING not in progress.withheld:
         yield f"permission to write the plans of {counted(len(states.planned), 'object')}"
 
 
-def attention(parts: Parts, pending: int, examples: Sequence[Pending]) -> Iterator[str]:
+def attention(view: View, pending: int, examples: Sequence[Pending]) -> Iterator[str]:
     """Yield what a person must do, each with the command that does it or shows more. ``pending``: how many references
     have no target; ``examples``: the first of them."""
-    states, reasons = parts.states, parts.permission.reasons
+    states, reasons = view.states, view.progress.withheld
     if UPGRADE in reasons:
         yield reasons[UPGRADE]
-    for kind, names in sorted(parts.planner.guard.withheld.items()):
+    for kind, names in sorted(view.outputs.withheld_deletes.items()):
         yield f"{counted(len(names), 'delete')} of {kind} withheld as a mass deletion: `intentc allow-deletes {kind}`"
-    held, example = held_intents(parts)
+    held, example = held_intents(view)
     if example is not None:
         more = f" and {held - 1:,} more" if held > 1 else ""
-        named = f"{example.kind} {parts.logic.name_of(example)}{more}"
+        named = f"{example.kind} {view.world.name_of(example)}{more}"
         yield f"held, their outputs stay as they are: {named}: `intentc quarantine list`"
-    paused = paused_intents(parts)
+    paused = paused_intents(view.world, view.states)
     for key, problem in paused[:_NAMED]:
-        yield f"{problem.message}: `intentc resume {key.kind} {shlex.quote(parts.logic.name_of(key))}`"
+        yield f"{problem.message}: `intentc resume {key.kind} {shlex.quote(view.world.name_of(key))}`"
     if len(paused) > _NAMED:
         yield f"paused, too: {counted(len(paused) - _NAMED, 'intent')}: `intentc quarantine list`"
-    others, example = unreadable_others(parts)
+    others, example = unreadable_others(view.world)
     if example is not None:
         more = f" and {others - 1:,} more" if others > 1 else ""
-        named = f"{example.kind} {parts.logic.name_of(example)}{more}"
+        named = f"{example.kind} {view.world.name_of(example)}{more}"
         yield f"unreadable, left as it is: {named}: `intentc quarantine list`"
     if states.refused:
         name = next(iter(states.refused))
@@ -112,16 +100,16 @@ def attention(parts: Parts, pending: int, examples: Sequence[Pending]) -> Iterat
     if states.dropped:
         yield f"dropped by an operator: {counted(len(states.dropped), 'intent')}: `intentc quarantine list`"
     for key, link in islice(examples, 1):
-        holder = f"{key.kind} {parts.logic.name_of(key)}"
+        holder = f"{key.kind} {view.world.name_of(key)}"
         more = f", and {counted(pending - 1, 'more reference')} like that" if pending > 1 else ""
         yield f"missing: {link.kind} {link.value}, to which {holder} refers{more}: `intentc why {holder}`"
 
 
-def _requested_numbers(parts: Parts, numbers: Allocations) -> str:
-    waiting = ((key, read) for key, read in parts.states.waiting.items() if read[0] == "allocation")
+def _requested_numbers(world: World, states: States, requested: int) -> str:
+    waiting = ((key, read) for key, read in states.waiting.items() if read[0] == "allocation")
     for key, read in islice(waiting, 1):
-        more = f" and {numbers.requested - 1:,} more" if numbers.requested > 1 else ""
-        return f"an allocation from {_pool(read)} for {key.kind} {parts.logic.name_of(key)}{more}"
+        more = f" and {requested - 1:,} more" if requested > 1 else ""
+        return f"an allocation from {_pool(read)} for {key.kind} {world.name_of(key)}{more}"
     return "the ledger of allocations"
 
 

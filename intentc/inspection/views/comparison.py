@@ -16,8 +16,7 @@ import msgspec
 
 from intentc.diagnostics.answering import fitted
 from intentc.diagnostics.observed import Unanswerable
-from intentc.engine.engine import Engine
-from intentc.engine.parts import Parts
+from intentc.engine.view import Outputs, View, World
 from intentc.inspection.differences import differences
 from intentc.inspection.outputs import shown
 from intentc.inspection.secrets import read_for, secrets_in
@@ -37,41 +36,40 @@ from ..naming import Document, of_name
 _MOST_DIFFERENCES = 200
 
 
-async def one_object(engine: Engine, kind: str, name: str) -> dict[str, Any]:
+async def one_object(view: View, kind: str, name: str) -> dict[str, Any]:
     """Return ``{"kind", "name", "uuid", "revision", "actual", "desired", "differences", "differences_total"}``.
     ``actual``: the object, None if it doesn't exist or can't be read; ``desired``: the claimed fields and references,
     None without a claim; ``differences``: the first 200. Raises ``Unanswerable``."""
-    parts = engine.parts
-    found = await find(engine, kind, name)
-    if found.key is None and found.name not in parts.book:
+    found = await find(view, kind, name)
+    if found.key is None and found.name not in view.outputs:
         raise Unanswerable(
             404,
             f"there is no {found.name.kind} {':'.join(found.name.fq_name)}, and nobody claims one",
             "/why says why there is none",
             found.near,
         )
-    declared = parts.schema.kind(found.name.kind)
-    desired = merge(declared, found.name, parts.book.on(found.name), parts.logic.name_of)
+    declared = view.world.schema.kind(found.name.kind)
+    desired = merge(declared, found.name, view.outputs.claims_on(found.name), view.world.name_of)
     resource = None
     if found.key is not None and declared.stored:
         with suppress(HeldInput):
-            resource = parts.logic.resource(found.key)
+            resource = view.world.resource(found.key)
     actual = Actual.seen(resource) if resource is not None else None
-    claimed = found.name in parts.book
-    kept = _kept(parts, declared, actual, desired) if actual is not None and claimed else {}
-    ours = actual is not None and ownership_of_object(actual, parts.installation) is Ownership.OURS
-    identity = of_name(parts.logic, found.name)
-    behind = read_for(parts, found.name)
+    claimed = found.name in view.outputs
+    kept = _kept(view.world, view.outputs, declared, actual, desired) if actual is not None and claimed else {}
+    ours = actual is not None and ownership_of_object(actual, view.world.installation) is Ownership.OURS
+    identity = of_name(view.world, found.name)
+    behind = read_for(view.world, view.outputs, found.name)
 
     def compared() -> dict[str, Any]:
         secrets = secrets_in(behind)
         document = shown(resource) if resource is not None else None
         if claimed:
-            should = _should_be(parts, declared, actual, document, desired, kept, ours=ours)
+            should = _should_be(declared, actual, document, desired, kept, ours=ours)
         else:
             should = None if ours else document
         fields = differences(declared, _named(found.name, document), _named(found.name, should), secrets)
-        wanted = claimed_document(parts, declared, desired) if claimed else None
+        wanted = claimed_document(declared, desired) if claimed else None
         answer: dict[str, Any] = fitted(
             {
                 **identity,
@@ -91,17 +89,17 @@ async def one_object(engine: Engine, kind: str, name: str) -> dict[str, Any]:
     return await anyio.to_thread.run_sync(compared)
 
 
-def _kept(parts: Parts, kind: Kind, actual: Actual, desired: Desired) -> dict[str, list[Reference]]:
+def _kept(world: World, outputs: Outputs, kind: Kind, actual: Actual, desired: Desired) -> dict[str, list[Reference]]:
     """Return shared relation → the entries of other writers, which stay."""
 
     def stays(relation: Relation, entry: Reference) -> bool:
-        key = parts.assumed.key_of(entry)
+        key = outputs.key_of_target(entry)
         if key is None or relation.name in desired.kept:
             return True
         if (relation.name, Name(relation.name, entry.to)) in desired.unwanted:
             return False
         return not is_our_entry(
-            parts.installation, relation, actual.key, ReferenceValue(key, entry.to, entry.attribute)
+            world.installation, relation, actual.key, ReferenceValue(key, entry.to, entry.attribute)
         )
 
     return {
@@ -111,7 +109,7 @@ def _kept(parts: Parts, kind: Kind, actual: Actual, desired: Desired) -> dict[st
     }
 
 
-def claimed_document(parts: Parts, kind: Kind, desired: Desired) -> Document:
+def claimed_document(kind: Kind, desired: Desired) -> Document:
     """Return the desired state in the form of a resource: ``{field: value, "x_refs": [{"to", "attr"?}]}``."""
     found: Document = {field: thaw(value) for field, value in sorted(desired.properties.items())}
     for path, value in sorted(desired.inner.items()):
@@ -132,7 +130,6 @@ def claimed_document(parts: Parts, kind: Kind, desired: Desired) -> Document:
 
 
 def _should_be(
-    parts: Parts,
     kind: Kind,
     actual: Actual | None,
     document: Document | None,
@@ -143,7 +140,7 @@ def _should_be(
 ) -> Document | None:
     """Return the object as it would be after all its desired writes; None: it would be deleted."""
     if actual is None or document is None:
-        return claimed_document(parts, kind, desired) if desired.exists else document
+        return claimed_document(kind, desired) if desired.exists else document
     if ours and not desired.exists:
         return None
     should: Document = msgspec.json.decode(msgspec.json.encode(document))

@@ -13,8 +13,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from intentc.engine.engine import Engine
-from intentc.journal import Entry, Line, Write, touches
+from intentc.engine.view import World
+from intentc.journal import Entry, Journal, Line, Write, touches
 from intentc.journal.records import Evaluation, mark_of_object, mark_of_resource
 from intentc.journal.searching import MOST_SECONDS
 from intentc.journal.searching import search as search_files
@@ -60,21 +60,20 @@ class History(NamedTuple):
     complete: bool
 
 
-async def history_of(engine: Engine, name: Name | None, intents: Collection[Key]) -> History:
+async def history_of(world: World, journal: Journal, name: Name | None, intents: Collection[Key]) -> History:
     """Return the history of the object ``name`` and of ``intents``; with ``name`` None the lines are about the
     intents."""
-    journal = engine.parts.journal
     search = _Search(name, intents)
     last, lines = journal.last, tuple(journal)
     for number, line in enumerate(reversed(lines)):
         if number % _IN_A_ROW == _IN_A_ROW - 1:
             await asyncio.sleep(0)
-        at_start = isinstance(line, Entry) and engine.scheduler.at_start(line)
+        at_start = isinstance(line, Entry) and world.at_start(line)
         search.add(RecordedLine(line, JOURNAL, journal.writer, last - number), at_start=at_start)
         if search.is_complete:
             break
     if journal.directory is not None and not search.is_complete:
-        search = await _with_files(search, journal.directory, engine.parts.logic.revision)
+        search = await _with_files(search, journal.directory, world.revision)
     return search.result(complete=journal.first == 1)
 
 

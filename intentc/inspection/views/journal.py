@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from intentc.diagnostics.observed import JournalQuery, Unanswerable
-from intentc.engine.engine import Engine
+from intentc.engine.view import View
 from intentc.journal import Entry, Line, TooManyFollowers, Write
 from intentc.model import Key, Name
 
@@ -36,16 +36,16 @@ _IN_A_ROW = 500
 Document = dict[str, Any]
 
 
-async def journal(engine: Engine, query: JournalQuery) -> Document:
+async def journal(view: View, query: JournalQuery) -> Document:
     """Answer ``GET /journal``: the matching lines, the oldest first, as many as fit into one answer. ``more``: whether
     further lines match. ``kind``: the requested kind in its declared spelling. Raises ``Unanswerable`` for an unknown
     kind."""
     if query.kind:
-        query = query._replace(kind=kind_of(engine.parts, query.kind).name)
-    kept = engine.parts.journal
+        query = query._replace(kind=kind_of(view.world, query.kind).name)
+    kept = view.journal
     first, last, lines = kept.first, kept.last, tuple(kept)
     sequences = range(max(first, query.after + 1), min(last + 1, query.before or last + 1))
-    wanted = _Wanted(engine, query)
+    wanted = _Wanted(view, query)
     found: list[Document] = []
     size, more = 0, False
     for number, sequence in enumerate(reversed(sequences) if query.before else sequences):
@@ -54,7 +54,7 @@ async def journal(engine: Engine, query: JournalQuery) -> Document:
         line = lines[sequence - first]
         if not wanted(line):
             continue
-        document = line_document(engine, RecordedLine(line, JOURNAL, "", sequence))
+        document = line_document(view, RecordedLine(line, JOURNAL, "", sequence))
         size += len(msgspec.json.encode(document))
         if len(found) >= query.limit or (found and size > _MOST_BYTES):
             more = True
@@ -64,22 +64,22 @@ async def journal(engine: Engine, query: JournalQuery) -> Document:
     return {"first": first, "last": last, "more": more, "kind": query.kind, "lines": found}
 
 
-async def follow(engine: Engine, after: int) -> AsyncIterator[Document]:
+async def follow(view: View, after: int) -> AsyncIterator[Document]:
     """Yield the lines after this sequence, then each new line. ``missed`` in a line: how many lines before it a slow
     follower has missed. Raises ``Unanswerable`` if there are too many followers."""
     try:
-        async with aclosing(engine.parts.journal.follow(after)) as deliveries:
+        async with aclosing(view.journal.follow(after)) as deliveries:
             async for missed, lines in deliveries:
                 for place, one in enumerate(lines):
-                    document = line_document(engine, RecordedLine(one.line, JOURNAL, "", one.sequence))
+                    document = line_document(view, RecordedLine(one.line, JOURNAL, "", one.sequence))
                     yield document if place or not missed else {**document, "missed": missed}
     except TooManyFollowers as error:
         raise Unanswerable(503, str(error), "close a page that shows the journal, or ask /journal?after=") from None
 
 
-def line_document(engine: Engine, recorded: RecordedLine) -> Document:
+def line_document(view: View, recorded: RecordedLine) -> Document:
     """Return one line as JSON: ``LINE`` of ``docs/why.md``."""
-    named = _Naming(engine, recorded.names)
+    named = _Naming(view, recorded.names)
     line = recorded.line
     common: Document = {
         "sequence": recorded.sequence,
@@ -88,7 +88,7 @@ def line_document(engine: Engine, recorded: RecordedLine) -> Document:
         "written": None,
         "drift": False,
         "fields": [],
-        "by": recorded.by if recorded.by not in ("", engine.parts.journal.writer) else None,
+        "by": recorded.by if recorded.by not in ("", view.journal.writer) else None,
     }
     if isinstance(line, Write):
         return {
@@ -123,10 +123,10 @@ def line_document(engine: Engine, recorded: RecordedLine) -> Document:
     }
 
 
-def evaluation_document(engine: Engine, intent: Key, recorded: RecordedLine | None) -> Document:
+def evaluation_document(view: View, intent: Key, recorded: RecordedLine | None) -> Document:
     """Return an entry of ``evaluations`` in ``GET /why``: ``{"intent", "status", "revision", "at", "path",
     "recorded_in"}``."""
-    named = _Naming(engine, recorded.names if recorded is not None else {})
+    named = _Naming(view, recorded.names if recorded is not None else {})
     line = recorded.line if recorded is not None else None
     if recorded is None or not isinstance(line, Entry):
         return {
@@ -135,7 +135,7 @@ def evaluation_document(engine: Engine, intent: Key, recorded: RecordedLine | No
             "revision": None,
             "at": None,
             "path": None,
-            "recorded_in": BEFORE if engine.parts.journal.first == 1 else DROPPED,
+            "recorded_in": BEFORE if view.journal.first == 1 else DROPPED,
         }
     return {
         "intent": named.key(intent),
@@ -158,19 +158,19 @@ def written_document(recorded: RecordedLine | None) -> Document | None:
 class _Naming:
     """Names resources by their present name, else by their former one, else by their uuid."""
 
-    def __init__(self, engine: Engine, names: dict[Key, str]) -> None:
-        self._logic = engine.parts.logic
-        self._former = engine.parts.journal.names
+    def __init__(self, view: View, names: dict[Key, str]) -> None:
+        self._world = view.world
+        self._former = view.journal.names
         self._names = names
 
     def key(self, key: Key) -> Document:
-        document = naming.of_key(self._logic, key)
+        document = naming.of_key(self._world, key)
         if document["name"] == key.uuid:
             document["name"] = self._names.get(key) or self._former.get(key) or key.uuid
         return document
 
     def object(self, name: Name, uuid: str = "") -> Document:
-        document = naming.of_name(self._logic, name)
+        document = naming.of_name(self._world, name)
         document["uuid"] = document["uuid"] or uuid
         return document
 
@@ -178,8 +178,8 @@ class _Naming:
 class _Wanted:
     """Tests whether a line matches a query. Names are compared as texts, so deleted resources match as well."""
 
-    def __init__(self, engine: Engine, query: JournalQuery) -> None:
-        self._name_of = _Naming(engine, {}).key
+    def __init__(self, view: View, query: JournalQuery) -> None:
+        self._name_of = _Naming(view, {}).key
         self._sort = query.sort
         self._kind = query.kind
         self._name = query.name

@@ -12,9 +12,8 @@ from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 from intentc.diagnostics.observed import Unanswerable
-from intentc.engine.engine import Engine
-from intentc.engine.parts import Parts
 from intentc.engine.slices import Slice
+from intentc.engine.view import Outputs, View, World
 from intentc.model import Key, Name, ReferenceClaim, ResourceClaim
 from intentc.model.reads import PARENT
 
@@ -56,23 +55,22 @@ class _Way(NamedTuple):
 
 
 async def neighbourhood(
-    engine: Engine, kind: str, name: str, *, depth: int = 1, kinds: tuple[str, ...] = ()
+    view: View, kind: str, name: str, *, depth: int = 1, kinds: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """Return ``{"center": id, "nodes": [{"id", "kind", "name", "uuid", "role", "depth"}], "edges": [{"from", "to",
     "relation", "made"}], "cut"}``: everything at most ``depth`` steps away; of ``kinds`` only, if any are given.
     ``relation``: a relation of the schema (``parent`` leads from child to parent), or one of ``makes``, ``writes on``,
     ``contributes to``. ``made``: written by a compiler. ``cut``: there are more nodes. Raises ``Unanswerable``."""
-    parts = engine.parts
-    found = await find(engine, kind, name)
-    if found.key is None and found.name not in parts.book:
+    found = await find(view, kind, name)
+    if found.key is None and found.name not in view.outputs:
         raise Unanswerable(
             404,
             f"there is no {found.name}",
             f"`intentc why {found.name.kind} {':'.join(found.name.fq_name)}` says why",
             found.near,
         )
-    center = _of_name(parts, found.name) if found.key is None else _of_key(parts, found.key)
-    around = _Around(parts, frozenset(kind_of(parts, wanted).name for wanted in kinds))
+    center = _of_name(view.world, found.name) if found.key is None else _of_key(view.world, found.key)
+    around = _Around(view.world, view.outputs, frozenset(kind_of(view.world, wanted).name for wanted in kinds))
     await around.go(center, depth)
     edges = await around.edges()
     return {"center": center.id, "nodes": around.nodes(), "edges": edges, "cut": around.cut}
@@ -81,8 +79,9 @@ async def neighbourhood(
 class _Around:
     """Searches around one node. ``kinds``: those that are shown; empty: all."""
 
-    def __init__(self, parts: Parts, kinds: frozenset[str]) -> None:
-        self._parts = parts
+    def __init__(self, world: World, outputs: Outputs, kinds: frozenset[str]) -> None:
+        self._world = world
+        self._outputs = outputs
         self._kinds = kinds
         self._depths: dict[_Node, int] = {}
         self._work = Slice()
@@ -112,7 +111,7 @@ class _Around:
                 "kind": node.kind,
                 "name": node.name,
                 "uuid": node.uuid,
-                "role": role_of(self._parts, *_named(self._parts, node)),
+                "role": role_of(self._world, self._outputs, *_named(self._world, node)),
                 "depth": depth,
             }
             for node, depth in self._depths.items()
@@ -124,7 +123,7 @@ class _Around:
         found: list[dict[str, Any]] = []
         for node in place:
             made: dict[tuple[_Node, str], bool] = {}
-            for way in _ways(self._parts, node):
+            for way in _ways(self._world, self._outputs, node):
                 if way.to in place:
                     made[way.to, way.relation] = made.get((way.to, way.relation), False) or way.made
             for to, relation in sorted(made, key=lambda key: (place[key[0]], key[1])):
@@ -135,9 +134,9 @@ class _Around:
     async def _neighbours(self, node: _Node) -> list[_Node]:
         """Return the nodes one step away: at most ``MOST`` of each kind, the first by name, kinds in turn."""
         by_kind: dict[str, set[Key | _Node]] = {}
-        for way in _ways(self._parts, node):
+        for way in _ways(self._world, self._outputs, node):
             by_kind.setdefault(way.to.kind, set()).add(way.to)
-        leading = tuple(_leading_to(self._parts, node))
+        leading = tuple(_leading_to(self._world, self._outputs, node))
         for start in range(0, len(leading), _CHUNK):
             for key in leading[start : start + _CHUNK]:
                 by_kind.setdefault(key.kind, set()).add(key)
@@ -154,47 +153,46 @@ class _Around:
         first: list[_Node] = []
         for start in range(0, len(waiting), _CHUNK):
             chunk = waiting[start : start + _CHUNK]
-            news = {_of_key(self._parts, node) if isinstance(node, Key) else node for node in chunk}
+            news = {_of_key(self._world, node) if isinstance(node, Key) else node for node in chunk}
             first = heapq.nsmallest(MOST + 1, {*first, *news})
             await self._work.rest()
         return first
 
 
-def _ways(parts: Parts, node: _Node) -> Iterator[_Way]:
+def _ways(world: World, outputs: Outputs, node: _Node) -> Iterator[_Way]:
     """Yield the edges from a node to others: its relations, its intent's claims, its facts."""
-    logic = parts.logic
-    name, key = _named(parts, node)
-    claims = [claim for own in parts.book.on(name).values() for claim in own]
+    name, key = _named(world, node)
+    claims = [claim for own in outputs.claims_on(name).values() for claim in own]
     wanted = {(claim.relation, claim.target) for claim in claims if isinstance(claim, ReferenceClaim)}
-    resource = logic.cache.shown(key) if key is not None else None
+    resource = world.shown(key) if key is not None else None
     if resource is not None:
         ours = resource.mark is not None or any(isinstance(claim, ResourceClaim) for claim in claims)
         for link in resource.links:
-            for target in logic.cache.graph.resolve(resource.kind, link):
-                to = _of_key(parts, target)
+            for target in world.resolve(resource.kind, link):
+                to = _of_key(world, target)
                 made = ours if link.relation == PARENT else link.relation in resource.kind.compiler_relations
-                yield _Way(to, link.relation, made or (link.relation, _named(parts, to)[0]) in wanted)
+                yield _Way(to, link.relation, made or (link.relation, _named(world, to)[0]) in wanted)
     for relation, target_name in wanted:
-        yield _Way(_of_name(parts, target_name), relation, True)
+        yield _Way(_of_name(world, target_name), relation, True)
     if key is None:
         return
-    for made_name in parts.book.of(key):
-        own_claims = parts.book.on(made_name).get(key, ())
+    for made_name in outputs.claimed_by(key):
+        own_claims = outputs.claims_on(made_name).get(key, ())
         makes = any(isinstance(claim, ResourceClaim) for claim in own_claims)
         if made_name != name:
-            yield _Way(_of_name(parts, made_name), MAKES if makes else WRITES_ON, True)
-    for fact in logic.facts_of(key):
-        yield _Way(_of_key(parts, fact), CONTRIBUTES, True)
+            yield _Way(_of_name(world, made_name), MAKES if makes else WRITES_ON, True)
+    for fact in world.facts_of(key):
+        yield _Way(_of_key(world, fact), CONTRIBUTES, True)
 
 
-def _leading_to(parts: Parts, node: _Node) -> Iterator[Key]:
+def _leading_to(world: World, outputs: Outputs, node: _Node) -> Iterator[Key]:
     """Yield the resources with an edge to a node."""
-    name, key = _named(parts, node)
-    yield from (origin for origin in parts.book.on(name) if origin != key)
+    name, key = _named(world, node)
+    yield from (origin for origin in outputs.claims_on(name) if origin != key)
     if key is None:
         return
-    yield from parts.logic.cache.graph.referring(key)
-    yield from (contributor for contributor, _ in parts.logic.contributions(key.kind, key.uuid))
+    yield from world.referring(key)
+    yield from (contributor for contributor, _ in world.contributions(key.kind, key.uuid))
 
 
 def _in_turn(lists: Sequence[Sequence[_Node]]) -> Iterator[_Node]:
@@ -202,20 +200,20 @@ def _in_turn(lists: Sequence[Sequence[_Node]]) -> Iterator[_Node]:
     return (node for node in chain.from_iterable(zip_longest(*lists)) if node is not None)
 
 
-def _of_key(parts: Parts, key: Key) -> _Node:
-    return _Node(key.kind, parts.logic.name_of(key), key.uuid)
+def _of_key(world: World, key: Key) -> _Node:
+    return _Node(key.kind, world.name_of(key), key.uuid)
 
 
-def _of_name(parts: Parts, name: Name) -> _Node:
-    key = parts.logic.named(name.kind, name.fq_name) if name.kind in parts.logic.cache.stored else None
+def _of_name(world: World, name: Name) -> _Node:
+    key = world.named(name.kind, name.fq_name) if name.kind in world.stored_kinds else None
     joined = ":".join(name.fq_name)
     return _Node(name.kind, joined, key.uuid) if key is not None else _Node(name.kind, joined, "", name.fq_name)
 
 
-def _named(parts: Parts, node: _Node) -> tuple[Name, Key | None]:
+def _named(world: World, node: _Node) -> tuple[Name, Key | None]:
     """Return the name of a node, and its key if it exists."""
     key = Key(node.kind, node.uuid) if node.uuid else None
-    state = parts.logic.cache.state(key) if key is not None else None
+    state = world.state(key) if key is not None else None
     if state is not None and state.fq_name:
         return Name(node.kind, state.fq_name), key
     return Name(node.kind, node.fq_name or (node.name,)), key

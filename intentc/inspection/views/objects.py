@@ -14,9 +14,8 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from intentc.diagnostics.observed import ObjectQuery
-from intentc.engine.engine import Engine
-from intentc.engine.parts import Parts
 from intentc.engine.slices import Slice
+from intentc.engine.view import States, View, World
 from intentc.logic.cache import State, shown
 from intentc.model import Key, Name, Problem
 
@@ -42,40 +41,39 @@ _Row = State | _Wanted
 _ORDER = attrgetter("fq_name", "key")
 
 
-async def objects(engine: Engine, query: ObjectQuery) -> dict[str, Any]:
+async def objects(view: View, query: ObjectQuery) -> dict[str, Any]:
     """Return ``{"kinds": {kind: count}, "total", "offset", "rows"}``; ``kinds`` counts all existing resources, whatever
     the query. Raises ``Unanswerable`` for an unknown kind."""
-    parts = engine.parts
-    kind = kind_of(parts, query.kind).name if query.kind else ""
-    there = {name: states for name in sorted(parts.logic.cache.stored) if (states := parts.logic.cache.states(name))}
+    kind = kind_of(view.world, query.kind).name if query.kind else ""
+    there = {name: states for name in sorted(view.world.stored_kinds) if (states := view.world.states(name))}
     counts = {name: len(states) for name, states in there.items()}
     rows: dict[str, list[_Row]] = {name: [*states] for name, states in there.items() if kind in ("", name)}
-    async for wanted in _absent(parts):
+    async for wanted in _absent(view):
         if kind in ("", wanted.key.kind):
             rows.setdefault(wanted.key.kind, []).append(wanted)
     tests = []
     if query.text:
         tests.append(_has_text(query.text))
     if query.state:
-        tests.append(_has_state(parts, query.state))
+        tests.append(_has_state(view, query.state))
     found = {name: await _chosen(rows[name], tests) for name in sorted(rows)} if tests else rows
     return {
         "kinds": counts,
         "total": sum(map(len, found.values())),
         "offset": query.offset,
-        "rows": [_document(parts, row) async for row in _page(found, query.offset, query.limit)],
+        "rows": [_document(view, row) async for row in _page(found, query.offset, query.limit)],
     }
 
 
-async def _absent(parts: Parts) -> AsyncIterator[_Wanted]:
+async def _absent(view: View) -> AsyncIterator[_Wanted]:
     """Yield claimed objects that don't exist because something prevents their creation."""
-    states, names = parts.states, parts.logic.cache.names
+    states = view.states
     found = {*states.object_waits, *states.planned}
     for table in (states.refused, states.delayed, states.contended, states.left_alone):
         found.update(name for name, _ in table.items())
     work = Slice()
     for place, name in enumerate(found):
-        if name in parts.book and names.in_force(name.kind, ":".join(name.fq_name)) is None:
+        if name in view.outputs and view.world.uuid_of(name.kind, ":".join(name.fq_name)) is None:
             yield _Wanted(Key(name.kind, ""), name.fq_name)
         if place % _BLOCK == 0:
             await work.rest()
@@ -99,30 +97,30 @@ def _has_text(text: str) -> Callable[[_Row], bool]:
     return lambda row: wanted in ":".join(row.fq_name).lower() or wanted in row.key.uuid
 
 
-def _has_state(parts: Parts, state: str) -> Callable[[_Row], bool]:
+def _has_state(view: View, state: str) -> Callable[[_Row], bool]:
     """Return a test for the state of a row."""
-    in_order = _plainly_in_order(parts)
+    in_order = _plainly_in_order(view)
 
     def test(row: _Row) -> bool:
         if in_order(row):
             return state == IN_ORDER
-        return state_of(parts, Name(row.key.kind, row.fq_name), _key(row)) == state
+        return state_of(view, Name(row.key.kind, row.fq_name), _key(row)) == state
 
     return test
 
 
-def _plainly_in_order(parts: Parts) -> Callable[[_Row], bool]:
+def _plainly_in_order(view: View) -> Callable[[_Row], bool]:
     """Return a quick test that nearly all resources of a converged world pass; a row that fails may have any state. Its
     sets are a snapshot: a change meanwhile shows in the next answer."""
-    states, guard, on = parts.states, parts.planner.guard, parts.book.on
-    evaluated, intent_kinds, problems_of_plan = states.evaluated, parts.logic.intent_kinds, states.problems_of_plan
-    if not (parts.jobs.settled and parts.objects.settled):
+    states, on = view.states, view.outputs.claims_on
+    evaluated, intent_kinds, problems_of_plan = states.evaluated, view.world.intent_kinds, states.problems_of_plan
+    if not view.progress.queues_settled:
         return lambda row: False
-    stopped = frozenset(parts.logic.held).union(states.waiting, states.stopped, map(_first, states.held.items()),
+    stopped = frozenset(view.world.unreadable).union(states.waiting, states.stopped, map(_first, states.held.items()),
                                                 map(_first, states.numbers_refused.items()))  # fmt: skip
     tables = (states.left_alone, states.refused, states.contended, states.delayed)
     concerned = frozenset(states.planned).union(
-        states.object_waits, *(map(_first, table.items()) for table in tables), *guard.withheld.values()
+        states.object_waits, *(map(_first, table.items()) for table in tables), *view.outputs.withheld_deletes.values()
     )
 
     def test(row: _Row) -> bool:
@@ -136,7 +134,7 @@ def _plainly_in_order(parts: Parts) -> Callable[[_Row], bool]:
             return stopped.isdisjoint(claims) and not problems_of_plan(name)
         resource = shown(row)
         mark = resource.mark if resource is not None else None
-        return mark is None or mark.installation != parts.installation
+        return mark is None or mark.installation != view.world.installation
 
     return test
 
@@ -185,24 +183,25 @@ def _key(row: _Row) -> Key | None:
     return None if isinstance(row, _Wanted) else row.key
 
 
-def _document(parts: Parts, row: _Row) -> dict[str, Any]:
+def _document(view: View, row: _Row) -> dict[str, Any]:
     name, key = Name(row.key.kind, row.fq_name), _key(row)
-    state = parts.logic.cache.state(key) if key is not None else None
+    state = view.world.state(key) if key is not None else None
     resource = shown(state)
     return {
         "kind": name.kind,
         "name": ":".join(name.fq_name) or row.key.uuid,
         "uuid": row.key.uuid,
         "revision": state.mod_revision if state is not None else None,
-        "role": role_of(parts, name, key),
-        "ours": resource is not None and resource.mark is not None and resource.mark.installation == parts.installation,
-        "state": state_of(parts, name, key),
-        "problems": len(set(_problems(parts, name, key))),
+        "role": role_of(view.world, view.outputs, name, key),
+        "ours": resource is not None
+        and resource.mark is not None
+        and resource.mark.installation == view.world.installation,
+        "state": state_of(view, name, key),
+        "problems": len(set(_problems(view.world, view.states, name, key))),
     }
 
 
-def _problems(parts: Parts, name: Name, key: Key | None) -> Iterator[Problem]:
-    states = parts.states
+def _problems(world: World, states: States, name: Name, key: Key | None) -> Iterator[Problem]:
     yield from states.problems_of_plan(name)
     for table in (states.refused, states.delayed, states.contended, states.left_alone):
         if (about := table.get(name)) is not None:
@@ -213,5 +212,5 @@ def _problems(parts: Parts, name: Name, key: Key | None) -> Iterator[Problem]:
     for quarantine in (states.held, states.numbers_refused):
         if (entry := quarantine.get(key)) is not None:
             yield entry.problem
-    if (unreadable := parts.logic.held.get(key)) is not None:
+    if (unreadable := world.unreadable.get(key)) is not None:
         yield unreadable

@@ -11,16 +11,17 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from intentc.engine.engine import Engine
+from intentc.engine.view import Progress, World
 from intentc.logic.dependencies import Finding, ReactionMap, findings
+from intentc.model import Schema
 
 _PROVED: WeakKeyDictionary[ReactionMap, list[Finding]] = WeakKeyDictionary()
 
 
-async def reactions(engine: Engine) -> dict[str, Any]:
+async def reactions(world: World, progress: Progress) -> dict[str, Any]:
     """Answer ``GET /reactions``: edges in the map's order, each once; kinds by their rank."""
-    evaluator, reaction_map = engine.evaluator, engine.parts.logic.reactions
-    found = await _proved(engine, reaction_map)
+    reaction_map = world.reactions
+    found = await _proved(reaction_map, world.schema)
     edges: dict[tuple[str, str, str, bool], dict[str, Any]] = {}
     for reaction in reaction_map:
         for visit in reaction.visits:
@@ -33,32 +34,32 @@ async def reactions(engine: Engine) -> dict[str, Any]:
                     "to": visit.kind,
                     "everyone": visit.everyone,
                     "source": visit.source,
-                    **evaluator.edges.of(edge)._asdict(),
+                    **progress.figures_of(edge)._asdict(),
                 },
             )
     kinds = dict.fromkeys(reaction.kind for reaction in reaction_map)
     kinds |= dict.fromkeys(visit.kind for reaction in reaction_map for visit in reaction.visits)
-    loaded = evaluator.edges
+    loaded = progress.reloads
     return {
         "kinds": sorted(kinds, key=reaction_map.rank),
-        "compiled": sorted(set(kinds) & set(engine.parts.logic.intent_kinds)),
+        "compiled": sorted(set(kinds) & set(world.intent_kinds)),
         "edges": list(edges.values()),
         "findings": [msgspec.structs.asdict(finding) for finding in found],
         "missing": [
             {"reader": reader, "read": read, "count": count}
-            for (reader, read), count in sorted(evaluator.missing_reactions.items())
+            for (reader, read), count in sorted(progress.missing_reactions.items())
         ],
         "loaded_at": loaded.loaded_at,
         "reloads": loaded.reloads,
         "last_error": loaded.last_error,
-        "since": loaded.since,
+        "since": progress.edges_since,
     }
 
 
-async def _proved(engine: Engine, reaction_map: ReactionMap) -> list[Finding]:
+async def _proved(reaction_map: ReactionMap, schema: Schema) -> list[Finding]:
     """Return the findings of a map, computed once, in a thread, since that takes 0.2 s."""
     found = _PROVED.get(reaction_map)
     if found is None:
-        found = await asyncio.to_thread(findings, reaction_map, engine.parts.schema)
+        found = await asyncio.to_thread(findings, reaction_map, schema)
         _PROVED[reaction_map] = found
     return found

@@ -10,9 +10,8 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from intentc.engine.engine import Engine
-from intentc.engine.parts import Parts
 from intentc.engine.slices import Slice, blocks
+from intentc.engine.view import Outputs, View, World
 from intentc.model import Key, Kind, Name, claimed
 
 from ..lookup.finding import claimed_of, is_uuid
@@ -38,47 +37,46 @@ class Absence(NamedTuple):
     waiting_for: list[Document]
 
 
-async def absence(engine: Engine, name: Name) -> Absence:
+async def absence(view: View, name: Name) -> Absence:
     """Explain why the unclaimed object ``name`` does not exist."""
-    parts = engine.parts
-    if not engine.scheduler.listed:
+    if not view.world.listed:
         return Absence(
             "Nothing is known yet: the first listing has not been applied.",
             (),
             [entry("the first listing of etcd", None, "intentc status")],
         )
-    kind = parts.schema.kinds[name.kind]
+    kind = view.world.schema.kinds[name.kind]
     if not kind.stored:
         return Absence("No intent contributes to this fact.", (), [])
     if is_uuid(":".join(name.fq_name)):
         return Absence("Nothing has this uuid, and nothing that is claimed will have it.", (), [])
-    unanswered = await _by_likeness(parts, name)
-    claimant = await _claimant(parts, unanswered, name)
+    unanswered = await _by_likeness(view, name)
+    claimant = await _claimant(view, unanswered, name)
     if claimant is not None:
-        return _hindered(engine, claimant, "would create it")
-    usual = await _usual_claimants(parts, name.kind)
-    if (kind.system or usual) and not parts.jobs.idle:
+        return _hindered(view, claimant, "would create it")
+    usual = await _usual_claimants(view.outputs, name.kind)
+    if (kind.system or usual) and not view.progress.jobs_idle:
         return Absence(
             "No intent claims it so far, and not everything has been evaluated yet.",
             (),
-            [entry(f"{parts.jobs.pending()} evaluations", None, "intentc status")],
+            [entry(f"{view.progress.jobs} evaluations", None, "intentc status")],
         )
     return (
-        _below(engine, name, kind)
-        or _perhaps(engine, [key for key in unanswered if key.kind in usual])
+        _below(view, name, kind)
+        or _perhaps(view, [key for key in unanswered if key.kind in usual])
         or _nobody(kind.system, bool(usual))
     )
 
 
-def _below(engine: Engine, name: Name, kind: Kind) -> Absence | None:
+def _below(view: View, name: Name, kind: Kind) -> Absence | None:
     """Explain the absence by the object's possible parents; None if they don't explain it."""
-    parts, made = engine.parts, kind.system
-    for key in _above(parts, name, kind):
-        parent = name_now(parts.logic, key)
-        if state_of(parts, parent, key) != IN_ORDER:
-            return _hindered(engine, key, "may create it")
+    view, made = view, kind.system
+    for key in _above(view.world, name, kind):
+        parent = name_now(view.world, key)
+        if state_of(view, parent, key) != IN_ORDER:
+            return _hindered(view, key, "may create it")
         if made:
-            compiled = " and is compiled" if parent.kind in parts.logic.intent_kinds else ""
+            compiled = " and is compiled" if parent.kind in view.world.intent_kinds else ""
             return Absence(f"No intent claims it: {parent} exists{compiled}, and needs no such object.", (), [])
     above, _, own = ":".join(name.fq_name).rpartition(":")
     if not (above and own and made and kind.parents):
@@ -89,26 +87,26 @@ def _below(engine: Engine, name: Name, kind: Kind) -> Absence | None:
     return Absence(f"No intent claims it: there is {missing} {above}, which would be its parent.", (), [])
 
 
-def _above(parts: Parts, name: Name, kind: Kind) -> Iterator[Key]:
+def _above(world: World, name: Name, kind: Kind) -> Iterator[Key]:
     """Yield the existing resources that may be the object's parent, the nearest first: the last element of a name may
     contain colons."""
     above = ":".join(name.fq_name).rpartition(":")[0]
     while above:
         for parent in kind.parents:
-            key = parts.logic.named(parent.kind, (above,))
+            key = world.named(parent.kind, (above,))
             if key is not None:
                 yield key
         above = above.rpartition(":")[0]
 
 
-def _perhaps(engine: Engine, possible: list[Key]) -> Absence | None:
+def _perhaps(view: View, possible: list[Key]) -> Absence | None:
     """Name unfinished intents of kinds that claim such objects; None without any."""
     if not possible:
         return None
     waiting = []
     for key in possible[:_NAMED]:
-        intent = of_key(engine.parts.logic, key)
-        awaited = summed_up(for_intent(engine, key))
+        intent = of_key(view.world, key)
+        awaited = summed_up(for_intent(view, key))
         what = f"perhaps {intent['kind']} {intent['name']}, which waits for {awaited}"
         waiting.append(entry(what, intent, why_command(intent)))
     return Absence(f"No intent claims it; {len(possible)} that may claim it can't be compiled now.", (), waiting)
@@ -121,47 +119,48 @@ def _nobody(system: bool, claimed_otherwise: bool) -> Absence:
     return Absence(f"{NEVER_CREATED}{further}.", (), [])
 
 
-def _hindered(engine: Engine, key: Key, verb: str) -> Absence:
+def _hindered(view: View, key: Key, verb: str) -> Absence:
     """Name the intent that would create the object, and what it waits for."""
-    parts = engine.parts
-    intent = of_key(parts.logic, key)
-    state = state_of(parts, name_now(parts.logic, key), key)
-    waiting = list(for_intent(engine, key))
+    intent = of_key(view.world, key)
+    state = state_of(view, name_now(view.world, key), key)
+    waiting = list(for_intent(view, key))
     awaited = summed_up(waiting)
     tail = f": it waits for {awaited}" if awaited else ""
     return Absence(f"{intent['kind']} {intent['name']} {verb}, but is {state}{tail}.", (key,), waiting)
 
 
-async def _by_likeness(parts: Parts, name: Name) -> list[Key]:
+async def _by_likeness(view: View, name: Name) -> list[Key]:
     """Return the unfinished intents; those first that share most name elements with the object."""
-    work, elements, states = Slice(), set(name.fq_name), parts.states
+    work, elements, states = Slice(), set(name.fq_name), view.states
     found: dict[int, dict[Key, None]] = {}
-    for block in blocks((*states.waiting, *states.held, *parts.logic.held)):
+    for block in blocks((*states.waiting, *states.held, *view.world.unreadable)):
         for key in block:
-            if key.kind in parts.logic.intent_kinds or key in states.held:
-                alike = len(elements.intersection(parts.logic.name_of(key).split(":")))
+            if key.kind in view.world.intent_kinds or key in states.held:
+                alike = len(elements.intersection(view.world.name_of(key).split(":")))
                 found.setdefault(alike, {})[key] = None
         await work.rest()
     return [key for alike in sorted(found, reverse=True) for key in found[alike]]
 
 
-async def _claimant(parts: Parts, intents: list[Key], name: Name) -> Key | None:
+async def _claimant(view: View, intents: list[Key], name: Name) -> Key | None:
     """Return the first of ``intents`` that claims the object before it waits or fails."""
     work, ends, joined = Slice(), time.monotonic() + _LONGEST, str(name)
     for key in intents:
         if time.monotonic() > ends:
             return None
-        if may_evaluate(parts, key) and any(str(claimed(claim)) == joined for claim in parts.runner.explain(key).begun):
+        if may_evaluate(view.world, view.states, key) and any(
+            str(claimed(claim)) == joined for claim in view.outputs.explain(key).begun
+        ):
             return key
         await work.rest()
     return None
 
 
-async def _usual_claimants(parts: Parts, kind: str) -> set[str]:
+async def _usual_claimants(outputs: Outputs, kind: str) -> set[str]:
     """Return the kinds of the intents that claim objects of ``kind``."""
     work = Slice()
     found: set[str] = set()
-    for name in await claimed_of(parts, kind):
-        found.update(origin.kind for origin in parts.book.on(name))
+    for name in await claimed_of(outputs, kind):
+        found.update(origin.kind for origin in outputs.claims_on(name))
         await work.rest()
     return found

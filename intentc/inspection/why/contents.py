@@ -13,7 +13,7 @@ from typing import Any
 import anyio.to_thread
 
 from intentc.diagnostics.value_paths import value_at
-from intentc.engine.parts import Parts
+from intentc.engine.view import Outputs, World
 from intentc.inspection.outputs import shown
 from intentc.inspection.secrets import read_for, secrets_in
 from intentc.model import HeldInput, Key, Name
@@ -43,19 +43,19 @@ class Contents:
         return text if len(text) <= MOST_SIGNS else text[:MOST_SIGNS] + _CUT
 
 
-async def contents_of(parts: Parts, name: Name, key: Key | None) -> Contents:
+async def contents_of(world: World, outputs: Outputs, name: Name, key: Key | None) -> Contents:
     """Return the contents of the object ``name``, which is ``key`` if it exists; none for a fact."""
-    declared = parts.schema.kinds[name.kind]
+    declared = world.schema.kinds[name.kind]
     if not declared.stored:
         return Contents({})
-    desired = merge(declared, name, parts.book.on(name), parts.logic.name_of) if name in parts.book else None
-    behind, resource = read_for(parts, name), None
+    desired = merge(declared, name, outputs.claims_on(name), world.name_of) if name in outputs else None
+    behind, resource = read_for(world, outputs, name), None
     if key is not None:
         with suppress(HeldInput):
-            resource = parts.logic.resource(key)
+            resource = world.resource(key)
 
     def documents() -> dict[str, Any]:
-        wanted = claimed_document(parts, declared, desired) if desired is not None else None
+        wanted = claimed_document(declared, desired) if desired is not None else None
         there = shown(resource) if resource is not None else None
         secrets = secrets_in(behind)
         return {

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from intentc.engine.parts import Parts
 from intentc.engine.slices import Slice
-from intentc.logic import Service
+from intentc.engine.view import View, World
 from intentc.model import Key, Name
 from intentc.model.reads import fact_read, presence_read
 
@@ -33,25 +32,25 @@ class Dependents(NamedTuple):
     whole: bool
 
 
-async def dependents(parts: Parts, key: Key, readers: Iterable[Key]) -> Dependents:
+async def dependents(view: View, key: Key, readers: Iterable[Key]) -> Dependents:
     """Find the parts with a reason that cites ``key``, among ``readers`` and the intents that their facts reach."""
     work, found = Slice(), set[tuple[Name, str]]()
-    meant = (key.kind, parts.logic.name_of(key))
-    asked = await _over_facts(parts.logic, key, readers)
+    meant = (key.kind, view.world.name_of(key))
+    asked = await _over_facts(view.world, key, readers)
     for intent in asked[:_EVALUATED]:
-        if may_evaluate(parts, intent):
-            for name, reasons in parts.runner.explain(intent).reasons.items():
+        if may_evaluate(view.world, view.states, intent):
+            for name, reasons in view.outputs.explain(intent).reasons.items():
                 for reason in reasons:
                     if any((source.kind, source.name) == meant for source in reason.sources):
                         found.add((name, reason.part))
         await work.rest()
     others = ((name, part) for name, part in found if (name.kind, ":".join(name.fq_name)) != meant)
     ordered = sorted(others, key=lambda one: (one[0], in_order(one[1])))
-    shown = [{**of_name(parts.logic, name), "part": part} for name, part in ordered[:_SHOWN]]
+    shown = [{**of_name(view.world, name), "part": part} for name, part in ordered[:_SHOWN]]
     return Dependents(shown, len(ordered), len(asked) <= _EVALUATED)
 
 
-async def _over_facts(logic: Service, key: Key, readers: Iterable[Key]) -> list[Key]:
+async def _over_facts(world: World, key: Key, readers: Iterable[Key]) -> list[Key]:
     """Return ``readers``, the intents of their facts, and the readers of these; at most one more than are evaluated."""
     work, found = Slice(), dict[Key, None]()
     waiting = sorted(readers, reverse=True)
@@ -60,9 +59,9 @@ async def _over_facts(logic: Service, key: Key, readers: Iterable[Key]) -> list[
         if intent in found or intent == key:
             continue
         found[intent] = None
-        for fact in sorted(logic.facts_of(intent)):
-            news = {*logic.reads.readers(fact_read(*fact)), *logic.reads.readers(presence_read(*fact))}
-            if fact.kind in logic.intent_kinds:
+        for fact in sorted(world.facts_of(intent)):
+            news = {*world.readers(fact_read(*fact)), *world.readers(presence_read(*fact))}
+            if fact.kind in world.intent_kinds:
                 news.add(fact)
             waiting[:0] = sorted(news - found.keys(), reverse=True)
         await work.rest()

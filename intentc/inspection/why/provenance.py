@@ -14,10 +14,8 @@ from itertools import islice, product
 from typing import NamedTuple
 
 from intentc.engine.operator_actions import SUSPECT
-from intentc.engine.parts import Parts
+from intentc.engine.view import States, View, World
 from intentc.evaluation import BUDGET_EXCEEDED
-from intentc.logic import Service
-from intentc.logic.answering import answering
 from intentc.model import (
     SHARED,
     Claim,
@@ -56,59 +54,59 @@ class Because(NamedTuple):
     sources: tuple[Source, ...]
 
 
-def parts_of(parts: Parts, name: Name) -> dict[str, tuple[Because, ...]]:
+def parts_of(view: View, name: Name) -> dict[str, tuple[Because, ...]]:
     """Return part → reasons for the object ``name``, from every intent that claims it, in reading order; ``""``, the
     object itself, is first. Empty without a claim."""
-    merging = Merging(parts, name)
-    for origin in origins_of(parts, name):
+    merging = Merging(view, name)
+    for origin in origins_of(view, name):
         merging.add(origin)
     return merging.result()
 
 
-def reads_of(parts: Parts, name: Name) -> frozenset[Key]:
+def reads_of(view: View, name: Name) -> frozenset[Key]:
     """Return every stored resource that the evaluations behind an object read, also through facts."""
-    return read_by(parts.logic, origins_of(parts, name))
+    return read_by(view.world, origins_of(view, name))
 
 
-def read_by(logic: Service, intents: Iterable[Key]) -> frozenset[Key]:
+def read_by(world: World, intents: Iterable[Key]) -> frozenset[Key]:
     """Return every stored resource that these intents, and the contributors to facts they read, have read."""
-    return frozenset(key for keys in each_read(logic, intents) for key in keys)
+    return frozenset(key for keys in each_read(world, intents) for key in keys)
 
 
-def each_read(logic: Service, intents: Iterable[Key]) -> Iterator[tuple[Key, ...]]:
+def each_read(world: World, intents: Iterable[Key]) -> Iterator[tuple[Key, ...]]:
     """Yield the same intent by intent, so that the caller can give up the loop in between."""
     waiting = list(intents)
     seen = set(waiting)
     while waiting:
         found: list[Key] = []
-        for read in logic.reads.reads_of(waiting.pop()):
+        for read in world.reads_of(waiting.pop()):
             if read[0] in _FACTS:
-                news = {contributor for contributor, _ in logic.contributions(read[1], read[2])} - seen
+                news = {contributor for contributor, _ in world.contributions(read[1], read[2])} - seen
                 seen |= news
                 waiting.extend(news)
             else:
-                found.extend(answering(logic, read))
+                found.extend(world.answering(read))
         yield tuple(found)
 
 
-def origins_of(parts: Parts, name: Name) -> tuple[Key, ...]:
+def origins_of(view: View, name: Name) -> tuple[Key, ...]:
     """Return the intents that claim an object, sorted; for an unclaimed one the intent of its mark, if that is not
     evaluated yet."""
-    claiming = parts.book.on(name)
+    claiming = view.outputs.claims_on(name)
     if claiming:
         return tuple(sorted(claiming))
     try:
-        actual = parts.assumed.actual(name)
+        actual = view.outputs.actual(name)
     except HeldInput:
         return ()
     mark = actual.mark if actual is not None else None
-    if mark is None or mark.installation != parts.installation or mark.origin == SHARED:
+    if mark is None or mark.installation != view.world.installation or mark.origin == SHARED:
         return ()
-    keys = (Key(kind, mark.origin) for kind in parts.logic.intent_kinds)
-    return tuple(sorted(key for key in keys if parts.logic.exists(key) and key not in parts.states.evaluated))
+    keys = (Key(kind, mark.origin) for kind in view.world.intent_kinds)
+    return tuple(sorted(key for key in keys if view.world.exists(key) and key not in view.states.evaluated))
 
 
-def stored_behind(logic: Service, intents: Iterable[Key]) -> tuple[Key, ...]:
+def stored_behind(world: World, intents: Iterable[Key]) -> tuple[Key, ...]:
     """Return the stored resources of intents, each once, in order; for a fact its contributors, through any number of
     facts."""
     found: dict[Key, None] = {}
@@ -119,8 +117,8 @@ def stored_behind(logic: Service, intents: Iterable[Key]) -> tuple[Key, ...]:
         if key in seen:
             continue
         seen.add(key)
-        if _is_fact(logic, key.kind):
-            contributors = dict.fromkeys(contributor for contributor, _ in logic.contributions(key.kind, key.uuid))
+        if _is_fact(world, key.kind):
+            contributors = dict.fromkeys(contributor for contributor, _ in world.contributions(key.kind, key.uuid))
             waiting.extend(reversed(contributors))
         else:
             found[key] = None
@@ -130,8 +128,8 @@ def stored_behind(logic: Service, intents: Iterable[Key]) -> tuple[Key, ...]:
 class Merging:
     """Gathers the parts of the object ``name`` from one intent after another, in steps."""
 
-    def __init__(self, parts: Parts, name: Name) -> None:
-        self._parts = parts
+    def __init__(self, view: View, name: Name) -> None:
+        self._view = view
         self._name = name
         self._reasons: dict[str, dict[Because, None]] = {}
 
@@ -142,14 +140,14 @@ class Merging:
 
     def adding(self, origin: Key, *, evaluate: bool = True) -> Iterator[None]:
         """Do the same in steps, since an object may have some thousand parts. Only this instance changes."""
-        logic = self._parts.logic
+        world = self._view.world
         reasons, begun = self._explained(origin) if evaluate else ((), ())
-        claims = self._parts.book.on(self._name).get(origin) or begun
-        by_default = [(_whole(logic, key),) for key in stored_behind(logic, [origin])]
+        claims = self._view.outputs.claims_on(self._name).get(origin) or begun
+        by_default = [(_whole(world, key),) for key in stored_behind(world, [origin])]
         yield
         whole = []
         for place, reason in enumerate(reasons):
-            for sources in _stored(logic, reason.sources):
+            for sources in _stored(world, reason.sources):
                 self._note(reason.part, origin, sources)
                 if not reason.part:
                     whole.append(sources)
@@ -171,17 +169,16 @@ class Merging:
 
     def _explained(self, origin: Key) -> tuple[tuple[Reason, ...], tuple[Claim, ...]]:
         """Return the intent's reasons for this object, and its claims on it up to where the evaluation ended."""
-        if not may_evaluate(self._parts, origin):
+        if not may_evaluate(self._view.world, self._view.states, origin):
             return (), ()
-        explained = self._parts.runner.explain(origin)
+        explained = self._view.outputs.explain(origin)
         begun = tuple(claim for claim in explained.begun if claimed(claim) == self._name)
         return explained.reasons.get(self._name, ()), begun
 
 
-def may_evaluate(parts: Parts, key: Key) -> bool:
+def may_evaluate(world: World, states: States, key: Key) -> bool:
     """Return whether an intent may be evaluated only for an answer: not if it exceeds its budget or is suspect."""
-    states = parts.states
-    if key.kind not in parts.logic.intent_kinds or SUSPECT in states.stopped.get(key, ()):
+    if key.kind not in world.intent_kinds or SUSPECT in states.stopped.get(key, ()):
         return False
     return all(problem.reason != BUDGET_EXCEEDED for problem in states.problems_of_run(key))
 
@@ -212,14 +209,14 @@ def _unexplained(claims: Iterable[Claim], reasons: Iterable[Reason]) -> Iterator
             yield claimed_part(claim)
 
 
-def _stored(logic: Service, sources: tuple[Source, ...]) -> Iterator[tuple[Source, ...]]:
+def _stored(world: World, sources: tuple[Source, ...]) -> Iterator[tuple[Source, ...]]:
     """Yield reasons with stored sources only: each contributor to a fact replaces it in a reason of its own."""
-    if not any(_is_fact(logic, source.kind) for source in sources):
+    if not any(_is_fact(world, source.kind) for source in sources):
         yield sources
         return
     alternatives = [
-        [_whole(logic, key) for key in stored_behind(logic, [Key(source.kind, source.name)])]
-        if _is_fact(logic, source.kind)
+        [_whole(world, key) for key in stored_behind(world, [Key(source.kind, source.name)])]
+        if _is_fact(world, source.kind)
         else [source]
         for source in sources
     ]
@@ -227,10 +224,10 @@ def _stored(logic: Service, sources: tuple[Source, ...]) -> Iterator[tuple[Sourc
         yield tuple(dict.fromkeys(chosen))
 
 
-def _whole(logic: Service, key: Key) -> Source:
-    return Source(key.kind, logic.name_of(key))
+def _whole(world: World, key: Key) -> Source:
+    return Source(key.kind, world.name_of(key))
 
 
-def _is_fact(logic: Service, kind: str) -> bool:
-    declared = logic.schema.kinds.get(kind)
+def _is_fact(world: World, kind: str) -> bool:
+    declared = world.schema.kinds.get(kind)
     return declared is not None and not declared.stored

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from intentc.engine.parts import Parts
 from intentc.engine.slices import Slice
+from intentc.engine.view import Outputs, View, World
 from intentc.model import Key, Name, ResourceClaim
 
 from ..naming import Document, of_key, of_source, with_revision
@@ -23,9 +23,9 @@ _SOURCES = 50
 _READS = 100
 
 
-async def reasons_of_parts(parts: Parts, name: Name, origins: Iterable[Key]) -> dict[str, tuple[Because, ...]]:
+async def reasons_of_parts(view: View, name: Name, origins: Iterable[Key]) -> dict[str, tuple[Because, ...]]:
     """Return part → its reasons."""
-    merging, work = Merging(parts, name), Slice()
+    merging, work = Merging(view, name), Slice()
     for number, origin in enumerate(origins):
         for _ in merging.adding(origin, evaluate=number < _EVALUATED):
             await work.rest()
@@ -34,7 +34,7 @@ async def reasons_of_parts(parts: Parts, name: Name, origins: Iterable[Key]) -> 
 
 
 async def parts_shown(
-    parts: Parts,
+    world: World,
     part_reasons: dict[str, tuple[Because, ...]],
     contents: Contents,
     text: str,
@@ -56,8 +56,8 @@ async def parts_shown(
                 "value": contents.short(part),
                 "reasons": [
                     {
-                        "intent": of_key(parts.logic, reason.intent),
-                        "sources": [of_source(parts.logic, source) for source in reason.sources[:_SOURCES]],
+                        "intent": of_key(world, reason.intent),
+                        "sources": [of_source(world, source) for source in reason.sources[:_SOURCES]],
                     }
                     for reason in reasons[:_REASONS]
                 ],
@@ -67,20 +67,20 @@ async def parts_shown(
     return {"parts": shown, "parts_total": len(wanted)}
 
 
-def owners_of(parts: Parts, name: Name, origins: Iterable[Key]) -> tuple[Key, ...]:
+def owners_of(world: World, outputs: Outputs, name: Name, origins: Iterable[Key]) -> tuple[Key, ...]:
     """Return the stored resources behind the existence of an object."""
-    if not parts.schema.kinds[name.kind].stored:
-        return stored_behind(parts.logic, [Key(name.kind, name.fq_name[0])])
-    claims = parts.book.on(name)
+    if not world.schema.kinds[name.kind].stored:
+        return stored_behind(world, [Key(name.kind, name.fq_name[0])])
+    claims = outputs.claims_on(name)
     making = [o for o in origins if not claims or any(isinstance(claim, ResourceClaim) for claim in claims.get(o, ()))]
-    return stored_behind(parts.logic, making)
+    return stored_behind(world, making)
 
 
-async def reads_shown(parts: Parts, intents: list[Key]) -> Document:
+async def reads_shown(world: World, intents: list[Key]) -> Document:
     """Return ``{"reads", "reads_total"}``."""
     work, found = Slice(), set[Key]()
-    for keys in each_read(parts.logic, intents):
+    for keys in each_read(world, intents):
         found.update(keys)
         await work.rest()
-    shown = [with_revision(parts.logic, key) for key in sorted(found)[:_READS]]
+    shown = [with_revision(world, key) for key in sorted(found)[:_READS]]
     return {"reads": shown, "reads_total": len(found)}

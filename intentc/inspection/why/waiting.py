@@ -9,10 +9,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator
 
-from intentc.engine.engine import Engine
 from intentc.engine.intent_states import PAUSED
 from intentc.engine.operator_actions import SUSPECT
-from intentc.engine.parts import Parts
+from intentc.engine.view import Outputs, Progress, States, View, World
 from intentc.evaluation import BUDGET_EXCEEDED
 from intentc.model import Key, Name, Problem, Read
 from intentc.model.reads import allocation_read, fact_read, index_read, name_read, object_read, presence_read
@@ -36,32 +35,30 @@ def why_command(resource: Document) -> str:
     return f"intentc why {resource['kind']} {shlex.quote(resource['name'])}"
 
 
-def for_intent(engine: Engine, key: Key) -> Iterator[Document]:
+def for_intent(view: View, key: Key) -> Iterator[Document]:
     """Yield what must happen before an intent can be compiled."""
-    parts = engine.parts
-    states = parts.states
-    name = of_key(parts.logic, key)
-    if (problem := parts.logic.held.get(key)) is not None:
+    states = view.states
+    name = of_key(view.world, key)
+    if (problem := view.world.unreadable.get(key)) is not None:
         yield entry(f"its stored value to be fixed: {problem.message}", name, None)
         return
     if key in states.dropped:
         yield entry("its resource to change, or an operator: it was dropped", name, _retry(name))
         return
     if (held := states.held.get(key)) is not None:
-        yield _held(parts, key, held.problem, name)
+        yield _held(view.world, view.states, key, held.problem, name)
     if (refused := states.numbers_refused.get(key)) is not None:
         yield entry(f"{refused.problem.message}; it is requested again with back-off", name, None)
     if (read := states.waiting.get(key)) is not None:
-        yield _awaited(engine, read)
-    elif key.kind in parts.logic.intent_kinds and key not in states.held and parts.jobs.busy(key):
+        yield _awaited(view.world, view.progress, read)
+    elif key.kind in view.world.intent_kinds and key not in states.held and view.states.has_job(key):
         yield entry("its turn to be evaluated", None, "intentc status")
 
 
-def for_object(engine: Engine, name: Name) -> Iterator[Document]:
+def for_object(view: View, name: Name) -> Iterator[Document]:
     """Yield what must happen before an object has its desired state."""
-    parts = engine.parts
-    states, claims = parts.states, parts.book.on(name)
-    own = of_name(parts.logic, name)
+    states, claims = view.states, view.outputs.claims_on(name)
+    own = of_name(view.world, name)
     for table, what, command in (
         (states.left_alone, "an operator to resume it", f"intentc resume {_signature(own)}"),
         (states.refused, "a fix of what the API server rejects", _retry(own)),
@@ -70,37 +67,36 @@ def for_object(engine: Engine, name: Name) -> Iterator[Document]:
     ):
         if (held := table.get(name)) is not None:
             yield entry(f"{what}: {held.problem.message}", None, command)
-    if parts.planner.guard.holds(name):
-        count = len(parts.planner.guard.withheld.get(name.kind, ()))
+    if view.outputs.is_delete_withheld(name):
+        count = len(view.outputs.withheld_deletes.get(name.kind, ()))
         yield entry(f"approval to delete {count} objects of this kind", None, f"intentc allow-deletes {name.kind}")
     for problem in states.problems_of_plan(name):
         if problem.reason != "DeletesHeld":
             yield entry(problem.message, None, None)
     for other in sorted(states.object_waits.get(name, ())):
-        yield _other(parts, name, other, unwanted=not claims)
+        yield _other(view.world, name, other, unwanted=not claims)
     if name in states.planned:
-        yield from for_permission(parts)
+        yield from for_permission(view.progress)
     paused = [origin for origin in claims if PAUSED in states.stopped.get(origin, ())]
     for origin in sorted(claims):
-        if states.is_held(origin) or origin in parts.logic.held:
-            intent = of_key(parts.logic, origin)
-            state = "paused" if origin in paused else state_of(parts, name_now(parts.logic, origin), origin)
+        if states.is_held(origin) or origin in view.world.unreadable:
+            intent = of_key(view.world, origin)
+            state = "paused" if origin in paused else state_of(view, name_now(view.world, origin), origin)
             yield entry(f"its intent {_words(intent)}, which is {state}", intent, why_command(intent))
-        elif parts.jobs.busy(origin):
-            yield entry(f"the evaluation of {_words(of_key(parts.logic, origin))}", None, "intentc status")
-    if parts.objects.busy(name) and name not in states.refused and name not in states.delayed:
-        if not parts.throttle.reachable:
+        elif view.states.has_job(origin):
+            yield entry(f"the evaluation of {_words(of_key(view.world, origin))}", None, "intentc status")
+    if view.states.is_queued(name) and name not in states.refused and name not in states.delayed:
+        if not view.progress.reachable:
             yield entry("the API server, which can't be reached", None, "intentc status")
         elif name not in states.contended:
             yield entry("its turn to be planned and written", None, "intentc status")
 
 
-def for_unclaimed(engine: Engine, name: Name) -> Iterator[Document]:
+def for_unclaimed(outputs: Outputs, progress: Progress, name: Name) -> Iterator[Document]:
     """Yield what delays the deletion of an unclaimed object of ours, in addition to ``for_object``."""
-    parts = engine.parts
-    if not engine.orphan_collector.complete:
+    if not progress.first_pass_complete:
         yield entry("the first pass: nothing is deleted before its end", None, "intentc status")
-    elif parts.book.unknown:
+    elif outputs.has_unknown_claims:
         yield entry(
             "the held intents to be fixed: one of them may claim it",
             None,
@@ -108,63 +104,62 @@ def for_unclaimed(engine: Engine, name: Name) -> Iterator[Document]:
         )
 
 
-def for_permission(parts: Parts) -> Iterator[Document]:
+def for_permission(progress: Progress) -> Iterator[Document]:
     """Yield why nothing may be written now."""
-    for reason, message in parts.permission.reasons.items():
+    for reason, message in progress.withheld.items():
         yield entry(f"permission to write ({reason}): {message}", None, "intentc status")
-    if not parts.permission.reasons and not parts.permission.granted:
+    if not progress.withheld and not progress.may_write:
         yield entry("the leadership or the watch of etcd, one of which is uncertain now", None, "intentc status")
 
 
-def _held(parts: Parts, key: Key, problem: Problem, name: Document) -> Document:
+def _held(world: World, states: States, key: Key, problem: Problem, name: Document) -> Document:
     if problem.reason == PAUSED:
         return entry(f"an operator to resume it: {problem.message}", name, f"intentc resume {_signature(name)}")
     if problem.reason == SUSPECT:
         return entry(problem.message, name, _retry(name))
-    if (unreadable := parts.states.held_by.get(key)) is not None:
-        other = of_key(parts.logic, unreadable)
+    if (unreadable := states.held_by.get(key)) is not None:
+        other = of_key(world, unreadable)
         return entry(f"{_words(other)} to be fixed: it can't be read", other, why_command(other))
     if problem.reason == BUDGET_EXCEEDED:
         return entry(f"a change of what it reads: it was cut off; {problem.message}", name, _retry(name))
     return entry(f"its evaluation to succeed: {problem.message}", name, _retry(name))
 
 
-def _awaited(engine: Engine, read: Read) -> Document:
+def _awaited(world: World, progress: Progress, read: Read) -> Document:
     """Describe the read that an intent waits for."""
-    parts = engine.parts
     match read:
         case (sort, kind, name) if sort == _NAME:
             missing = {"kind": kind, "name": name, "uuid": ""}
             return entry(f"{_words(missing)} to be created", missing, why_command(missing))
         case (sort, kind, uuid) if sort == _OBJECT:
-            other = of_key(parts.logic, Key(kind, uuid))
+            other = of_key(world, Key(kind, uuid))
             return entry(f"{_words(other)} to be created", other, why_command(other))
         case (sort, kind, name) if sort in _FACTS:
             return entry(f"an intent to contribute to {kind} {name}", None, None)
         case (sort, kind, index, value) if sort == _INDEX:
             return entry(f"a {kind} with {index} {value}" if value else f"a {kind}", None, f"intentc get {kind}")
         case (sort, pool, _) if sort == _ALLOCATION:
-            return _number(parts, pool)
+            return _number(progress, pool)
     return entry(" ".join(read), None, None)
 
 
-def _number(parts: Parts, pool: str) -> Document:
-    if (hindrance := next(for_permission(parts), None)) is not None:
+def _number(progress: Progress, pool: str) -> Document:
+    if (hindrance := next(for_permission(progress), None)) is not None:
         return entry(f"an allocation from {pool}, and before that {hindrance['what']}", None, "intentc status")
-    if not parts.throttle.reachable:
+    if not progress.reachable:
         return entry(f"an allocation from {pool}, by an API server that can't be reached", None, "intentc status")
     return entry(f"an allocation from {pool}, which is requested", None, "intentc status")
 
 
-def _other(parts: Parts, name: Name, other: Name, *, unwanted: bool) -> Document:
+def _other(world: World, name: Name, other: Name, *, unwanted: bool) -> Document:
     """Describe the object, another one or the object itself, that must change first."""
-    own, document = other == name, of_name(parts.logic, other)
+    own, document = other == name, of_name(world, other)
     if own:
-        key = parts.logic.named(*name)
+        key = world.named(*name)
         if key is None:
             return entry("the object's creation by a user: only references on it are claimed", None, None)
-        if key in parts.logic.held:
-            return entry(f"its stored value to be fixed: {parts.logic.held[key].message}", None, None)
+        if key in world.unreadable:
+            return entry(f"its stored value to be fixed: {world.unreadable[key].message}", None, None)
         return entry("its own deletion: it is replaced, for another owner or below another parent", None, None)
     if unwanted:
         return entry(f"{_words(document)} to drop its reference to it", document, why_command(document))

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from intentc.engine.engine import Engine
-from intentc.engine.parts import Parts
+from intentc.engine.view import States, View, World
+from intentc.journal import Journal
 from intentc.loading.resources import ANSWER_VERSION
 from intentc.model import Key, Name, Problem
 
@@ -39,56 +39,55 @@ _WAITING = 20
 _MOST_BYTES = 180_000
 
 
-async def why(
-    engine: Engine, kind: str, name: str, *, part: str = "", offset: int = 0, limit: int = 100
-) -> dict[str, Any]:
+async def why(view: View, kind: str, name: str, *, part: str = "", offset: int = 0, limit: int = 100) -> dict[str, Any]:
     """Answer a question; the keys are in ``docs/why.md``. Raises ``Unanswerable`` for an unknown kind or an ambiguous
     name."""
-    found = await find(engine, kind, name)
-    return await answer_about(engine, found, part=part, offset=offset, limit=limit)
+    found = await find(view, kind, name)
+    return await answer_about(view, found, part=part, offset=offset, limit=limit)
 
 
 async def answer_about(
-    engine: Engine, found: Found, *, part: str = "", offset: int = 0, limit: int = 100
+    view: View, found: Found, *, part: str = "", offset: int = 0, limit: int = 100
 ) -> dict[str, Any]:
     """Answer about the resource that was found."""
-    parts = engine.parts
     name, key = found.name, found.key
     # Of two objects with one name compilers mean the one in force.
-    stored = parts.schema.kinds[name.kind].stored
-    meant = key is None or not stored or parts.logic.named(*name) == key
-    origins = origins_of(parts, name) if meant and stored else ()
-    role = role_of(parts, name, key)
-    intents = _intents(parts, key, origins)
-    history = await history_of(engine, name if role in (LOWER, NONE) or origins else None, intents)
+    stored = view.world.schema.kinds[name.kind].stored
+    meant = key is None or not stored or view.world.named(*name) == key
+    origins = origins_of(view, name) if meant and stored else ()
+    role = role_of(view.world, view.outputs, name, key)
+    intents = _intents(view.world, key, origins)
+    history = await history_of(view.world, view.journal, name if role in (LOWER, NONE) or origins else None, intents)
     deleted = None
-    if key is None and name not in parts.book:
-        history, deleted = await _deletion(engine, found, history)
-    part_reasons = await reasons_of_parts(parts, name, origins)
-    read = await reads_shown(parts, intents)
-    owners = owners_of(parts, name, origins)
-    ownership = ownership_of(parts, name) if meant and role != FACT else None
+    if key is None and name not in view.outputs:
+        history, deleted = await _deletion(view.world, view.journal, found, history)
+    part_reasons = await reasons_of_parts(view, name, origins)
+    read = await reads_shown(view.world, intents)
+    owners = owners_of(view.world, view.outputs, name, origins)
+    ownership = ownership_of(view.world, view.outputs, name) if meant and role != FACT else None
     if ownership not in (None, "ours", "shared"):
         part_reasons.pop("", None)  # somebody else created it, so its existence has no reason of ours
     answer: dict[str, Any] = {
         "apiVersion": ANSWER_VERSION,
-        **(of_key(parts.logic, key) if key is not None else {**of_name(parts.logic, name), "uuid": ""}),
+        **(of_key(view.world, key) if key is not None else {**of_name(view.world, name), "uuid": ""}),
         "exists": key is not None,
-        "revision": (parts.logic.mod_revision(key) or None) if key is not None else None,
+        "revision": (view.world.mod_revision(key) or None) if key is not None else None,
         "role": role,
         "summary": "",
-        "state": state_of(parts, name, key),
-        "waiting_for": _waiting(engine, name, key, made=meant and role != FACT),
-        "problems": _problems(parts, name, key, origins),
+        "state": state_of(view, name, key),
+        "waiting_for": _waiting(view, name, key, made=meant and role != FACT),
+        "problems": _problems(view, name, key, origins),
         "ownership": ownership,
-        "owners": [of_key(parts.logic, owner) for owner in owners[:_OWNERS]],
+        "owners": [of_key(view.world, owner) for owner in owners[:_OWNERS]],
         "owners_total": len(owners),
-        **await parts_shown(parts, part_reasons, await contents_of(parts, name, key), part, offset, limit),
+        **await parts_shown(
+            view.world, part_reasons, await contents_of(view.world, view.outputs, name, key), part, offset, limit
+        ),
         **read,
-        "evaluations": _evaluations(engine, intents, history),
-        "written": _written(engine, name, key, history),
+        "evaluations": _evaluations(view, intents, history),
+        "written": _written(view, name, key, history),
         "deleted": deleted,
-        "history": [line_document(engine, line) for line in history.lines],
+        "history": [line_document(view, line) for line in history.lines],
         "outputs": [],
         "outputs_total": 0,
         "needed_by": [],
@@ -103,30 +102,30 @@ async def answer_about(
     }
     amiss = 0
     if key is not None and role != LOWER:
-        made = await outputs(parts, key)
+        made = await outputs(view, key)
         amiss = made.amiss
-        answer |= {"outputs": made.shown, "outputs_total": made.total, "missing": missing(parts.logic, key)}
-        readers = readers_of(parts.logic, key)
-        answer["concerns"], answer["concerns_total"] = concerns(parts.logic, readers)
-        needed = await dependents(parts, key, readers)
+        answer |= {"outputs": made.shown, "outputs_total": made.total, "missing": missing(view.world, key)}
+        readers = readers_of(view.world, key)
+        answer["concerns"], answer["concerns_total"] = concerns(view.world, readers)
+        needed = await dependents(view, key, readers)
         answer |= {
             "needed_by": needed.shown,
             "needed_by_total": needed.total,
             "needed_by_whole": needed.whole,
         }
-    if key is None and name not in parts.book:
-        answer |= await _absent(engine, name, deleted)
+    if key is None and name not in view.outputs:
+        answer |= await _absent(view, name, deleted)
     else:
         answer["summary"] = summary_of(answer, amiss)
     return _fitting(answer)
 
 
-async def _deletion(engine: Engine, found: Found, history: History) -> tuple[History, Document | None]:
+async def _deletion(world: World, journal: Journal, found: Found, history: History) -> tuple[History, Document | None]:
     """Return the history of an absent, unclaimed object, and ``deleted``: when it was deleted; None if it is not known
     to have existed."""
     key = found.former
     if key is not None and history.written is None:
-        history = await history_of(engine, None, [key])
+        history = await history_of(world, journal, None, [key])
     ended = history.evaluations.get(key) if key is not None else None
     written = written_document(history.written)
     if written is not None and written["operation"] == "delete":
@@ -136,37 +135,37 @@ async def _deletion(engine: Engine, found: Found, history: History) -> tuple[His
     return history, {"revision": None, "at": None, "by": None} if key is not None else None
 
 
-async def _absent(engine: Engine, name: Name, deleted: Document | None) -> Document:
+async def _absent(view: View, name: Name, deleted: Document | None) -> Document:
     """Return the keys that differ in the answer about an absent, unclaimed object."""
-    lacking = await absence(engine, name)
+    lacking = await absence(view, name)
     summary = lacking.summary
     if deleted is not None:
         when = f" at revision {deleted['revision']}" if deleted["revision"] else ""
         further = "It was not created again." if summary.startswith(NEVER_CREATED) else summary
         summary = f"It was deleted{when}. {further}"
-    named = dangling_references(engine.parts.logic, name)
+    named = dangling_references(view.world, name)
     return {
         "summary": f"{summary} {named.sentence}".rstrip(),
         "named_by": named.shown,
         "named_by_total": named.total,
         "waiting_for": lacking.waiting_for,
-        "problems": _problems(engine.parts, name, None, lacking.owners),
-        "owners": [of_key(engine.parts.logic, owner) for owner in lacking.owners],
+        "problems": _problems(view, name, None, lacking.owners),
+        "owners": [of_key(view.world, owner) for owner in lacking.owners],
         "owners_total": len(lacking.owners),
     }
 
 
-def _intents(parts: Parts, key: Key | None, origins: Iterable[Key]) -> list[Key]:
+def _intents(world: World, key: Key | None, origins: Iterable[Key]) -> list[Key]:
     """Return the intents behind the answer: those that claim the object, its own, or the contributors to a fact."""
     own: list[Key] = []
-    if key is not None and key.kind in parts.logic.intent_kinds:
+    if key is not None and key.kind in world.intent_kinds:
         own = [key]
-    elif key is not None and not parts.schema.kinds[key.kind].stored:
-        own = [contributor for contributor, _ in parts.logic.contributions(key.kind, key.uuid)]
+    elif key is not None and not world.schema.kinds[key.kind].stored:
+        own = [contributor for contributor, _ in world.contributions(key.kind, key.uuid)]
     return list(dict.fromkeys([*origins, *own]))
 
 
-def _evaluations(engine: Engine, intents: list[Key], history: History) -> list[Document]:
+def _evaluations(view: View, intents: list[Key], history: History) -> list[Document]:
     """Return each intent's last evaluation, the latest first, with the intent's present status."""
 
     def age(intent: Key) -> tuple[int, int]:
@@ -176,62 +175,59 @@ def _evaluations(engine: Engine, intents: list[Key], history: History) -> list[D
 
     shown = []
     for intent in sorted(intents, key=age)[:_EVALUATIONS]:
-        document = evaluation_document(engine, intent, history.evaluations.get(intent))
-        shown.append({**document, "status": _status(engine.parts, intent) or document["status"]})
+        document = evaluation_document(view, intent, history.evaluations.get(intent))
+        shown.append({**document, "status": _status(view.world, view.states, intent) or document["status"]})
     return shown
 
 
-def _status(parts: Parts, key: Key) -> str | None:
+def _status(world: World, states: States, key: Key) -> str | None:
     """Return how the last evaluation of an intent ended."""
-    states = parts.states
     if key in states.waiting:
         return "waiting"
-    if key in states.held or key in parts.logic.held:
+    if key in states.held or key in world.unreadable:
         return "held"
     return "done" if key in states.evaluated else None
 
 
-def _written(engine: Engine, name: Name, key: Key | None, history: History) -> Document | None:
+def _written(view: View, name: Name, key: Key | None, history: History) -> Document | None:
     """Return our last write; for an object of ours without a recorded one, its revision."""
-    parts = engine.parts
     document = written_document(history.written)
-    if document is not None or key is None or ownership_of(parts, name) not in ("ours", "shared"):
+    if document is not None or key is None or ownership_of(view.world, view.outputs, name) not in ("ours", "shared"):
         return document
-    revision = parts.logic.mod_revision(key)
-    since = DROPPED if parts.journal.first > 1 else ELSEWHERE
-    by = BEFORE if revision <= engine.scheduler.first_listed else since
+    revision = view.world.mod_revision(key)
+    since = DROPPED if view.journal.first > 1 else ELSEWHERE
+    by = BEFORE if revision <= view.world.first_listed else since
     return {"operation": None, "revision": revision, "at": None, "by": by}
 
 
-def _problems(parts: Parts, name: Name, key: Key | None, intents: Iterable[Key]) -> list[Document]:
+def _problems(view: View, name: Name, key: Key | None, intents: Iterable[Key]) -> list[Document]:
     """Return the problems of this resource, and those that the intents behind it report."""
     joined = ":".join(name.fq_name)
-    states = parts.states
+    states = view.states
     about = [
-        *states.problem_counts.about(name.kind, joined),
-        *(states.problem_counts.about(name.kind, key.uuid) if key else ()),
+        *states.problems_about(name.kind, joined),
+        *(states.problems_about(name.kind, key.uuid) if key else ()),
     ]
-    if key is not None and (unreadable := parts.logic.held.get(key)) is not None:
+    if key is not None and (unreadable := view.world.unreadable.get(key)) is not None:
         about.append(unreadable)
     of_intents: list[Problem] = [problem for intent in intents for problem in states.problems_of_run(intent)]
     evaluated = (intent for intent in intents if intent in states.evaluated)
-    of_intents += [problem for intent in evaluated if (problem := parts.runner.failed_explanation(intent)) is not None]
+    of_intents += [problem for intent in evaluated if (problem := view.outputs.failed_explanation(intent)) is not None]
     of_plan = list(states.problems_of_plan(name))
     problems = dict.fromkeys([*sorted(about), *of_plan, *of_intents])
     return [msgspec.structs.asdict(problem) for problem in islice(problems, _PROBLEMS)]
 
 
-def _waiting(engine: Engine, name: Name, key: Key | None, *, made: bool) -> list[Document]:
-    parts = engine.parts
-    if not engine.scheduler.listed:
+def _waiting(view: View, name: Name, key: Key | None, *, made: bool) -> list[Document]:
+    if not view.world.listed:
         return [entry("the first listing of etcd", None, "intentc status")]
     found = []
     if key is not None:
-        found += list(for_intent(engine, key))
+        found += list(for_intent(view, key))
     if made:
-        found += list(for_object(engine, name))
-        if key is not None and name not in parts.book and is_made(parts, name, key):
-            found += list(for_unclaimed(engine, name))
+        found += list(for_object(view, name))
+        if key is not None and name not in view.outputs and is_made(view.world, view.outputs, name, key):
+            found += list(for_unclaimed(view.outputs, view.progress, name))
     return distinct(found)[:_WAITING]
 
 

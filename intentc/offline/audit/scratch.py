@@ -14,8 +14,8 @@ from typing import Any
 
 from intentc.directives import Book, Drop, Kept, Pause, Suspect
 from intentc.engine.assembly import assemble
-from intentc.engine.engine import Engine
-from intentc.engine.parts import Parts
+from intentc.engine.operator_actions import OperatorActions
+from intentc.engine.view import States, View, World
 from intentc.model import (
     AddReference,
     Create,
@@ -75,95 +75,95 @@ async def audit(
         last_good=RetainedValues(store, loaded.schema, path=path, installation=installation),
     )
     try:
-        await engine.numbers.load()
-        await engine.scheduler.take(listing.snapshot)
-        apply_directives(engine, await Book(store, installation).list())
+        await engine.load_allocations()
+        await engine.take(listing.snapshot)
+        apply_directives(engine.operator_actions, await Book(store, installation).list())
         while await engine.step([]):
             pass
-        return _report(engine.parts, listing.snapshot, seconds=time.perf_counter() - began)
+        return _report(engine.view, listing.snapshot, seconds=time.perf_counter() - began)
     finally:
-        engine.parts.jobs.close()
-        engine.parts.objects.close()
+        engine.close()
 
 
-def apply_directives(engine: Engine, directives: Iterable[Kept]) -> None:
+def apply_directives(actions: OperatorActions, directives: Iterable[Kept]) -> None:
     """Apply pauses, drops and suspects before anything is evaluated. One-time directives are for the service alone:
     unapproved deletes stay withheld here."""
     for directive, _ in directives:
         match directive:
             case Pause(key=key, name=name):
-                engine.operator_actions.pause(key, name, "")
+                actions.pause(key, name, "")
             case Drop(key=key, mod_revision=revision):
-                engine.operator_actions.drop(key, revision)
+                actions.drop(key, revision)
             case Suspect(key=key, mod_revision=revision) if directive.holds:
-                engine.operator_actions.suspect(key, revision)
+                actions.suspect(key, revision)
 
 
-def _report(parts: Parts, snapshot: Snapshot, *, seconds: float) -> Report:
-    states, logic = parts.states, parts.logic
+def _report(view: View, snapshot: Snapshot, *, seconds: float) -> Report:
+    world, states = view.world, view.states
     found = [
-        _difference(parts, name, operations)
+        _difference(view, name, operations)
         for name, operations in states.planned.items()
         if name not in states.left_alone
     ]
-    found += _requests(parts)
-    found += _waiting(parts)
+    found += _requests(world, states)
+    found += _waiting(view)
     return Report(
         revision=snapshot.revision,
         differences=tuple(sorted(found, key=lambda difference: difference.place)),
         last_change=max((change.mod_revision for change in snapshot.changes), default=0),
-        held=len({key for key, _ in states.held.items()} | logic.held.keys()) + len(states.left_alone),
-        withheld=sum(len(names) for names in parts.planner.guard.withheld.values()),
-        problems=len(states.problems(logic.held.values())),
-        resources=len(logic.cache),
-        owned=sum(_is_owned(parts, key) for key in logic.cache),
+        held=len({key for key, _ in states.held.items()} | world.unreadable.keys()) + len(states.left_alone),
+        withheld=sum(len(names) for names in view.outputs.withheld_deletes.values()),
+        problems=len(states.problems(world.unreadable.values())),
+        resources=len(world),
+        owned=sum(_is_owned(world, key) for key in world),
         seconds=round(seconds, 3),
     )
 
 
-def _difference(parts: Parts, name: Name, operations: tuple[Operation, ...], *more: Change) -> Difference:
-    actual = parts.assumed.actual(name)
-    origins = set(parts.book.on(name))
+def _difference(view: View, name: Name, operations: tuple[Operation, ...], *more: Change) -> Difference:
+    world, actual = view.world, view.outputs.actual(name)
+    origins = set(view.outputs.claims_on(name))
     if actual is not None and actual.mark is not None:
-        marked = (Key(kind, actual.mark.origin) for kind in parts.logic.intent_kinds)
-        origins.update(filter(parts.logic.exists, marked))
+        marked = (Key(kind, actual.mark.origin) for kind in world.intent_kinds)
+        origins.update(filter(world.exists, marked))
     return Difference(
         kind=name.kind,
         name=":".join(name.fq_name),
         fq_name=name.fq_name,
         operations=(*map(_change, operations), *more),
         origins=tuple(map(str, sorted(origins))),
-        upstream=tuple(map(str, sorted(upstream(parts.logic, origins) - origins))),
+        upstream=tuple(map(str, sorted(upstream(world, origins) - origins))),
         revision=(actual.revision or 0) if actual is not None else 0,
     )
 
 
-def _requests(parts: Parts) -> Iterator[Difference]:
+def _requests(world: World, states: States) -> Iterator[Difference]:
     """Yield the allocations that intents wait for, in place of the objects that follow from them."""
-    for key, read in parts.states.waiting.items():
-        resource = parts.logic.cache.shown(key)
+    for key, read in states.waiting.items():
+        resource = world.shown(key)
         if read[0] == _ALLOCATION and resource is not None:
             name = ":".join(resource.fq_name)
             request = Change(ALLOCATE, (f"<{read[1]} for {name}>",))
             yield Difference(key.kind, name, resource.fq_name, (request,), (str(key),), revision=resource.mod_revision)
 
 
-def _waiting(parts: Parts) -> Iterator[Difference]:
+def _waiting(view: View) -> Iterator[Difference]:
     """Yield the objects that wait, directly or not, for a planned object; not those that wait for users' resources."""
-    planned = {name for name in parts.states.planned if name not in parts.states.left_alone}
+    states = view.states
+    planned = {name for name in states.planned if name not in states.left_alone}
     dependents: dict[Name, list[Name]] = {}
-    for name, awaited in parts.states.object_waits.items():
+    for name, awaited in states.object_waits.items():
         for other in awaited:
             dependents.setdefault(other, []).append(name)
     reached, found = list(planned), set(planned)
     while reached:
         for name in dependents.get(reached.pop(), ()):
-            if name not in found and name not in parts.states.left_alone:
+            if name not in found and name not in states.left_alone:
                 found.add(name)
                 reached.append(name)
     for name in found - planned:
-        waits = sorted(parts.states.object_waits[name] & (found - {name}))
-        yield _difference(parts, name, (), Change(WAIT, tuple(map(str, waits))))
+        waits = sorted(states.object_waits[name] & (found - {name}))
+        yield _difference(view, name, (), Change(WAIT, tuple(map(str, waits))))
 
 
 def _change(operation: Operation) -> Change:
@@ -180,12 +180,12 @@ def _fields(properties: Mapping[str, Any], references: Mapping[str, Any]) -> tup
     return tuple(sorted([*properties, *(f"{relation}_refs" for relation in references)]))
 
 
-def _is_owned(parts: Parts, key: Key) -> bool:
+def _is_owned(world: World, key: Key) -> bool:
     try:
-        resource = parts.logic.resource(key)
+        resource = world.resource(key)
     except HeldInput:
         return False
-    return resource is not None and resource.mark is not None and resource.mark.installation == parts.installation
+    return resource is not None and resource.mark is not None and resource.mark.installation == world.installation
 
 
 def _ignore(key: str) -> None:

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from intentc.logic import Service
+from intentc.engine.view import World
 from intentc.model import Key
 from intentc.model.reads import fact_read, presence_read
 
 _FACTS = frozenset({fact_read("", "")[0], presence_read("", "")[0]})
 
 
-def upstream(logic: Service, intents: Iterable[Key]) -> frozenset[Key]:
+def upstream(world: World, intents: Iterable[Key]) -> frozenset[Key]:
     """Return the contributors to each fact that ``intents`` read in their last evaluation, and recursively theirs.
     ``intents`` themselves are included only if they contribute to each other."""
     found: set[Key] = set()
     waiting = list(intents)
     while waiting:
-        for read in logic.reads.reads_of(waiting.pop()):
+        for read in world.reads_of(waiting.pop()):
             if read[0] in _FACTS:
-                news = {contributor for contributor, _ in logic.contributions(read[1], read[2])} - found
+                news = {contributor for contributor, _ in world.contributions(read[1], read[2])} - found
                 found |= news
                 waiting.extend(news)
     return frozenset(found)

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from intentc.engine.parts import Parts
-from intentc.logic.answering import reads_of_resource
+from intentc.engine.view import States, View, World
 from intentc.model import Key, Name
 from intentc.model.reads import fact_read, presence_read
 
@@ -21,11 +20,11 @@ Blame = Mapping[Name, Mapping[str, frozenset[Key]]]
 """Object → part → the input's resources that a reason for it cites."""
 
 
-def blame(parts: Parts, given: Mapping[tuple[str, str], Key]) -> Blame:
+def blame(view: View, given: Mapping[tuple[str, str], Key]) -> Blame:
     """Compute the blame as of now. ``given``: kind and name of each of the input's resources → its key."""
     found: dict[Name, dict[str, frozenset[Key]]] = {}
-    for intent in _concerned(parts, given.values()):
-        for name, reasons in parts.runner.explain(intent).reasons.items():
+    for intent in _concerned(view.world, view.states, given.values()):
+        for name, reasons in view.outputs.explain(intent).reasons.items():
             parts_of_object = found.setdefault(name, {})
             for reason in reasons:
                 cited = {(source.kind, source.name) for source in reason.sources} & given.keys()
@@ -42,13 +41,12 @@ def blamed(blame: Mapping[str, frozenset[Key]], paths: Iterable[str]) -> frozens
     return met or blame.get("", frozenset())
 
 
-def _concerned(parts: Parts, given: Iterable[Key]) -> list[Key]:
+def _concerned(world: World, states: States, given: Iterable[Key]) -> list[Key]:
     """Return the intents of ``given`` and those that read them, also through facts; held ones are left out."""
-    logic, states = parts.logic, parts.states
-    waiting = dict.fromkeys(key for key in given if logic.exists(key))
+    waiting = dict.fromkeys(key for key in given if world.exists(key))
     for key in tuple(waiting):
-        for read in reads_of_resource(logic, key):
-            waiting |= dict.fromkeys(sorted(logic.reads.readers(read)))
+        for read in world.reads_of_resource(key):
+            waiting |= dict.fromkeys(sorted(world.readers(read)))
     seen: dict[Key, None] = {}
     order = list(waiting)[::-1]
     while order and len(seen) < _MOST:
@@ -56,9 +54,9 @@ def _concerned(parts: Parts, given: Iterable[Key]) -> list[Key]:
         if key in seen:
             continue
         seen[key] = None
-        for fact in logic.facts_of(key):
-            order += logic.reads.readers(fact_read(*fact)) | logic.reads.readers(presence_read(*fact)) | {fact}
-    return [key for key in seen if key.kind in logic.intent_kinds and key not in states.held]
+        for fact in world.facts_of(key):
+            order += world.readers(fact_read(*fact)) | world.readers(presence_read(*fact)) | {fact}
+    return [key for key in seen if key.kind in world.intent_kinds and key not in states.held]
 
 
 def _meet(part: str, path: str) -> bool:

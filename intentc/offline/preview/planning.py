@@ -49,11 +49,11 @@ async def plan(
     given = frozenset(await trial.carry_out(work))
     carried_out = await trial.revision()
     names = {(key.kind, await trial.name_of(key)): key for key in sorted(given)}
-    before = blame(trial.parts, names)
+    before = blame(trial.view, names)
     progress("compiling the outputs")
     moments = Moments(trial.start, resting, carried_out, await trial.rest())
     names |= {(key.kind, await trial.name_of(key)): key for key in sorted(given)}
-    blames = (before, blame(trial.parts, names))
+    blames = (before, blame(trial.view, names))
     found = await _ChangeReport(trial, moments, await Provisional(trial, moments).unknown(), given, blames, salt).plan()
     return msgspec.structs.replace(found, seconds=round(time.perf_counter() - began, 3))
 
@@ -95,7 +95,7 @@ class _ChangeReport:
         resolved, new = _only(resting.problems, done.problems), _only(done.problems, resting.problems)
         return Plan(
             revision=live,
-            installation=trial.parts.installation,
+            installation=trial.view.world.installation,
             versions=dict(trial.loaded.versions),
             applied=applied,
             follows=follows,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from intentc.logic import Service
+from intentc.engine.view import World
 from intentc.logic.dependencies import DependencyProcessor, ReactionMap
 from intentc.logic.dependencies.edges import Declared, Edge, edges
 from intentc.logic.dependencies.reactions import SELF
@@ -59,20 +59,20 @@ class Changed(NamedTuple):
     action: str
 
 
-def compared(logic: Service, before: ReactionMap, after: ReactionMap) -> tuple[list[EdgeChange], list[Reach]]:
-    """Return how two maps differ in the world of ``logic``: the edges, and the reach of each kind that these may
+def compared(world: World, before: ReactionMap, after: ReactionMap) -> tuple[list[EdgeChange], list[Reach]]:
+    """Return how two maps differ in ``world``: the edges, and the reach of each kind that these may
     affect."""
-    return _Comparison(logic, before, after).result()
+    return _Comparison(world, before, after).result()
 
 
 class _Comparison:
-    def __init__(self, logic: Service, before: ReactionMap, after: ReactionMap) -> None:
-        self._logic = logic
+    def __init__(self, world: World, before: ReactionMap, after: ReactionMap) -> None:
+        self._world = world
         self._changed = _changed(before, after)
-        self._before = DependencyProcessor(before, logic.neighbours)
-        self._after = DependencyProcessor(after, logic.neighbours)
+        self._before = DependencyProcessor(before, world.neighbours)
+        self._after = DependencyProcessor(after, world.neighbours)
         self._without = [
-            DependencyProcessor(_without(after if one.action == ADDED else before, one), logic.neighbours)
+            DependencyProcessor(_without(after if one.action == ADDED else before, one), world.neighbours)
             for one in self._changed
         ]
         self._pairs = [0] * len(self._changed)
@@ -80,7 +80,7 @@ class _Comparison:
 
     def result(self) -> tuple[list[EdgeChange], list[Reach]]:
         by_kind: dict[str, list[Key]] = {}
-        for key in self._logic.cache:
+        for key in self._world:
             if key.kind in self._leading:
                 by_kind.setdefault(key.kind, []).append(key)
         reaches = [self._reach(kind, sorted(keys)) for kind, keys in sorted(by_kind.items())]
@@ -115,7 +115,7 @@ class _Comparison:
         )
 
     def _intents(self, processor: DependencyProcessor, origin: Key) -> frozenset[Key]:
-        kinds = self._logic.intent_kinds
+        kinds = self._world.intent_kinds
         return frozenset(key for key in processor.walk([origin]) if key.kind in kinds and key != origin)
 
 

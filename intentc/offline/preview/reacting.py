@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import msgspec
 
+from intentc.engine.view import World
 from intentc.loading.resources import ANSWER_VERSION
-from intentc.logic import Service
-from intentc.logic.coverage import Missing, coverage
+from intentc.logic.coverage import Missing
 from intentc.logic.dependencies import Finding, ReactionMap, findings
 from intentc.logic.dependencies.check import SEVERITIES
 
@@ -52,17 +52,17 @@ async def compare(compiler: str, before: Trial, after: Trial, *, progress: Progr
     old, new = before.loaded.reactions, after.loaded.reactions
     proved = tuple(findings(new, after.loaded.schema))
     comparison = Comparison(
-        revision=before.start, installation=before.parts.installation, compiler=compiler, findings=proved
+        revision=before.start, installation=before.view.world.installation, compiler=compiler, findings=proved
     )
     if comparison.invalid:
         return comparison
     progress("compiling a copy of the world with the map in force")
     resting = await before.rest()
     progress("following changes by both maps")
-    logic = before.parts.logic
-    changed, reach = compared(logic, old, new)
+    world = before.view.world
+    changed, reach = compared(world, old, new)
     progress("comparing the maps with the recorded reads")
-    missing, former = _missing(logic, new), _missing(logic, old)
+    missing, former = _missing(world, new), _missing(world, old)
     progress("compiling a second copy with the new map")
     writes = await written_otherwise(before, resting, after, await after.rest())
     return msgspec.structs.replace(
@@ -76,5 +76,5 @@ async def compare(compiler: str, before: Trial, after: Trial, *, progress: Progr
     )
 
 
-def _missing(logic: Service, reactions: ReactionMap) -> dict[tuple[str, str], Missing]:
-    return {(one.reader, one.read): one for one in coverage(logic, reactions).missing}
+def _missing(world: World, reactions: ReactionMap) -> dict[tuple[str, str], Missing]:
+    return {(one.reader, one.read): one for one in world.coverage(reactions).missing}

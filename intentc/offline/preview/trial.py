@@ -92,15 +92,15 @@ class Trial:
             source=self.drawn,
             last_good=gathered.last_good,
         )
-        self.parts = self.offline.engine.parts
+        self.view = self.offline.engine.view
 
     async def rest(self) -> Moment:
         """Work until nothing is left to do."""
         engine = self.offline.engine
-        if not engine.scheduler.listed:
-            await engine.numbers.load()
-            await engine.scheduler.take(self._gathered.snapshot)
-            apply_directives(engine, self._gathered.directives)
+        if not engine.listed:
+            await engine.load_allocations()
+            await engine.take(self._gathered.snapshot)
+            apply_directives(engine.operator_actions, self._gathered.directives)
         await self.offline.settle()
         return await self.moment()
 
@@ -114,17 +114,17 @@ class Trial:
 
     async def moment(self) -> Moment:
         """Return the present moment."""
-        parts, revision = self.parts, await self.revision()
-        names = (resource.name for key in parts.logic.cache if (resource := parts.logic.cache.shown(key)) is not None)
-        owners = {name: frozenset(parts.book.on(name)) for name in names if name in parts.book}
+        (world, outputs, *_), revision = self.view, await self.revision()
+        names = (resource.name for key in world if (resource := world.shown(key)) is not None)
+        owners = {name: frozenset(outputs.claims_on(name)) for name in names if name in outputs}
         return Moment(
             revision,
             self.offline.problems(),
             owners,
             self._contributors({key for keys in owners.values() for key in keys}),
-            {kind: len(found) for kind, found in parts.planner.guard.withheld.items() if found},
+            {kind: len(found) for kind, found in outputs.withheld_deletes.items() if found},
             await self.numbers(revision),
-            read_for_each(parts, holders_of_secrets(parts)),
+            read_for_each(world, outputs, holders_of_secrets(world)),
         )
 
     def _contributors(self, intents: Iterable[Key]) -> dict[Key, frozenset[Key]]:
@@ -133,7 +133,7 @@ class Trial:
         waiting = list(intents)
         while waiting:
             key = waiting.pop()
-            contributors = frozenset(origin for origin, _ in self.parts.logic.contributions(key.kind, key.uuid))
+            contributors = frozenset(origin for origin, _ in self.view.world.contributions(key.kind, key.uuid))
             if contributors and key not in found:
                 found[key] = contributors
                 waiting += contributors
@@ -162,7 +162,7 @@ class Trial:
     async def name_of(self, key: Key) -> str:
         """Return the joined fq_name of a resource, also of a deleted one; if it is unknown its uuid, which for a fact
         is the name."""
-        known = self.parts.logic.name_of(key)
+        known = self.view.world.name_of(key)
         if known != key.uuid:
             return known
         resource = self.resource(key, await self._at(LAYOUT.value(key), self.start))
@@ -202,8 +202,8 @@ class Trial:
 
     def intent_of(self, origin: str) -> Iterable[Key]:
         """Return the intents that an object's mark may mean."""
-        keys = (Key(kind, origin) for kind in sorted(self.parts.logic.intent_kinds))
-        return (key for key in keys if self.parts.logic.exists(key))
+        keys = (Key(kind, origin) for kind in sorted(self.view.world.intent_kinds))
+        return (key for key in keys if self.view.world.exists(key))
 
     async def values(self) -> dict[str, KeyValue]:
         """Return the present resources by their keys in the copy."""

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from intentc.engine.engine import Engine
-from intentc.journal import Entry
-from intentc.logic import Service
+from intentc.engine.view import World
+from intentc.journal import Entry, Journal
 from intentc.model import Key, Read
 from intentc.model.reads import index_read, object_read, sources_read, targets_read
 
@@ -41,44 +40,44 @@ class Before:
     counts as changed since.
     """
 
-    def __init__(self, engine: Engine, intents: Iterable[Key], revision: int) -> None:
-        self._logic = engine.parts.logic
+    def __init__(self, world: World, journal: Journal, intents: Iterable[Key], revision: int) -> None:
+        self._world = world
         since = dict.fromkeys(intents, revision)
-        for line in engine.parts.journal:
+        for line in journal:
             if isinstance(line, Entry) and line.origin in since:
                 since[line.origin] = line.revision
-        self._stood = {key: _Stood(self._logic.reads.reads_of(key), at) for key, at in since.items()}
+        self._stood = {key: _Stood(self._world.reads_of(key), at) for key, at in since.items()}
 
     def missing_reactions(self) -> set[Pair]:
         """Return the pairs that explain why the object was stale. Call it after the new evaluations."""
-        logic = self._logic
+        world = self._world
         return {
             (reader.kind, changed.kind)
             for reader, stood in self._stood.items()
-            for changed in _changed(logic, reader, stood)
+            for changed in _changed(world, reader, stood)
             # A deleted resource has no relations to walk along, but intents reached at its deletion are not stale.
-            if changed != reader and not (logic.exists(changed) and reader in logic.walk([changed]))
+            if changed != reader and not (world.exists(changed) and reader in world.walk([changed]))
         }
 
 
-def _changed(logic: Service, reader: Key, stood: _Stood) -> set[Key]:
+def _changed(world: World, reader: Key, stood: _Stood) -> set[Key]:
     """Return what ``reader`` reads or read that was written or deleted since its former evaluation."""
-    now = logic.reads.reads_of(reader)
-    present = {key for read in now | stood.reads for key in _objects(logic, read)}
+    now = world.reads_of(reader)
+    present = {key for read in now | stood.reads for key in _objects(world, read)}
     former = {Key(read[1], read[2]) for read in stood.reads - now if read[0] == _OBJECT}
-    return {key for key in present if logic.mod_revision(key) > stood.since} | {
-        key for key in former if not logic.exists(key)
+    return {key for key in present if world.mod_revision(key) > stood.since} | {
+        key for key in former if not world.exists(key)
     }
 
 
-def _objects(logic: Service, read: Read) -> Iterator[Key]:
+def _objects(world: World, read: Read) -> Iterator[Key]:
     """Yield the stored objects in the answer of a read."""
     match read:
         case (sort, kind, uuid) if sort == _OBJECT:
             yield Key(kind, uuid)
         case (sort, kind, uuid, relation) if sort == _TARGETS:
-            yield from (target.key for target in logic.targets(Key(kind, uuid), relation))
+            yield from (target.key for target in world.targets(Key(kind, uuid), relation))
         case (sort, kind, uuid, source, relation) if sort == _SOURCES:
-            yield from logic.sources(Key(kind, uuid), source, relation)
+            yield from world.sources(Key(kind, uuid), source, relation)
         case (sort, kind, index, value) if sort == _INDEX:
-            yield from logic.select(kind, index, value)
+            yield from world.select(kind, index, value)

@@ -11,7 +11,7 @@ import enum
 
 import msgspec
 
-from intentc.engine.engine import Engine
+from intentc.engine.view import Outputs, States, View, World
 from intentc.journal import Entry
 from intentc.model import HeldInput, Key, Name
 from intentc.offline.audit import Change, Difference, upstream
@@ -45,29 +45,29 @@ class Look:
     """Examines the differences that an audit of ``revision`` found. Every change up to that revision must be applied
     and evaluated. The results are valid until the next await."""
 
-    def __init__(self, engine: Engine, revision: int) -> None:
-        self._engine = engine
+    def __init__(self, view: View, revision: int) -> None:
+        self._view = view
         self._revision = revision
-        lines = tuple(engine.parts.journal)
+        lines = tuple(view.journal)
         self.forgotten = bool(lines) and lines[0].revision > revision
         """The journal has dropped lines after ``revision``: no difference can be judged."""
         self._fresh = {line.origin for line in lines if isinstance(line, Entry) and line.revision > revision}
 
     def sort_of(self, difference: Difference) -> Sort | None:
         """Return the sort of mismatch that a difference is; None if the engine can explain it."""
-        parts, name, revision = self._engine.parts, difference.place, self._revision
+        (world, outputs, states, _, _), name, revision = self._view, difference.place, self._revision
         if any(change.operation in {ALLOCATE, WAIT} for change in difference.operations):
             # A requested allocation, or an object that waits for another difference.
             return None
         # A rejected, delayed or contended object is in a back-off, and so busy.
-        if parts.objects.busy(name) or name in parts.states.planned or name in parts.states.left_alone:
+        if states.is_queued(name) or name in states.planned or name in states.left_alone:
             return None
-        if parts.planner.guard.holds(name) or any(map(self._excuses, concerned(self._engine, difference))):
+        if outputs.is_delete_withheld(name) or any(map(self._excuses, concerned(world, outputs, difference))):
             return None
-        if not all(map(parts.logic.exists, difference.intents)):
+        if not all(map(world.exists, difference.intents)):
             return None
         try:
-            actual = parts.assumed.actual(name)
+            actual = outputs.actual(name)
         except HeldInput:
             return None
         seen = _revision(actual)
@@ -75,29 +75,28 @@ class Look:
             return None
         if seen != difference.revision:
             return Sort.MISSED
-        return Sort.UNPLANNED if parts.planner.plan(name).operations else Sort.STALE
+        return Sort.UNPLANNED if outputs.plan(name).operations else Sort.STALE
 
     def _excuses(self, key: Key) -> bool:
         """Return whether an intent is held, or was evaluated since the audit: its claims may have differed for a
         moment."""
-        parts = self._engine.parts
-        return parts.states.is_held(key) or key in parts.logic.held or key in self._fresh
+        world, states = self._view.world, self._view.states
+        return states.is_held(key) or key in world.unreadable or key in self._fresh
 
 
-def concerned(engine: Engine, difference: Difference) -> frozenset[Key]:
+def concerned(world: World, outputs: Outputs, difference: Difference) -> frozenset[Key]:
     """Return every intent behind an object: those that the audit names, those that claim it here, and all contributors
     to the facts that these read."""
-    claiming = frozenset(engine.parts.book.on(difference.place))
-    return difference.intents | claiming | upstream(engine.parts.logic, claiming | difference.intents)
+    claiming = frozenset(outputs.claims_on(difference.place))
+    return difference.intents | claiming | upstream(world, claiming | difference.intents)
 
 
-def repaired(engine: Engine, name: Name, before: int) -> bool:
+def repaired(outputs: Outputs, states: States, name: Name, before: int) -> bool:
     """Return whether an object that had revision ``before`` (0: absent) was written since, or is about to be."""
-    parts = engine.parts
-    if parts.objects.busy(name) or name in parts.states.planned:
+    if states.is_queued(name) or name in states.planned:
         return True
     try:
-        return _revision(parts.assumed.actual(name)) != before
+        return _revision(outputs.actual(name)) != before
     except HeldInput:
         return False
 

@@ -12,17 +12,15 @@ import logging
 import random
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 import msgspec
 
 from intentc import crashpoints
 from intentc.engine.engine import Engine
-from intentc.engine.log_fields import about
-from intentc.model import Key, Name
+from intentc.model import Key
 from intentc.offline.audit import Difference, Report
-from intentc.writing import WriteError
 
 from .causes import Before, Pair
 from .look import Look, Mismatch, Sort, concerned, repaired
@@ -34,6 +32,12 @@ _LOOK = 0.05
 
 Spawn = Callable[[], Awaitable[Report]]
 """Runs an audit. Raises ``AuditFailed``."""
+
+
+class Relisted(Protocol):
+    """Lists the store again when asked to."""
+
+    def request_relist(self, reason: str) -> None: ...
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -49,9 +53,8 @@ class Verdict(msgspec.Struct, frozen=True):
 
 class PeriodicAudit:
     """Audits the running ``engine``. ``period``: seconds between audits, 0 for those on demand only. ``patience``:
-    seconds that the engine gets to become idle, before and after repairs. ``due``: returns whether this process should
-    audit now. ``on_unjudged``: called if the engine did not reach the audit's world in time, so that an event may be
-    missing."""
+    seconds that the engine gets to become idle, before and after repairs. ``source``: asked
+    for a listing if the engine did not reach the audit's world in time, so that an event may be missing."""
 
     def __init__(
         self,
@@ -61,16 +64,14 @@ class PeriodicAudit:
         period: float = 3600.0,
         patience: float = 60.0,
         chance: Callable[[], float] = random.random,
-        due: Callable[[], bool] = lambda: True,
-        on_unjudged: Callable[[], None] = lambda: None,
+        source: Relisted | None = None,
     ) -> None:
         self._engine = engine
         self._spawn = spawn
         self._period = period
         self._patience = patience
         self._chance = chance
-        self._due = due
-        self._on_unjudged = on_unjudged
+        self._source = source
         self._turn = asyncio.Lock()
         self._figures: dict[str, Any] = {
             "period": float(period),
@@ -101,7 +102,7 @@ class PeriodicAudit:
         while self._period:
             await anyio.sleep(wait)
             wait = self._period
-            if not self._due():
+            if not self._engine.may_write:
                 continue
             try:
                 await self.once("periodic")
@@ -121,8 +122,8 @@ class PeriodicAudit:
                 self._figures |= {"last_result": "failed", "last_error": str(error)}
                 raise
             verdict = await self._verdict(report)
-            if not verdict.judged:
-                self._on_unjudged()
+            if not verdict.judged and self._source is not None:
+                self._source.request_relist("audit")
             self._note(verdict, time.monotonic() - began)
             return verdict
 
@@ -144,7 +145,7 @@ class PeriodicAudit:
             return Verdict(report.revision, 0)
         if not await self._has_passed(report):
             return Verdict(report.revision, len(report.differences), judged=False)
-        look = Look(self._engine, report.revision)
+        look = Look(self._engine.view, report.revision)
         if look.forgotten:
             return Verdict(report.revision, len(report.differences), judged=False)
         found = [
@@ -165,19 +166,19 @@ class PeriodicAudit:
         """Return whether the engine knows the audited world or a later one. A revision that wrote none of our resources
         never arrives: if the engine is at an earlier revision, but no listed resource is newer and the number of
         resources is equal, nothing was written or deleted in between."""
-        logic = self._engine.parts.logic
-        if logic.revision >= report.revision:
+        world = self._engine.world
+        if world.revision >= report.revision:
             return True
-        return logic.revision >= report.last_change and len(logic.cache) == report.resources
+        return world.revision >= report.last_change and len(world) == report.resources
 
     def _evaluated(self) -> bool:
-        engine = self._engine
-        complete, jobs = engine.orphan_collector.complete, engine.parts.jobs
-        return complete and jobs.idle and not engine.evaluator.cooling_down and engine.numbers.idle
+        progress = self._engine.progress
+        evaluated = progress.jobs_idle and not progress.cooling_down
+        return progress.first_pass_complete and evaluated and progress.allocations_idle
 
     async def _repair(self, found: Sequence[tuple[Difference, Sort]]) -> tuple[Mismatch, ...]:
         engine = self._engine
-        intents = {difference: concerned(engine, difference) for difference, _ in found}
+        intents = {difference: concerned(engine.world, engine.outputs, difference) for difference, _ in found}
         before: dict[Difference, Before] = {}
         for difference, sort in found:
             name = difference.place
@@ -186,35 +187,34 @@ class PeriodicAudit:
                 sort.value,
                 name,
                 ", ".join(change.operation for change in difference.operations),
-                extra={"origins": list(difference.origins), **about(engine.parts, name)},
+                extra={"origins": list(difference.origins), **engine.about(name)},
             )
             if sort is Sort.STALE:
-                before[difference] = Before(engine, intents[difference], difference.revision)
+                before[difference] = Before(engine.world, engine.journal, intents[difference], difference.revision)
             else:
                 if sort is Sort.MISSED:
-                    await self._read_back(name)
-                engine.parts.objects.add(name)
+                    await engine.read_back(name)
+                engine.plan((name,))
         engine.reevaluate(sorted({key for keys in intents.values() for key in keys}))
-        engine.progress()
         with anyio.move_on_after(self._patience):
             # Not until it has converged: an engine that may not write now is done once the plan is made.
             while not engine.quiet:  # noqa: ASYNC110 - it takes several queues to be empty at once
                 await anyio.sleep(_LOOK)
         pairs = {difference: stood.missing_reactions() for difference, stood in before.items()}
         for pair in sorted({pair for each in pairs.values() for pair in each}):
-            self._engine.evaluator.note_missing(pair)
+            engine.report_missing_reaction(pair)
         return tuple(
             self._mismatch(difference, sort, intents[difference], pairs.get(difference, ()))
             for difference, sort in found
         )
 
     def _mismatch(self, difference: Difference, sort: Sort, intents: Iterable[Key], pairs: Iterable[Pair]) -> Mismatch:
-        is_repaired = repaired(self._engine, difference.place, difference.revision)
+        is_repaired = repaired(self._engine.outputs, self._engine.states, difference.place, difference.revision)
         if not is_repaired:
             _LOG.error(
                 "%s still differs from a compile from scratch: restart this compiler",
                 difference.place,
-                extra=about(self._engine.parts, difference.place),
+                extra=self._engine.about(difference.place),
             )
         return Mismatch(
             kind=difference.kind,
@@ -225,15 +225,3 @@ class PeriodicAudit:
             missing_reactions=tuple(f"{reader} <- {read}" for reader, read in sorted(pairs)),
             repaired=is_repaired,
         )
-
-    async def _read_back(self, name: Name) -> None:
-        """Read the object from the API server, since the cache missed an event of it."""
-        parts = self._engine.parts
-        key = parts.logic.named(name.kind, name.fq_name)
-        if key is None:
-            return
-        seen_at = parts.assumed.seen_at(key)
-        try:
-            parts.assumed.read_back(key, await parts.read.read(key), seen_at)
-        except WriteError as error:
-            _LOG.info("reading back %s: %s", name, error, extra=about(parts, name))

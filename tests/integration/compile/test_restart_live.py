@@ -46,22 +46,22 @@ async def test_star_17_a_second_pass_and_a_restart_write_nothing_and_a_deleted_o
         before = await world.values()
         world.calls.seen.clear()
 
-        parts = service.engine.parts
-        runs = service.engine.evaluator.runs
-        for key in [key for key in parts.logic.cache if key.kind in parts.logic.intent_kinds]:
-            parts.jobs.add(key, resync=True)
-        for resource in map(parts.logic.resource, list(parts.logic.cache)):
-            if resource is not None and resource.name in parts.book:
-                parts.objects.add(resource.name, resync=True)
+        known, outputs = service.engine.world, service.engine.outputs
+        runs = service.engine.progress.evaluations
+        for key in [key for key in known if key.kind in known.intent_kinds]:
+            service.engine.look_over(key)
+        for resource in map(known.resource, list(known)):
+            if resource is not None and resource.name in outputs:
+                service.engine.plan([resource.name])
         await world.settle(service)
-        assert service.engine.evaluator.runs - runs >= 20
+        assert service.engine.progress.evaluations - runs >= 20
         assert world.calls.mutations == {}
 
     numbers = await world.numbers()
     world.calls.seen.clear()
     async with world.compiling() as again:
         await world.settle(again)
-        assert again.engine.evaluator.runs >= 20
+        assert again.engine.progress.evaluations >= 20
         assert world.calls.mutations == {}
         assert await world.values() == before
         assert await world.numbers() == numbers
@@ -174,7 +174,7 @@ async def test_orphans_are_collected_only_after_a_complete_pass(
     world.calls.seen.clear()
 
     async with world.compiling() as again:
-        orphan_collector, evaluator = again.engine.orphan_collector, again.engine.evaluator
+        orphan_collector, evaluator = again.engine._orphan_collector, again.engine._evaluator
         make_pass, seen = orphan_collector.make_pass, []
 
         def noted() -> None:

@@ -27,7 +27,7 @@ async def test_star_1_a_walk_from_a_network_reaches_the_networks_on_its_policies
         two = await network(world, "VN2", network_policy_refs=to_both[1:])
         apart = await network(world, "VN3")
         await world.settle(service)
-        neighbours = _Neighbours(service.engine.parts.logic.cache)
+        neighbours = _Neighbours(service.engine._logic.cache)
         walk = DependencyProcessor(load(reactions_file("contrail")), neighbours).walk([Key("virtual_network", one)])
     expected = {Key("virtual_network", one), Key("virtual_network", two)}
     expected |= {Key("network_policy", uuid) for uuid in policies}

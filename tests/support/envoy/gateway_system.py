@@ -92,7 +92,8 @@ class GatewaySystem:
         """Delete what is still there of all that was applied; nothing must be left of it."""
         if self._there:
             await self.delete(*self._there.values())
-        assert [shown(resource) for resource in lower_level(self.started.service.engine.parts)] == []
+        engine = self.started.service.engine
+        assert [shown(resource) for resource in lower_level(engine.world, engine.outputs)] == []
         assert self.problems == []
 
     async def settled(self, revision: int = 0) -> None:
@@ -103,9 +104,9 @@ class GatewaySystem:
             known: set[tuple[str, ...]] | None = None
             while known != (known := self._known_rejections()) or known != self._rejected():
                 await engine.settled(revision)
-                await self.gateway.accepted(max(revision, engine.reconciler.sender.last_revision))
+                await self.gateway.accepted(max(revision, engine.last_written_revision))
                 await anyio.lowlevel.checkpoint()
-            for place in ports(elements_of(shown(resource) for resource in lower_level(engine.parts))):
+            for place in ports(elements_of(shown(resource) for resource in lower_level(engine.world, engine.outputs))):
                 await _past_the_workers(place.port)
 
     def _rejected(self) -> set[tuple[str, ...]]:
@@ -114,15 +115,15 @@ class GatewaySystem:
 
     def _known_rejections(self) -> set[tuple[str, ...]]:
         """The same, as the compiler knows it."""
-        logic = self.started.service.engine.parts.logic
-        found = (logic.cache.shown(key) for key in logic.cache.all(REJECTION))
+        world = self.started.service.engine.world
+        found = (world.shown(key) for key in world.keys(REJECTION))
         return {tuple(resource.fq_name) for resource in found if resource is not None}
 
     @property
     def problems(self) -> list[tuple[str, str, str]]:
         """(kind, name, reason) of what people must fix."""
-        parts = self.started.service.engine.parts
-        return [(p.kind, p.name, p.reason) for p in parts.states.problems(parts.logic.held.values())]
+        view = self.started.service.engine.view
+        return [(p.kind, p.name, p.reason) for p in view.states.problems(view.world.unreadable.values())]
 
     async def get(self, path: str, host: str = "gateway.test", **headers: str) -> httpx2.Response:
         """Ask Envoy in plain HTTP; in names of headers ``_`` stands for ``-``."""

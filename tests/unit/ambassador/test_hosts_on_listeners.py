@@ -197,7 +197,7 @@ async def test_elements_say_which_resources_they_come_from() -> None:
 
 async def test_a_further_host_costs_itself_and_the_listener() -> None:
     gate = await MemoryGateway().apply(listener(), *(host(f"h{number}", f"h{number}.example") for number in range(50)))
-    runs = gate.service.offline.engine.evaluator.runs
+    runs = gate.service.offline.engine.progress.evaluations
     await gate.apply(host("more", "more.example"))
-    assert gate.service.offline.engine.evaluator.runs - runs <= 5
-    assert gate.service.offline.engine.evaluator.missing_reactions == {}
+    assert gate.service.offline.engine.progress.evaluations - runs <= 5
+    assert gate.service.offline.engine.progress.missing_reactions == {}

@@ -115,11 +115,11 @@ async def test_words_of_the_last_good_state_are_shown_as_envoy_writes_them() -> 
 
 async def test_what_concerns_listeners_alone_evaluates_no_route() -> None:
     gate = await gateway(module(server_name="a"), mapping("shop", hostname="*"))
-    evaluated = gate.service.offline.engine.evaluator.runs
+    evaluated = gate.service.offline.engine.progress.evaluations
     await gate.service.update(module(server_name="b"))
     assert manager(gate)["server_name"] == "b"
     # The Module and the Listener's binding.
-    assert gate.service.offline.engine.evaluator.runs - evaluated <= 3
+    assert gate.service.offline.engine.progress.evaluations - evaluated <= 3
 
 
 async def test_the_buffers_of_connections_are_limited_as_the_module_says() -> None:

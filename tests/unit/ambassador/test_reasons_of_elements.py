@@ -37,15 +37,15 @@ async def reasons_of(kind: str, start: str, *manifests: dict[str, Any]) -> dict[
     for one in manifests:
         await offline.server.create(KINDS[one["kind"]], one)
     await offline.settle()
-    parts = offline.engine.parts
+    view = offline.engine.view
     (name,) = {
         Name(one.key.kind, one.fq_name)
-        for one in lower_level(parts)
+        for one in lower_level(view.world, view.outputs)
         if one.key.kind == kind and ":".join(one.fq_name).startswith(start)
     }
     return {
         part: {" + ".join(f"{s.kind} {s.name} {s.field}".strip() for s in reason.sources) for reason in reasons}
-        for part, reasons in parts_of(parts, name).items()
+        for part, reasons in parts_of(view, name).items()
     }
 
 

@@ -124,7 +124,7 @@ async def test_a_further_mapping_costs_neither_hosts_nor_listeners() -> None:
     written = len(gate.service.written)
     await gate.apply(mapping("more", hostname="*"))
     assert {operation.key.kind for operation in gate.service.written[written:]} <= {"envoy_route", "envoy_cluster"}
-    assert gate.service.offline.engine.evaluator.missing_reactions == {}
+    assert gate.service.offline.engine.progress.missing_reactions == {}
 
 
 @pytest.mark.parametrize(

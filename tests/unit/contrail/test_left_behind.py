@@ -35,7 +35,7 @@ async def test_a_users_routing_instance_that_waits_for_its_number_is_deleted_wit
         [{"kind": MINE.kind, "data": {"fq_name": list(MINE.fq_name), "parent_type": "virtual-network"}}]
     )
     uuid = await offline.server.identify(MINE.kind, MINE.fq_name)
-    assert Key(MINE.kind, uuid) in offline.engine.parts.states.waiting
+    assert Key(MINE.kind, uuid) in offline.engine.states.waiting
     await offline.server.delete(Key("virtual_network", await offline.server.identify("virtual_network", NETWORK)))
     await offline.settle()
     with pytest.raises(NotFound):

@@ -68,7 +68,7 @@ class RecordedActions:
 
 
 class Process:
-    """One process that obeys; ``leads`` and ``settled`` as a test sets them. ``changes``: how often it
+    """One process that obeys; ``may_write`` and ``first_pass_complete`` as a test sets them. ``changes``: how often it
     was notified of taken actions; ``waits``: how often it waited because directives could not be read."""
 
     def __init__(
@@ -81,16 +81,15 @@ class Process:
         relist_period: float = 60.0,
     ) -> None:
         self.actions = RecordedActions()
-        self.leads = leads
-        self.settled = settled
+        self.may_write = leads
+        self.first_pass_complete = settled
         self.changes = 0
         self.waits = 0
         self.directives = DirectiveWatch(
             store,
             INSTALLATION,
             self.actions,
-            leading=lambda: self.leads,
-            settled=lambda: self.settled,
+            self,
             heartbeat=heartbeat,
             period=0.005,
             relist_period=relist_period,

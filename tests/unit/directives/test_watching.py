@@ -23,6 +23,12 @@ PREFIX = directives_prefix(INSTALLATION)
 SUSPECT = Suspect(kind="net", uuid="u", mod_revision=3)
 
 
+class FirstPassMade:
+    """An engine whose first pass is complete, in a process that leads."""
+
+    may_write = first_pass_complete = True
+
+
 def _change(directive: Directive, mod_revision: int) -> Change:
     return Change(directive.sort, directive.about, encode(directive), mod_revision, mod_revision)
 
@@ -171,14 +177,14 @@ async def test_a_retry_ends_the_suspicions_before_it_and_not_those_after_it(stor
 
 
 async def test_a_retry_that_is_found_late_does_not_end_a_later_suspicion(store: MemoryStore) -> None:
-    obeying = DirectiveExecutor(PREFIX, actions := RecordedActions(), lambda: True)
+    obeying = DirectiveExecutor(PREFIX, actions := RecordedActions(), FirstPassMade())
     obeying.take([_change(SUSPECT, 7)], whole=False)
     obeying.take([_change(SUSPECT, 7), _change(Retry(), 5)], whole=True)
     assert actions.suspected == {U: 3}
 
 
 async def test_what_a_retry_ended_is_withdrawn_before_it(store: MemoryStore) -> None:
-    obeying = DirectiveExecutor(PREFIX, RecordedActions(), lambda: True)
+    obeying = DirectiveExecutor(PREFIX, RecordedActions(), FirstPassMade())
     for change in (_change(Retry(), 1), _change(SUSPECT, 2), _change(Retry(), 3)):
         obeying.take([change], whole=False)
     assert [known.directive for known in obeying.done()] == [SUSPECT, Retry()]

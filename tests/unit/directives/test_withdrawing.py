@@ -54,7 +54,7 @@ async def test_leave_to_delete_waits_for_the_first_pass_since_before_it_nothing_
         await until(lambda: left() == ["allow-deletes"])
         assert process.actions.calls == [("retry", None)]
         process.actions.withheld = {"net": 70}
-        process.settled = True
+        process.first_pass_complete = True
         await until(lambda: process.actions.withheld == {} and left() == [])
 
 
@@ -102,7 +102,7 @@ async def test_whether_a_resource_changed_is_asked_only_when_the_world_is_known(
     process.actions.newest[U] = 9
     async with process.obeying():
         await until(lambda: left() == ["suspect"])
-        process.settled = True
+        process.first_pass_complete = True
         await until(lambda: left() == [])
 
 
@@ -115,7 +115,7 @@ async def test_a_standby_obeys_and_withdraws_nothing_until_it_leads(store: Memor
     async with standby.obeying():
         await until(lambda: standby.actions.withheld == {} and standby.changes >= 1)
         assert left() == ["pause", "suspect", "allow-deletes", "retry"]
-        standby.leads = True
+        standby.may_write = True
         await until(lambda: left() == ["pause"])
 
 
@@ -127,7 +127,7 @@ async def test_an_order_that_is_put_anew_while_it_is_withdrawn_is_obeyed_again(
         await book.put(Retry())
         await until(lambda: process.actions.calls == [("retry", None)])
         await book.put(Retry())
-        process.leads = True
+        process.may_write = True
         await until(lambda: left() == [])
         assert process.actions.calls == [("retry", None)] * 2
 
@@ -140,7 +140,7 @@ async def test_a_store_that_accepts_no_writes_is_logged_once_and_tried_again(
         await book.put(Retry())
         await until(lambda: process.actions.calls == [("retry", None)])
         store.faults.unreachable = True
-        process.leads = True
+        process.may_write = True
         await until(lambda: "can't be withdrawn yet" in caplog.text)
         store.faults.unreachable = False
         await until(lambda: left() == [])

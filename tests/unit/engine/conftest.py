@@ -16,7 +16,9 @@ from tests.support.box_system import BoxSystem
 async def plant(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[BoxSystem]:
     """A plant that has made its first pass over nothing. What backs off stays so until the test ends it
     (``retry``), however slow the machine is; back-offs that a test leaves behind are called off."""
-    monkeypatch.setattr("intentc.engine.assembly.KeyedQueue", partial(KeyedQueue, backoff=Backoff(60.0, 60.0)))
+    slow = partial(KeyedQueue, backoff=Backoff(60.0, 60.0))
+    monkeypatch.setattr("intentc.engine.scheduler.KeyedQueue", slow)
+    monkeypatch.setattr("intentc.engine.object_queue.KeyedQueue", slow)
     plant = await BoxSystem().begin()
     yield plant
     plant.close()

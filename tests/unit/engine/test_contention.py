@@ -17,6 +17,7 @@ from intentc.model import Claim, Fact, Key, Schema
 from intentc.offline.audit import audit
 from intentc.offline.offline import Offline
 from intentc.plugins import Loaded
+from tests.support.engine_status import engine_status
 from tests.support.toy_kinds import build
 
 pytestmark = pytest.mark.anyio
@@ -82,12 +83,12 @@ class Shelves:
     @property
     def counters(self) -> tuple[int, int]:
         """Repairs of drift, and how often something came into contention."""
-        drift = self.offline.engine.parts.drift
+        drift = self.offline.engine._drift
         return drift.repairs, drift.contentions
 
     @property
     def contended(self) -> dict[str, str]:
-        entries = self.offline.engine.status()["quarantine"]
+        entries = engine_status(self.offline.engine)["quarantine"]
         return {entry["name"]: entry["message"] for entry in entries if entry["state"] == "contended"}
 
 
@@ -107,7 +108,7 @@ async def test_whose_shared_target_others_come_to_own_and_leave_is_not_written_a
         await shelves.delete("b")
     assert await shelves.revision("a") == before
     assert shelves.counters == (0, 0)
-    assert shelves.offline.engine.status()["healthy"]
+    assert engine_status(shelves.offline.engine)["healthy"]
 
 
 async def test_a_target_that_is_replaced_again_and_again_brings_its_holders_no_contention(shelves: Shelves) -> None:
@@ -132,7 +133,7 @@ async def test_the_removal_of_one_entry_again_and_again_leaves_the_others_to_the
     assert await shelves.labels("a") == ["y"]
     ((name, message),) = shelves.contended.items()
     assert name == "a" and "label_refs[x]" in message and "[y]" not in message
-    status = shelves.offline.engine.status()
+    status = engine_status(shelves.offline.engine)
     assert status["converged"] and not status["healthy"]
 
     await shelves.set("a")

@@ -8,6 +8,7 @@ from intentc.model import Name
 from intentc.watch.protocol import Put
 from intentc.writing import Conflict, Rejected, Throttled, UnknownOutcome, WriteError
 from tests.support.box_system import BoxSystem, part
+from tests.support.engine_status import engine_status
 
 pytestmark = pytest.mark.anyio
 
@@ -27,7 +28,7 @@ async def test_a_deferred_write_is_reported_and_neither_converged_nor_healthy(
 ) -> None:
     plant.write.failures["a"] = [error] * FOREVER
     await plant.boxes("a", "b")
-    status = plant.engine.status()
+    status = engine_status(plant.engine)
     assert plant.engine.quiet
     assert (status["converged"], status["healthy"]) == (False, False)
     assert (status["delayed"], status["counts"]["delayed"]) == ([str(part("a"))], 1)
@@ -39,7 +40,7 @@ async def test_a_deferred_write_is_reported_and_neither_converged_nor_healthy(
 async def test_a_rejected_object_is_reported_and_not_healthy_but_all_else_has_converged(plant: BoxSystem) -> None:
     plant.write.failures["a"] = [Rejected(422, "no such colour")] * FOREVER
     await plant.boxes("a", "b")
-    status = plant.engine.status()
+    status = engine_status(plant.engine)
     assert (status["converged"], status["healthy"]) == (True, False)
     assert (status["refused"], status["delayed"]) == ([str(part("a"))], [])
 
@@ -47,9 +48,9 @@ async def test_a_rejected_object_is_reported_and_not_healthy_but_all_else_has_co
 async def test_a_rejected_object_that_is_deferred_now_counts_as_deferred(plant: BoxSystem) -> None:
     plant.write.failures["a"] = [Rejected(422, "no such colour"), Throttled(300.0, "too many requests")]
     await plant.boxes("a", "b")
-    assert plant.engine.status()["refused"] == [str(part("a"))]
+    assert engine_status(plant.engine)["refused"] == [str(part("a"))]
     await plant.retry("a")
-    status = plant.engine.status()
+    status = engine_status(plant.engine)
     assert (status["refused"], status["delayed"]) == ([], [str(part("a"))])
     assert not status["converged"]
 
@@ -58,9 +59,9 @@ async def test_next_to_a_rejected_object_a_deferred_one_still_counts(plant: BoxS
     plant.write.failures["a"] = [Rejected(422, "no such colour")] * FOREVER
     plant.write.failures["b"] = [Throttled(300.0)]
     await plant.boxes("a", "b")
-    assert not plant.engine.status()["converged"]
+    assert not engine_status(plant.engine)["converged"]
     await plant.retry("b")
-    assert plant.engine.status()["converged"]
+    assert engine_status(plant.engine)["converged"]
 
 
 async def test_a_deferred_number_keeps_it_from_converged(plant: BoxSystem) -> None:
@@ -68,14 +69,14 @@ async def test_a_deferred_number_keeps_it_from_converged(plant: BoxSystem) -> No
     plant.write.failures[(await plant.key("box", "a")).uuid] = [UnknownOutcome("cut off")] * FOREVER
     await plant.offline.settle()
     assert plant.engine.quiet
-    assert not plant.engine.status()["converged"]
+    assert not engine_status(plant.engine)["converged"]
 
 
 async def test_a_deferred_write_is_no_longer_reported_once_it_is_written(plant: BoxSystem) -> None:
     plant.write.failures["a"] = [Throttled(300.0)]
     await plant.boxes("a")
     await plant.retry("a")
-    status = plant.engine.status()
+    status = engine_status(plant.engine)
     assert (status["converged"], status["healthy"], status["delayed"], status["problems"]) == (True, True, [], [])
 
 
@@ -89,13 +90,13 @@ async def test_a_fault_while_reading_back_defers_the_object_and_never_loses_it(
     plant.write.failures["a"] = [UnknownOutcome("cut off")]
     await plant.boxes("a", "b")
     assert await plant.contents() == {"b": "hello"}
-    assert part("a") in plant.parts.objects.delayed()
-    assert plant.engine.status()["delayed"] == [str(part("a"))]
+    assert part("a") in plant.engine._objects.delayed
+    assert engine_status(plant.engine)["delayed"] == [str(part("a"))]
 
     monkeypatch.undo()
     await plant.retry("a")
     assert await plant.contents() == {"a": "hello", "b": "hello"}
-    assert plant.engine.status()["healthy"]
+    assert engine_status(plant.engine)["healthy"]
 
 
 @pytest.mark.parametrize("error", [Rejected(422, "no such colour"), Throttled(300.0), UnknownOutcome("cut off")])
@@ -108,12 +109,12 @@ async def test_what_another_writer_repaired_is_neither_reported_nor_remembered_a
     (good,) = (await plant.offline.store.range(where)).items
     plant.write.failures["a"] = [error] * FOREVER
     await put(plant, where, good.value.replace(b"hello", b"other"))
-    assert not plant.engine.status()["healthy"]
+    assert not engine_status(plant.engine)["healthy"]
 
     await put(plant, where, good.value)
-    status = plant.engine.status()
+    status = engine_status(plant.engine)
     assert (status["converged"], status["healthy"], status["problems"]) == (True, True, [])
-    assert plant.parts.objects.failures(part("a")) == 0
+    assert plant.engine.states.failed_writes(part("a")) == 0
 
 
 async def put(plant: BoxSystem, where: str, value: bytes) -> None:
@@ -125,17 +126,17 @@ async def test_a_delete_that_was_refused_and_then_made_is_forgotten(plant: BoxSy
     await plant.boxes("a")
     plant.write.failures["a"] = [Rejected(403, "not today")]
     await plant.remove("a")
-    assert plant.engine.status()["refused"] == [str(part("a"))]
+    assert engine_status(plant.engine)["refused"] == [str(part("a"))]
     await plant.retry("a")
     assert await plant.contents() == {}
-    assert plant.engine.status()["healthy"]
+    assert engine_status(plant.engine)["healthy"]
 
 
 async def test_conflicts_count_in_a_row_only(plant: BoxSystem) -> None:
     for text in ("one", "two", "three"):
         plant.write.failures["a"] = [Conflict(409, "stale"), Conflict(409, "stale")]
         await (plant.boxes("a") if text == "one" else plant.change("a", text=text))
-        assert plant.parts.objects.delayed() == {}
+        assert plant.engine._objects.delayed == set()
     assert await plant.contents() == {"a": "three"}
 
 
@@ -145,5 +146,5 @@ async def test_a_lost_answer_whose_write_was_made_does_not_count_as_a_conflict_o
     for text in ("one", "two", "three", "four"):
         plant.write.lost.add("a")
         await (plant.boxes("a") if text == "one" else plant.change("a", text=text))
-        assert plant.parts.objects.delayed() == {}
+        assert plant.engine._objects.delayed == set()
     assert plant.write.log == ["create a", "update a", "update a", "update a"]

@@ -8,6 +8,7 @@ from intentc.engine.drift import CONTENDED, REVERTS, WINDOW, Drift
 from intentc.journal import Write
 from intentc.model import Name
 from tests.support.box_system import BoxSystem, Gate, part, until
+from tests.support.engine_status import engine_status
 
 pytestmark = pytest.mark.anyio
 
@@ -90,7 +91,7 @@ def test_what_was_long_ago_is_forgotten(drift: Drift, clock: Clock) -> None:
 
 
 def writes(plant: BoxSystem) -> list[tuple[Name, bool]]:
-    return [(line.name, line.drift) for line in plant.parts.journal if isinstance(line, Write)]
+    return [(line.name, line.drift) for line in plant.engine.journal if isinstance(line, Write)]
 
 
 async def revert(plant: BoxSystem, box: str = "a") -> None:
@@ -104,7 +105,7 @@ async def test_a_changed_object_is_repaired_and_journalled_as_drift(plant: BoxSy
     await revert(plant)
     assert await plant.contents() == {"a": "hello"}
     assert writes(plant) == [(part("a"), False), (part("a"), True)]
-    assert plant.engine.status()["counters"]["drift_repairs"] == 1
+    assert engine_status(plant.engine)["counters"]["drift_repairs"] == 1
 
 
 async def test_a_deleted_object_is_made_again_and_journalled_as_drift(plant: BoxSystem) -> None:
@@ -136,7 +137,7 @@ async def test_contention_stops_the_writes_for_that_object_alone(plant: BoxSyste
     for _ in range(REVERTS + 3):
         await revert(plant)
     assert await plant.contents() == {"a": "mine", "b": "hello"}
-    status = plant.engine.status()
+    status = engine_status(plant.engine)
     (entry,) = status["quarantine"]
     assert (entry["state"], entry["kind"], entry["name"]) == ("contended", "part", "a:one")
     assert "content" in entry["message"]
@@ -153,7 +154,7 @@ async def test_a_retry_ends_the_rest_of_a_contention(plant: BoxSystem) -> None:
     assert plant.engine.operator_actions.retry(await plant.key("part", "a", "one")) == 1
     await plant.offline.settle()
     assert await plant.contents() == {"a": "hello"}
-    assert plant.engine.status()["healthy"]
+    assert engine_status(plant.engine)["healthy"]
 
 
 async def test_an_object_that_nobody_wants_any_more_goes_also_if_it_is_contended(plant: BoxSystem) -> None:
@@ -162,13 +163,13 @@ async def test_an_object_that_nobody_wants_any_more_goes_also_if_it_is_contended
         await revert(plant)
     await plant.remove("a")
     assert await plant.contents() == {}
-    assert plant.engine.status()["quarantine"] == []
+    assert engine_status(plant.engine)["quarantine"] == []
 
 
 async def test_many_children_of_one_intent_are_no_contention(plant: BoxSystem) -> None:
     """crossplane #7108"""
     await plant.boxes(*(f"box-{number}" for number in range(60)))
-    assert plant.parts.drift.repairs == 0
+    assert plant.engine._drift.repairs == 0
     assert len(await plant.contents()) == 60
 
 
@@ -178,11 +179,11 @@ async def test_what_is_wanted_anew_while_it_is_written_is_no_drift(plant: BoxSys
         await plant.boxes("a", settle=False)
         await gate.entered.wait()
         await plant.change("a", text="bye", settle=False)
-        await until(lambda: plant.parts.objects.asked_again(part("a")))
+        await until(lambda: plant.engine._objects.is_asked_again(part("a")))
         gate.opened.set()
         await plant.settled()
     assert await plant.contents() == {"a": "bye"}
-    assert plant.parts.drift.repairs == 0
+    assert plant.engine._drift.repairs == 0
 
 
 async def test_a_contended_object_gets_what_is_wanted_of_it_anew(plant: BoxSystem) -> None:

@@ -53,27 +53,27 @@ def test_the_edges_of_a_map_are_named_once_each() -> None:
 async def test_an_intent_that_reads_nothing_of_what_changed_is_idle_on_the_edge(plant: BoxSystem) -> None:
     await plant.boxes("b")
     await plant.boxes("a", **referring("b"))
-    before = plant.engine.evaluator.edges.of(EDGE)
+    before = plant.engine.progress.figures_of(EDGE)
     await plant.change("b", text="other")
-    after = plant.engine.evaluator.edges.of(EDGE)
+    after = plant.engine.progress.figures_of(EDGE)
     assert [now - then for now, then in zip(after, before, strict=True)] == [1, 1, 0, 0]
 
 
 async def test_an_intent_whose_output_changes_by_it_is_counted_as_changed(plant: BoxSystem) -> None:
     await plant.boxes("b")
     await plant.boxes("a", text="see b", **referring("b"))
-    before = plant.engine.evaluator.edges.of(EDGE)
+    before = plant.engine.progress.figures_of(EDGE)
     await plant.change("b", text="other")
-    after = plant.engine.evaluator.edges.of(EDGE)
+    after = plant.engine.progress.figures_of(EDGE)
     assert [now - then for now, then in zip(after, before, strict=True)] == [1, 0, 1, 1]
 
 
 async def test_an_intent_that_runs_and_wants_the_same_is_not(plant: BoxSystem) -> None:
     await plant.boxes("b")
     await plant.boxes("a", text="see b", **referring("b"))
-    before = plant.engine.evaluator.edges.of(EDGE)
+    before = plant.engine.progress.figures_of(EDGE)
     await plant.change("b", **referring("b"))
-    after = plant.engine.evaluator.edges.of(EDGE)
+    after = plant.engine.progress.figures_of(EDGE)
     assert [now - then for now, then in zip(after, before, strict=True)] == [1, 0, 1, 0]
 
 
@@ -83,13 +83,13 @@ async def test_the_journal_shows_the_path_and_the_revision_of_its_source(plant: 
     await plant.change("b", text="other")
     a, b = await plant.key("box", "a"), await plant.key("box", "b")
     entry = last_evaluation(plant.engine, a)
-    assert (entry.path, entry.source_revision) == ((b, a), plant.parts.logic.mod_revision(b))
+    assert (entry.path, entry.source_revision) == ((b, a), plant.engine.world.mod_revision(b))
 
 
 async def test_one_that_goes_on_once_it_has_its_number_keeps_the_path_that_it_began_with(plant: BoxSystem) -> None:
     await plant.boxes("a", text="number")
     a = await plant.key("box", "a")
-    waiting, done = (line for line in plant.parts.journal if isinstance(line, Entry))
+    waiting, done = (line for line in plant.engine.journal if isinstance(line, Entry))
     assert (waiting.status, waiting.path) == ("waiting", (a,))
     assert (done.status, done.path) == ("done", (a,))
 
@@ -108,11 +108,11 @@ async def test_the_end_of_an_intent_is_journalled_with_what_it_leaves_and_its_na
     await plant.boxes("a")
     a = await plant.key("box", "a")
     await plant.remove("a")
-    entry, write = plant.parts.journal.about(part("a"))[-2:]
+    entry, write = plant.engine.journal.about(part("a"))[-2:]
     assert isinstance(entry, Entry) and isinstance(write, Write)
     assert (entry.origin, entry.path, entry.status, entry.source_revision) == (a, (a,), "gone", 0)
     assert write.operation == "delete"
-    assert plant.parts.journal.names[a] == "a"
+    assert plant.engine.journal.names[a] == "a"
 
 
 def manifest(kind: str, name: str, **spec: Any) -> dict[str, Any]:
@@ -129,18 +129,18 @@ async def test_where_the_map_and_a_fact_lead_to_an_intent_the_path_is_that_of_th
     service = await toy()
     gateway, path = await path_to_the_gateway(service)
     assert [key.kind for key in path] == ["toy_pod", "toy_service", "toy_route", "toy_gateway"]
-    edges = service.offline.engine.evaluator.edges
+    edges = service.offline.engine._evaluator.edges
     assert edges.of(("toy_route", "toy_service", "toy_gateway")) == Figures(walks=1, idle=0, ran=1, changed=1)
     assert gateway.objects
 
 
 async def test_where_the_map_stops_short_the_path_goes_over_the_fact() -> None:
     service = await toy()
-    logic = service.offline.engine.parts.logic
+    logic = service.offline.engine.world
     logic.reactions._next["toy_route", "toy_service"] = ()
     _, path = await path_to_the_gateway(service)
     assert [key.kind for key in path] == ["toy_pod", "toy_service", "toy_gateway"]
-    assert service.offline.engine.evaluator.edges.of(("toy_service", "toy_pod", "toy_gateway")) == Figures()
+    assert service.offline.engine.progress.figures_of(("toy_service", "toy_pod", "toy_gateway")) == Figures()
 
 
 async def toy() -> MemoryService:
@@ -157,11 +157,11 @@ async def path_to_the_gateway(service: MemoryService) -> tuple[Entry, tuple[Key,
     """A pod comes: the gateway's last evaluation, and its path."""
     await service.create(manifest("ToyPod", "basket-1", address="10.0.0.1"))
     engine = service.offline.engine
-    found = [line for line in engine.parts.journal if isinstance(line, Entry) and line.origin.kind == "toy_gateway"]
+    found = [line for line in engine.journal if isinstance(line, Entry) and line.origin.kind == "toy_gateway"]
     return found[-1], found[-1].path
 
 
 def last_evaluation(engine: Any, key: Key) -> Entry:
-    found = [line for line in engine.parts.journal if isinstance(line, Entry) and line.origin == key]
+    found = [line for line in engine.journal if isinstance(line, Entry) and line.origin == key]
     entry: Entry = found[-1]
     return entry

@@ -11,6 +11,7 @@ import pytest
 from intentc.engine import engine as engine_module
 from intentc.writing import Fenced, Rejected, Unreachable
 from tests.support.box_system import POOL, BoxSystem
+from tests.support.engine_status import engine_status
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
@@ -32,7 +33,7 @@ async def test_it_settles_on_what_was_there_and_on_what_comes(plant: BoxSystem) 
         await plant.boxes("b", text="see a", settle=False)
         await plant.settled()
         assert await plant.contents() == {"a": "hello", "b": "hello"}
-        assert plant.engine.status()["converged"]
+        assert engine_status(plant.engine)["converged"]
 
 
 async def test_a_second_engine_over_the_same_store_writes_nothing_and_repairs_what_is_deleted(plant: BoxSystem) -> None:
@@ -72,7 +73,7 @@ async def test_writes_under_way_are_drained_when_it_is_cancelled(plant: BoxSyste
         go_on.set()
         await asyncio.wait([task])
     assert await plant.contents() == {"a": "hello"}
-    assert plant.engine.reconciler.in_flight == 0
+    assert plant.engine._reconciler.in_flight == 0
 
 
 async def test_another_leader_ends_it(plant: BoxSystem) -> None:
@@ -97,7 +98,7 @@ async def test_a_long_queue_of_evaluations_does_not_starve_writing(
         create = plant.write.create
 
         async def noting(operation, fence=None, /):  # type: ignore[no-untyped-def]
-            left.append(plant.parts.jobs.pending())
+            left.append(plant.engine.progress.jobs)
             return await create(operation, fence)
 
         plant.write.create = noting  # type: ignore[method-assign]
@@ -115,7 +116,7 @@ async def test_an_outage_is_waited_out_and_everything_is_written_then(plant: Box
     async with plant.running():
         await plant.settled()
         assert await plant.contents() == {"a": "hello", "b": "hello", "c": "hello"}
-        assert plant.engine.reconciler.reachable
+        assert plant.engine.reachable
 
 
 async def test_a_new_outage_after_a_success_begins_with_a_short_pause(

@@ -30,25 +30,25 @@ async def plant() -> BoxSystem:
 
 def taking(plant: BoxSystem, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each evaluation take so long."""
-    run: Callable[[Key], Outcome] = plant.parts.runner.run
+    run: Callable[[Key], Outcome] = plant.engine._evaluator._runner.run
 
     def slow(key: Key) -> Outcome:
         time.sleep(seconds)
         return run(key)
 
-    monkeypatch.setattr(plant.parts.runner, "run", slow)
+    monkeypatch.setattr(plant.engine._evaluator._runner, "run", slow)
 
 
 async def storm(plant: BoxSystem) -> int:
     """Change one box in a hundred revisions, each seen by itself; how often it was evaluated."""
-    key, runs = await plant.key("box", "hub"), plant.engine.evaluator.runs
+    key, runs = await plant.key("box", "hub"), plant.engine.progress.evaluations
     for number in range(EVENTS):
         revision = (await plant.offline.server.update(key, {"text": f"text {number}"})).revision
         with anyio.fail_after(PATIENCE):
-            while plant.parts.logic.revision < revision:
+            while plant.engine.revision < revision:
                 await anyio.lowlevel.checkpoint()
     await plant.settled()
-    return plant.engine.evaluator.runs - runs
+    return plant.engine.progress.evaluations - runs
 
 
 async def test_a_expensive_intent_is_not_evaluated_for_each_event(
@@ -73,7 +73,7 @@ async def test_while_a_expensive_intent_rests_the_engine_is_not_quiet_and_others
         for text in ("one", "two"):
             await plant.offline.server.update(key, {"text": text})
             with anyio.fail_after(PATIENCE):
-                while key not in plant.engine.evaluator.cooling_down and text == "two":
+                while key not in plant.engine._evaluator.cooling_down and text == "two":
                     await anyio.lowlevel.checkpoint()
                 while (await plant.contents())["hub"] != "one":
                     await anyio.lowlevel.checkpoint()
@@ -101,7 +101,7 @@ async def test_places_for_writes_that_become_free_together_are_taken_together(
         return await create(operation, fence)
 
     monkeypatch.setattr(plant.write, "create", gated)
-    monkeypatch.setattr(plant.engine.reconciler, "_most", 5)
+    monkeypatch.setattr(plant.engine._reconciler, "_most", 5)
     await plant.boxes(*(f"box-{number:02}" for number in range(15)), settle=False)
     async with plant.running():
         for _ in range(3):
@@ -121,16 +121,16 @@ async def test_the_first_pass_waits_for_a_expensive_intent_that_rests(plant: Box
     """What it yielded before its rest may lack what others have contributed since: objects would be written half made,
     and orphans found that are none."""
     await plant.boxes("one", settle=False)
-    cooling_down = plant.engine.evaluator.cooling_down
+    cooling_down = plant.engine._evaluator.cooling_down
     cooling_down.add(Key("box", "expensive"))
     async with plant.running():
         with anyio.fail_after(PATIENCE):
-            while not plant.engine.evaluator.runs:
+            while not plant.engine.progress.evaluations:
                 await anyio.lowlevel.checkpoint()
         await anyio.wait_all_tasks_blocked()
-        assert not plant.engine.orphan_collector.complete
+        assert not plant.engine.first_pass_complete
         assert await plant.contents() == {}
         cooling_down.clear()
-        plant.engine.progress()
+        plant.engine.advance()
         await plant.settled()
         assert (await plant.contents()).keys() == {"one"}

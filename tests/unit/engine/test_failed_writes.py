@@ -12,6 +12,7 @@ from intentc.model import Update
 from intentc.testing.recording import Acknowledging
 from intentc.writing import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, Unreachable
 from tests.support.box_system import BoxSystem, part
+from tests.support.engine_status import engine_status
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
@@ -45,7 +46,7 @@ async def test_after_three_conflicts_the_object_backs_off(plant: BoxSystem) -> N
     plant.write.failures["a"] = [Conflict(409, "stale") for _ in range(5)]
     await plant.boxes("a", "b")
     assert plant.write.log.count("create a") == 3
-    assert part("a") in plant.parts.objects.delayed()
+    assert part("a") in plant.engine._objects.delayed
     assert await plant.contents() == {"b": "hello"}
 
 
@@ -67,10 +68,10 @@ async def test_a_write_that_was_not_made_and_not_answered_is_made_again(plant: B
 async def test_a_throttled_object_waits_as_long_as_the_server_asks(plant: BoxSystem) -> None:
     plant.write.failures["a"] = [Throttled(5_000.0)]
     await plant.boxes("a", "b")
-    due = plant.parts.objects.delayed()[part("a")]
+    due = plant.engine._objects._queue.delayed()[part("a")]
     assert 5_000.0 - PATIENCE < due - asyncio.get_running_loop().time() <= 5_000.0
     assert await plant.contents() == {"b": "hello"}
-    assert plant.parts.objects.failures(part("a")) == 0
+    assert plant.engine.states.failed_writes(part("a")) == 0
 
 
 async def test_a_rejected_object_is_reported_with_the_servers_message_and_the_others_go_on(plant: BoxSystem) -> None:
@@ -81,7 +82,7 @@ async def test_a_rejected_object_is_reported_with_the_servers_message_and_the_ot
     assert (problem.kind, problem.name, problem.reason) == ("part", "b:one", "Refused")
     assert "no such colour" in problem.message
     assert await plant.contents() == {"a": "hello", "c": "hello"}
-    assert part("b") in plant.parts.objects.delayed()
+    assert part("b") in plant.engine._objects.delayed
 
 
 async def test_a_refusal_is_forgotten_when_the_object_gets_through(plant: BoxSystem) -> None:
@@ -89,15 +90,15 @@ async def test_a_refusal_is_forgotten_when_the_object_gets_through(plant: BoxSys
     await plant.boxes("a")
     await plant.retry("a")
     assert plant.offline.problems() == ()
-    assert plant.engine.status()["healthy"]
+    assert engine_status(plant.engine)["healthy"]
 
 
 async def test_when_the_server_cannot_be_reached_nobody_writes(plant: BoxSystem) -> None:
     plant.write.failures["*"] = [Unreachable("refused")]
     await plant.boxes("a", "b", "c")
     assert len(plant.write.log) == 1
-    assert not plant.engine.reconciler.reachable
-    assert set(plant.parts.objects.delayed()) == {part("a"), part("b"), part("c")}
+    assert not plant.engine.reachable
+    assert set(plant.engine._objects.delayed) == {part("a"), part("b"), part("c")}
 
 
 async def test_another_leader_ends_all_writing(plant: BoxSystem) -> None:
@@ -130,8 +131,8 @@ async def test_a_write_whose_echo_does_not_come_is_settled_by_reading(
 
     plant.write.target = plant.offline.local
     clock = time.monotonic
-    monkeypatch.setattr(plant.parts.assumed, "_clock", lambda: clock() + 3.0)
-    await plant.engine.reconciler.settle_assumed()
+    monkeypatch.setattr(plant.engine._assumed, "_clock", lambda: clock() + 3.0)
+    assert await plant.engine._read_back.unseen()
     await plant.offline.settle()
     assert plant.write.log == ["create a", "create a"]
     assert await plant.contents() == {"a": "hello"}

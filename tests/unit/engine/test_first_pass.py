@@ -8,6 +8,7 @@ from intentc.engine.intent_states import IntentStates
 from intentc.evaluation import Status
 from intentc.model import Key, Name, Problem
 from tests.support.box_system import BoxSystem, part
+from tests.support.engine_status import engine_status
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +22,7 @@ async def test_what_an_owner_left_behind_is_deleted_after_the_first_pass(plant: 
     await plant.offline.server.delete(await plant.key("box", "a"))
     again = BoxSystem(plant.offline.store)
     await again.offline.settle()
-    assert again.engine.orphan_collector.complete
+    assert again.engine.first_pass_complete
     assert again.write.log == ["delete a"]
     assert await again.contents() == {"b": "hello"}
 
@@ -29,22 +30,22 @@ async def test_what_an_owner_left_behind_is_deleted_after_the_first_pass(plant: 
 async def test_the_carriers_of_an_origin_are_the_stored_objects_with_its_mark(plant: BoxSystem) -> None:
     await plant.boxes("a", "b")
     origin = (await plant.key("box", "a")).uuid
-    assert plant.engine.orphan_collector.carriers(origin) == {part("a")}
+    assert plant.engine._carriers.of(origin) == {part("a")}
     await plant.remove("a")
-    assert plant.engine.orphan_collector.carriers(origin) == frozenset()
+    assert plant.engine._carriers.of(origin) == frozenset()
 
 
 async def test_an_origin_without_any_intent_is_absent(plant: BoxSystem) -> None:
     await plant.boxes("a")
     key = await plant.key("box", "a")
-    assert not plant.engine.orphan_collector.origin_absent(key.uuid)
+    assert plant.engine._logic.has_intent(key.uuid)
     await plant.remove("a")
-    assert plant.engine.orphan_collector.origin_absent(key.uuid)
+    assert not plant.engine._logic.has_intent(key.uuid)
 
 
 async def test_the_report_shows_converged_and_counts(plant: BoxSystem) -> None:
     await plant.boxes("a", "b")
-    status = plant.engine.status()
+    status = engine_status(plant.engine)
     assert (status["converged"], status["healthy"], status["first_pass_complete"]) == (True, True, True)
     assert status["counts"]["evaluated"] == 2
     assert status["counters"]["writes"] == 2
@@ -56,7 +57,7 @@ async def test_an_observer_reports_what_it_would_write(plant: BoxSystem) -> None
     observer = BoxSystem(plant.offline.store, observe=True)
     await observer.offline.settle()
     assert observer.write.log == []
-    assert observer.engine.status()["planned"] == [{"object": str(part("a")), "writes": ["create"]}]
+    assert engine_status(observer.engine)["planned"] == [{"object": str(part("a")), "writes": ["create"]}]
 
 
 def test_a_failed_intent_is_held_until_a_run_succeeds() -> None:

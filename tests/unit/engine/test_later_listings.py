@@ -11,6 +11,7 @@ import pytest
 from intentc.model import Key
 from intentc.writing import Rejected, Throttled
 from tests.support.box_system import BoxSystem, part, until
+from tests.support.engine_status import engine_status
 
 pytestmark = pytest.mark.anyio
 
@@ -24,7 +25,7 @@ async def test_many_owners_that_vanish_in_a_gap_take_nothing_with_them_without_l
     await plant.relist()
     assert len(await plant.contents()) == len(MANY) + 1
     assert not [entry for entry in plant.write.log if entry.startswith("delete")]
-    status = plant.engine.status()
+    status = engine_status(plant.engine)
     assert (status["healthy"], status["counts"]["withheld_deletes"]) == (False, len(MANY))
     assert str(part(MANY[0])) in status["withheld_deletes"]
     assert {problem["reason"] for problem in status["problems"]} == {"DeletesHeld"}
@@ -35,14 +36,14 @@ async def test_few_owners_that_vanish_in_a_gap_take_what_is_theirs_with_them(pla
     await plant.remove("a", settle=False)
     await plant.relist()
     assert await plant.contents() == {"b": "hello"}
-    assert plant.engine.status()["healthy"]
+    assert engine_status(plant.engine)["healthy"]
 
 
 async def test_many_deletes_that_were_seen_live_need_no_leave(plant: BoxSystem) -> None:
     await plant.boxes(*MANY)
     await plant.remove(*MANY)
     assert await plant.contents() == {}
-    assert plant.engine.status()["healthy"]
+    assert engine_status(plant.engine)["healthy"]
 
 
 async def test_many_deletes_that_were_seen_live_need_no_leave_at_a_later_listing_either(plant: BoxSystem) -> None:
@@ -52,7 +53,7 @@ async def test_many_deletes_that_were_seen_live_need_no_leave_at_a_later_listing
     await plant.remove(*MANY)
     assert len(await plant.contents()) == len(MANY), "they are deferred"
     await plant.relist()
-    assert plant.engine.status()["counts"]["withheld_deletes"] == 0
+    assert engine_status(plant.engine)["counts"]["withheld_deletes"] == 0
     await plant.retry(*MANY)
     assert await plant.contents() == {}
 
@@ -65,43 +66,43 @@ async def test_deletes_that_were_seen_live_and_deferred_for_long_need_no_approva
     for name in MANY:
         plant.write.failures[name] = [Rejected(403, "not now")] * 1000
     looks = 0
-    settle = plant.parts.planner.guard.settle
+    settle = plant.engine._planner.guard.settle
 
     def counted(leaves_something: Callable[[str], object]) -> None:
         nonlocal looks
         settle(leaves_something)
-        looks += plant.engine.quiet and len(plant.parts.objects.delayed()) == len(MANY)
+        looks += plant.engine.quiet and len(plant.engine._objects.delayed) == len(MANY)
 
-    monkeypatch.setattr(plant.parts.planner.guard, "settle", counted)
+    monkeypatch.setattr(plant.engine._planner.guard, "settle", counted)
     async with plant.running():
         await plant.settled()
         await plant.remove(*MANY, settle=False)
         await until(lambda: looks > 0)
     for _ in range(2):
         await plant.relist()
-        assert plant.engine.status()["counts"]["withheld_deletes"] == 0
+        assert engine_status(plant.engine)["counts"]["withheld_deletes"] == 0
 
 
 async def test_an_owner_that_came_again_and_vanished_in_a_gap_counts(plant: BoxSystem) -> None:
     for uuid in (str(UUID(int=number)) for number in range(1, len(MANY) + 1)):
-        plant.parts.planner.guard.owner_gone(uuid)
+        plant.engine._planner.guard.owner_gone(uuid)
         await plant.boxes(f"box-{int(UUID(uuid))}", uuid=uuid, settle=False)
     await plant.offline.settle()
-    plant.parts.planner.guard.settle(plant.engine._leaves_something)
+    plant.engine._planner.guard.settle(plant.engine._leaves_something)
     await plant.remove(*await plant.contents(), settle=False)
     await plant.relist()
-    assert plant.engine.status()["counts"]["withheld_deletes"] == len(MANY)
+    assert engine_status(plant.engine)["counts"]["withheld_deletes"] == len(MANY)
 
 
 async def test_after_leave_the_withheld_deletes_are_made(plant: BoxSystem) -> None:
     await plant.boxes(*MANY)
     await plant.remove(*MANY, settle=False)
     await plant.relist()
-    for name in plant.parts.planner.guard.allow("part"):
-        plant.parts.objects.add(name)
+    for name in plant.engine._planner.guard.allow("part"):
+        plant.engine._objects.plan([name])
     await plant.offline.settle()
     assert await plant.contents() == {}
-    assert plant.engine.status()["healthy"]
+    assert engine_status(plant.engine)["healthy"]
 
 
 async def test_over_a_store_that_was_put_back_it_becomes_quiet_and_converged_again(plant: BoxSystem) -> None:
@@ -109,12 +110,12 @@ async def test_over_a_store_that_was_put_back_it_becomes_quiet_and_converged_aga
     restore = plant.offline.store.faults.backup()
     await plant.boxes("c")
     await plant.remove("a")
-    before = plant.parts.logic.revision
+    before = plant.engine.revision
     restore()
     await plant.relist()
-    assert plant.parts.logic.revision < before
+    assert plant.engine.revision < before
     assert plant.engine.quiet
-    assert plant.engine.status()["converged"]
+    assert engine_status(plant.engine)["converged"]
     assert await plant.contents() == {"a": "hello", "b": "hello"}
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from intentc.engine.log_fields import about
 from intentc.model import Name
 from intentc.writing import Rejected, Throttled
 from tests.support.box_system import BoxSystem, part
@@ -29,7 +28,7 @@ async def test_a_held_intent_is_logged_with_the_path_that_led_to_it(
     fields = line(caplog, "is held, its outputs stay")
     a = await plant.key("box", "a")
     assert (fields["key"], fields["resource"], fields["reason"]) == (str(a), "box a", "failed")
-    assert (fields["revision"], fields["reaction_path"]) == (plant.parts.logic.mod_revision(a), ["box a"])
+    assert (fields["revision"], fields["reaction_path"]) == (plant.engine.world.mod_revision(a), ["box a"])
 
 
 async def test_a_value_that_cannot_be_read_is_logged_with_its_key(
@@ -39,7 +38,7 @@ async def test_a_value_that_cannot_be_read_is_logged_with_its_key(
     a = await plant.key("box", "a")
     await plant.put(a, b"{")
     fields = line(caplog, "is held: ")
-    assert (fields["key"], fields["revision"]) == (str(a), plant.parts.logic.revision)
+    assert (fields["key"], fields["revision"]) == (str(a), plant.engine.revision)
 
 
 @pytest.mark.parametrize("error", [Rejected(422, "no such colour"), Throttled(60.0)])
@@ -54,7 +53,7 @@ async def test_a_write_that_failed_is_logged_with_the_path_that_led_to_it(
     fields = line(caplog, "part a:one: ")
     assert fields["key"] == str(await plant.key("part", "a", "one"))
     assert (fields["resource"], fields["reaction_path"]) == ("part a:one", ["box b", "box a"])
-    assert fields["revision"] == plant.parts.logic.mod_revision(await plant.key("box", "b"))
+    assert fields["revision"] == plant.engine.world.mod_revision(await plant.key("box", "b"))
 
 
 async def test_a_missing_reaction_names_the_intent_that_showed_it(
@@ -91,10 +90,10 @@ async def test_no_body_is_ever_logged(plant: BoxSystem, caplog: pytest.LogCaptur
 
 
 async def test_an_absent_object_is_logged_by_its_name(plant: BoxSystem) -> None:
-    assert about(plant.parts, part("a"))["key"] == "part a:one"
-    assert about(plant.parts, Name("moon", ("a",))) == {
+    assert plant.engine.about(part("a"))["key"] == "part a:one"
+    assert plant.engine.about(Name("moon", ("a",))) == {
         "key": "moon a",
         "resource": "moon a",
-        "revision": plant.parts.logic.revision,
+        "revision": plant.engine.revision,
         "reaction_path": [],
     }

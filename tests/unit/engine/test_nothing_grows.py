@@ -16,9 +16,9 @@ from tests.support.box_system import POOL, BoxSystem, until
 
 pytestmark = pytest.mark.anyio
 
-_BOUNDED = {"journal", "_getters"}
+_BOUNDED = {"journal", "_journal", "_getters"}
 """By its size, and by the number of workers."""
-_NOT_THE_ENGINES = {"write", "read", "schema"}
+_NOT_THE_ENGINES = {"write", "_write", "read", "_read", "schema"}
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ async def generation(plant: BoxSystem, number: int) -> None:
 async def quiet(plant: BoxSystem) -> None:
     """Everything is applied, and nothing is under way; things may be deferred."""
     batches = plant.offline.store.batches
-    await until(lambda: not batches("/contrail/", plant.parts.logic.revision) and plant.engine.quiet)
+    await until(lambda: not batches("/contrail/", plant.engine.revision) and plant.engine.quiet)
 
 
 async def test_what_is_gone_is_remembered_nowhere(plant: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,17 +92,19 @@ async def test_an_object_whose_delete_was_seen_before_it_was_answered_is_remembe
     async def late(operation: Delete, fence: str | None = None, /) -> Written:
         written = await delete(operation, fence)
         assert written.revision is not None
-        await until(lambda: plant.parts.logic.revision >= (written.revision or 0))
+        await until(lambda: plant.engine.revision >= (written.revision or 0))
         return written
 
     plant.write.delete = late  # type: ignore[method-assign]
     await plant.boxes("a", "b", settle=False)
     async with plant.running():
         await plant.settled()
-        assert plant.engine.orphan_collector.carriers((await plant.key("box", "a")).uuid)
+        assert plant.engine._carriers.of((await plant.key("box", "a")).uuid)
         await plant.remove("a", "b", settle=False)
         await plant.settled()
-        assert set(dict(tables(plant.engine.orphan_collector, "", {id(plant.parts)})).values()) == {0}
+        carriers = plant.engine._carriers
+        others = {id(carriers._assumed), id(carriers._book), id(carriers._objects)}
+        assert set(dict(tables(carriers, "", others)).values()) == {0}
 
 
 def grown(before: dict[str, int], now: dict[str, int]) -> dict[str, int]:

@@ -7,6 +7,7 @@ import pytest
 
 from intentc.writing import Rejected
 from tests.support.box_system import POOL, BoxSystem
+from tests.support.engine_status import engine_status
 
 pytestmark = pytest.mark.anyio
 
@@ -69,7 +70,7 @@ async def test_observing_never_allocates(plant: BoxSystem) -> None:
     observer = BoxSystem(plant.offline.store, observe=True)
     await observer.offline.settle()
     assert observer.write.log == []
-    (waiting,) = observer.engine.status()["waiting"]
+    (waiting,) = engine_status(observer.engine)["waiting"]
     assert POOL in waiting["for"]
 
 
@@ -77,8 +78,8 @@ async def test_what_waits_for_a_number_is_no_problem(plant: BoxSystem) -> None:
     await plant.boxes("a", text="number", settle=False)
     observer = BoxSystem(plant.offline.store, observe=True)
     await observer.offline.settle()
-    assert observer.engine.status()["healthy"]
-    assert observer.parts.jobs.delayed() == {}
+    assert engine_status(observer.engine)["healthy"]
+    assert observer.engine._scheduler._jobs.delayed() == {}
 
 
 async def test_a_restart_asks_for_no_number_again(plant: BoxSystem) -> None:

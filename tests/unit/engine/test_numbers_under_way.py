@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from intentc.engine.allocations import Place
 from intentc.model import Name
 from intentc.writing import Rejected, Throttled, UnknownOutcome, WriteError
 from tests.support.box_system import BoxSystem, Gate, until
@@ -25,7 +26,7 @@ async def asked(plant: BoxSystem, call: str) -> Gate:
 async def evaluated(plant: BoxSystem) -> None:
     """Everything in the store is applied and evaluated, though writes may be under way."""
     batches = plant.offline.store.batches
-    await until(lambda: not batches("/contrail/", plant.parts.logic.revision) and plant.parts.jobs.idle)
+    await until(lambda: not batches("/contrail/", plant.engine.revision) and plant.engine.progress.jobs_idle)
 
 
 async def test_a_number_granted_to_an_owner_that_took_to_something_else_goes_back(plant: BoxSystem) -> None:
@@ -88,7 +89,7 @@ async def test_a_number_stays_taken_while_nobody_knows_whether_its_object_was_cr
     await plant.boxes("a", text="number")
     await plant.boxes("c")
     assert list((await plant.numbers()).values()) == [1]
-    assert plant.engine.numbers.idle
+    assert plant.engine.progress.allocations_idle
 
 
 async def test_a_number_stays_taken_while_the_object_that_an_earlier_process_made_is_there(plant: BoxSystem) -> None:
@@ -98,7 +99,7 @@ async def test_a_number_stays_taken_while_the_object_that_an_earlier_process_mad
     await again.remove("a")
     assert list((await again.numbers()).values()) == [1]
     assert again.write.log == ["delete ticket-1"]
-    again.parts.objects.add(Name("ticket", ("ticket-1",)))
+    again.engine._objects.plan([Name("ticket", ("ticket-1",))])
     await again.offline.settle()
     assert again.write.log == ["delete ticket-1", "delete ticket-1", "free 1"]
 
@@ -110,8 +111,8 @@ async def test_an_owner_whose_number_is_not_granted_holds_up_nobody(plant: BoxSy
     plant.write.failures[unlucky] = [error] * 1000
     await plant.offline.settle()
     assert len(await plant.numbers()) == 4 and unlucky not in await plant.numbers()
-    assert [key.uuid for key in plant.parts.states.waiting] == [unlucky]
-    assert plant.engine.numbers.idle and not plant.engine.numbers.settled, "it is tried again"
+    assert [key.uuid for key in plant.engine.states.waiting] == [unlucky]
+    assert plant.engine.progress.allocations_idle and not plant.engine.progress.allocations_settled, "it is tried again"
 
 
 @pytest.mark.parametrize("error", ERRORS)
@@ -120,7 +121,7 @@ async def test_a_number_that_is_not_taken_back_holds_up_no_other(plant: BoxSyste
     plant.write.failures["1"] = [error] * 1000
     await plant.remove(*FIVE)
     assert list((await plant.numbers()).values()) == [1]
-    assert plant.engine.numbers.idle and not plant.engine.numbers.settled, "it is tried again"
+    assert plant.engine.progress.allocations_idle and not plant.engine.progress.allocations_settled, "it is tried again"
 
 
 async def test_a_number_that_is_not_taken_back_holds_up_no_wish(plant: BoxSystem) -> None:
@@ -137,16 +138,16 @@ async def test_no_useless_request_is_sent_while_a_number_waits_for_its_release(
     await plant.boxes("a", text="number")
     plant.write.failures["ticket-1"] = [Rejected(403, "not today")] * 1000
     rounds = 0
-    serve = plant.engine.numbers.serve
+    serve = plant.engine._allocations.serve
 
-    async def counted() -> None:
+    async def counted(place: Place) -> bool:
         nonlocal rounds
         rounds += 1
         assert rounds < 10, "it goes round and round"
-        await serve()
+        return await serve(place)
 
-    monkeypatch.setattr(plant.engine.numbers, "serve", counted)
+    monkeypatch.setattr(plant.engine._allocations, "serve", counted)
     await plant.remove("a")
-    plant.engine.progress()
-    assert plant.engine.numbers.idle
+    plant.engine.advance()
+    assert plant.engine.progress.allocations_idle
     assert rounds == 0

@@ -9,17 +9,18 @@ from intentc.model import Key
 from intentc.watch.protocol import Put
 from intentc.writing import Rejected
 from tests.support.box_system import BoxSystem, part
+from tests.support.engine_status import engine_status
 
 pytestmark = pytest.mark.anyio
 
 
 async def revision(plant: BoxSystem, key: Key) -> int:
-    return plant.parts.logic.mod_revision(key)
+    return plant.engine.world.mod_revision(key)
 
 
 def states(plant: BoxSystem) -> dict[str, str]:
     """Name → state of what is in quarantine."""
-    return {entry["name"]: entry["state"] for entry in plant.engine.status()["quarantine"]}
+    return {entry["name"]: entry["state"] for entry in engine_status(plant.engine)["quarantine"]}
 
 
 async def test_a_paused_intent_keeps_its_outputs_whatever_changes(plant: BoxSystem) -> None:
@@ -32,7 +33,7 @@ async def test_a_paused_intent_keeps_its_outputs_whatever_changes(plant: BoxSyst
     plant.engine.operator_actions.resume(key)
     await plant.offline.settle()
     assert await plant.contents() == {"a": "bye"}
-    assert plant.engine.status()["healthy"]
+    assert engine_status(plant.engine)["healthy"]
 
 
 async def test_what_a_paused_intent_made_is_no_orphan_after_a_restart(plant: BoxSystem) -> None:
@@ -64,10 +65,10 @@ async def test_a_suspect_that_is_paused_is_not_run_even_for_its_facts(
             again.engine.operator_actions.pause(key, ("a",), "by a test")
         else:
             again.engine.operator_actions.suspect(key, await revision(plant, key))
-    recall = mocker.spy(again.parts.runner, "recall")
+    recall = mocker.spy(again.engine._evaluator._runner, "recall")
     await again.begin()
     await again.relist()
-    assert again.parts.logic.exists(key) and key in again.parts.states.held
+    assert again.engine.world.exists(key) and key in again.engine.states.held
     assert recall.call_count == 0
     assert await again.contents() == {"a": "hello"}
 
@@ -137,10 +138,10 @@ async def test_an_unreadable_intent_can_be_dropped(plant: BoxSystem) -> None:
 
 async def test_a_retry_evaluates_a_held_intent_at_once(plant: BoxSystem) -> None:
     await plant.boxes("a", text="fail")
-    runs = plant.engine.evaluator.runs
+    runs = plant.engine.progress.evaluations
     assert plant.engine.operator_actions.retry(None) == 1
     await plant.offline.settle()
-    assert plant.engine.evaluator.runs == runs + 1
+    assert plant.engine.progress.evaluations == runs + 1
 
 
 async def test_a_retry_writes_a_refused_object_at_once(plant: BoxSystem) -> None:
@@ -161,7 +162,7 @@ async def test_withheld_deletes_are_made_after_leave(plant: BoxSystem) -> None:
     assert plant.engine.operator_actions.allow_deletes("part") == 60
     await plant.offline.settle()
     assert await plant.contents() == {"left": "hello"}
-    assert part("left") in plant.parts.book
+    assert part("left") in plant.engine.outputs
 
 
 async def test_what_a_paused_intent_made_is_left_alone_too(plant: BoxSystem) -> None:
@@ -181,11 +182,11 @@ async def test_leave_for_deletes_outlives_a_listing_that_comes_before_they_are_m
     await plant.boxes(*many)
     await plant.remove(*many, settle=False)
     await plant.relist()
-    plant.parts.permission.withhold("a test", "so that the deletes are deferred")
+    plant.engine.withhold("a test", "so that the deletes are deferred")
     plant.engine.operator_actions.allow_deletes("part")
     await plant.relist()
-    assert plant.engine.status()["counts"]["withheld_deletes"] == 0
-    plant.parts.permission.give("a test")
+    assert engine_status(plant.engine)["counts"]["withheld_deletes"] == 0
+    plant.engine.allow("a test")
     await plant.offline.settle()
     assert await plant.contents() == {}
 
@@ -213,4 +214,4 @@ async def test_a_pause_under_another_name_takes_the_place_of_the_first(plant: Bo
     await plant.offline.settle()
     assert await plant.contents() == {"a": "bye"}
     assert states(plant) == {}
-    assert plant.parts.states.left_if_ours == {}
+    assert plant.engine._states.left_if_ours == {}

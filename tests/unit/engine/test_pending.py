@@ -24,7 +24,7 @@ async def put(plant: BoxSystem, number: int, *targets: str) -> None:
 
 
 async def test_a_reference_whose_target_has_not_come_is_counted_until_it_has(plant: BoxSystem) -> None:
-    pending = PendingReferences(plant.parts.logic, lambda: True)
+    pending = PendingReferences(plant.engine.world, lambda: True)
     await put(plant, 1, f"{ABSENT}2", f"{ABSENT}3")
     await pending.look()
     assert pending.count == 2
@@ -39,7 +39,7 @@ async def test_a_reference_whose_target_has_not_come_is_counted_until_it_has(pla
 
 
 async def test_nothing_is_counted_while_nothing_changes(plant: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> None:
-    pending = PendingReferences(plant.parts.logic, lambda: True, period=0.0)
+    pending = PendingReferences(plant.engine.world, lambda: True, period=0.0)
     looks = 0
     look = pending.look
 
@@ -62,7 +62,7 @@ async def test_nothing_is_counted_while_nothing_changes(plant: BoxSystem, monkey
 
 
 async def test_who_asks_after_a_change_is_not_answered_with_an_old_count(plant: BoxSystem) -> None:
-    pending = PendingReferences(plant.parts.logic, lambda: True)
+    pending = PendingReferences(plant.engine.world, lambda: True)
     await pending.look()
     await put(plant, 1, f"{ABSENT}2")
     assert pending.now() == 1

@@ -9,6 +9,7 @@ import pytest
 from intentc.engine.permission import OBSERVING, STANDING_BY, Permission
 from intentc.writing import Fenced, Rejected, Throttled
 from tests.support.box_system import BoxSystem, Gate, part, until
+from tests.support.engine_status import engine_status
 
 pytestmark = pytest.mark.anyio
 
@@ -19,7 +20,13 @@ class Leadership:
     def __init__(self, plant: BoxSystem) -> None:
         self.fence: str | None = "default/7"
         self.refused: list[str] = []
-        plant.parts.permission.lead_by(lambda: self.fence, self.refused.append)
+        plant.engine.lead_by(lambda: self.fence, self.refused.append)
+
+
+class Watching:
+    """A watch, open or not."""
+
+    ready = False
 
 
 def test_without_a_reason_against_it_permission_is_granted() -> None:
@@ -29,12 +36,10 @@ def test_without_a_reason_against_it_permission_is_granted() -> None:
 def test_every_reason_must_go_before_it_is_granted() -> None:
     permission = Permission(observe=True)
     permission.withhold(STANDING_BY, "another leads")
-    given: list[bool] = []
-    permission.on_given = lambda: given.append(permission.granted)
-    permission.give(OBSERVING)
-    assert not permission.granted and not given
-    permission.give(STANDING_BY)
-    assert given == [True]
+    assert not permission.allow(OBSERVING)
+    assert not permission.granted
+    assert permission.allow(STANDING_BY), "what was only planned can be carried out"
+    assert permission.granted
 
 
 def test_a_leadership_that_is_not_surely_held_at_this_moment_permits_nothing() -> None:
@@ -47,35 +52,35 @@ def test_a_leadership_that_is_not_surely_held_at_this_moment_permits_nothing() -
 
 
 async def test_a_standby_plans_and_neither_writes_nor_allocates(plant: BoxSystem) -> None:
-    plant.parts.permission.withhold(STANDING_BY, "another leads")
+    plant.engine.withhold(STANDING_BY, "another leads")
     await plant.boxes("a")
     await plant.boxes("b", text="number")
     assert plant.write.log == []
-    assert part("a") in plant.parts.states.planned
+    assert part("a") in plant.engine.states.planned
     assert not plant.engine.converged, "something is left to do for whoever leads"
 
 
 async def test_what_a_standby_planned_and_wished_for_is_carried_out_when_it_takes_over(plant: BoxSystem) -> None:
-    plant.parts.permission.withhold(STANDING_BY, "another leads")
+    plant.engine.withhold(STANDING_BY, "another leads")
     await plant.boxes("a")
     await plant.boxes("b", text="number")
-    plant.parts.permission.give(STANDING_BY)
+    plant.engine.allow(STANDING_BY)
     await plant.offline.settle()
     assert await plant.contents() == {"a": "hello"}
     assert list((await plant.numbers()).values()) == [1]
-    assert plant.parts.states.planned == {}
+    assert plant.engine.states.planned == {}
     assert plant.engine.converged
 
 
 async def test_a_standby_forgets_a_plan_that_the_leader_has_carried_out(plant: BoxSystem) -> None:
     standby = await BoxSystem(plant.offline.store).begin()
-    standby.parts.permission.withhold(STANDING_BY, "another leads")
+    standby.engine.withhold(STANDING_BY, "another leads")
     await plant.boxes("a", settle=False)
     await standby.offline.settle()
-    assert part("a") in standby.parts.states.planned
+    assert part("a") in standby.engine.states.planned
     await plant.offline.settle()
     await standby.offline.settle()
-    assert standby.parts.states.planned == {}
+    assert standby.engine.states.planned == {}
     assert standby.engine.converged
     assert standby.write.log == []
 
@@ -100,21 +105,21 @@ async def test_a_rejected_fence_stops_writing_and_is_reported_to_the_leadership(
     plant.write.failures["*"] = [Fenced(412, "fence is over")]
     await plant.boxes("a", "b")
     assert leadership.refused == ["default/7"]
-    assert STANDING_BY in plant.parts.permission.reasons
+    assert STANDING_BY in plant.engine.withheld
     assert len(plant.write.log) == 1
 
 
 async def test_between_two_writes_of_one_plan_the_leadership_may_be_lost(plant: BoxSystem) -> None:
     leadership = Leadership(plant)
     fences: list[str | None] = []
-    send = plant.engine.reconciler.sender._send
+    send = plant.engine._sender._send
 
     async def losing(operation: object, fence: str | None) -> object:
         fences.append(fence)
         leadership.fence = None
         return await send(operation, None)  # type: ignore[arg-type]
 
-    plant.engine.reconciler.sender._send = losing  # type: ignore[assignment,method-assign]
+    plant.engine._sender._send = losing  # type: ignore[assignment,method-assign]
     await plant.boxes("a", "b")
     assert fences == ["default/7"], "the next write was not begun"
 
@@ -123,20 +128,20 @@ async def test_a_standby_forgets_a_delete_that_the_leader_has_carried_out(plant:
     await plant.boxes("a", settle=False)
     await plant.offline.settle()
     standby = await BoxSystem(plant.offline.store).begin()
-    standby.parts.permission.withhold(STANDING_BY, "another leads")
+    standby.engine.withhold(STANDING_BY, "another leads")
     await plant.remove("a", settle=False)
     await standby.offline.settle()
-    assert part("a") in standby.parts.states.planned
+    assert part("a") in standby.engine.states.planned
     await plant.offline.settle()
     await standby.offline.settle()
-    assert standby.parts.states.planned == {}
+    assert standby.engine.states.planned == {}
     assert standby.engine.converged
 
 
 async def test_a_standby_is_not_converged_while_a_number_is_to_be_given_back(plant: BoxSystem) -> None:
     await plant.boxes("a", text="number")
     standby = await BoxSystem(plant.offline.store).begin()
-    standby.parts.permission.withhold(STANDING_BY, "another leads")
+    standby.engine.withhold(STANDING_BY, "another leads")
     plant.write.gates["free 1"] = Gate()
     freeing = asyncio.create_task(plant.remove("a"))
     await plant.write.gates["free 1"].entered.wait()
@@ -144,7 +149,7 @@ async def test_a_standby_is_not_converged_while_a_number_is_to_be_given_back(pla
     assert not standby.engine.converged
     plant.write.gates["free 1"].opened.set()
     await freeing
-    await standby.engine.numbers.load()
+    await standby.engine.load_allocations()
     await standby.offline.settle()
     assert standby.engine.converged
 
@@ -156,7 +161,7 @@ async def test_what_was_planned_while_the_lease_was_not_sure_for_a_moment_is_wri
     await plant.boxes("b", text="number")
     assert plant.write.log == []
     assert not plant.engine.converged, "nobody has withdrawn the permission"
-    plant.parts.permission._fence = None  # surely held again; the plant's server knows no leader
+    plant.engine._permission._fence = None  # surely held again; the plant's server knows no leader
     async with plant.running():
         await plant.settled()
     assert await plant.contents() == {"a": "hello"}
@@ -165,12 +170,12 @@ async def test_what_was_planned_while_the_lease_was_not_sure_for_a_moment_is_wri
 
 async def test_without_an_open_watch_nothing_is_written(plant: BoxSystem) -> None:
     """What is planned may be planned from a store that was put back meanwhile."""
-    sees = [False]
-    plant.parts.permission.see_by(lambda: sees[0])
+    watch = Watching()
+    plant.engine.see_by(watch)
     await plant.boxes("a")
     assert plant.write.log == []
     assert not plant.engine.converged
-    sees[0] = True
+    watch.ready = True
     await plant.retry("a")
     assert await plant.contents() == {"a": "hello"}
 
@@ -179,7 +184,7 @@ async def test_numbers_keep_the_pause_that_the_server_asks_for(plant: BoxSystem)
     plant.write.failures["*"] = [Throttled(0.2)]
     async with plant.running():
         await plant.boxes("a", "b", "c", text="number", settle=False)
-        await until(lambda: plant.parts.throttle.pauses == 1)
+        await until(lambda: plant.engine.throttle.pauses == 1)
         asked = len(plant.write.log)
         begun = asyncio.get_running_loop().time()
         await until(lambda: len(plant.write.log) > asked)
@@ -191,23 +196,23 @@ async def test_numbers_keep_the_pause_that_the_server_asks_for(plant: BoxSystem)
 async def test_a_rejected_number_is_reported_with_the_servers_message(plant: BoxSystem) -> None:
     plant.write.failures["*"] = [Rejected(409, "the pool is exhausted")]
     await plant.boxes("a", text="number")
-    (entry,) = plant.engine.status()["quarantine"]
+    (entry,) = engine_status(plant.engine)["quarantine"]
     assert (entry["name"], entry["state"]) == ("a", "refused")
     assert "exhausted" in entry["message"]
-    assert not plant.engine.status()["healthy"]
+    assert not engine_status(plant.engine)["healthy"]
 
 
 async def test_a_write_goes_with_the_fence_by_which_it_was_permitted(plant: BoxSystem) -> None:
     """Between asking twice the process may have stood still, and a write without a fence would be taken."""
     fences: list[str | None] = []
-    send = plant.engine.reconciler.sender._send
+    send = plant.engine._sender._send
 
     async def noting(operation: object, fence: str | None) -> object:
         fences.append(fence)
         return await send(operation, None)  # type: ignore[arg-type]
 
-    plant.engine.reconciler.sender._send = noting  # type: ignore[assignment,method-assign]
+    plant.engine._sender._send = noting  # type: ignore[assignment,method-assign]
     answers = ["default/7", "default/7"]  # for the plan, for the write; then the lease is over
-    plant.parts.permission.lead_by(lambda: answers.pop(0) if answers else None, lambda fence: None)
+    plant.engine.lead_by(lambda: answers.pop(0) if answers else None, lambda fence: None)
     await plant.boxes("a")
     assert fences == ["default/7"]

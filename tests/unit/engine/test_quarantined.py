@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from intentc.engine.quarantined import quarantine, quarantine_count
+from intentc.inspection.status.quarantined import quarantine, quarantine_count
 from intentc.inspection.views.quarantine import quarantine as asked
 from intentc.watch.protocol import Delete, Put
 from intentc.writing import Rejected
 from tests.support.box_system import BoxSystem
+from tests.support.engine_status import engine_status
 
 pytestmark = pytest.mark.anyio
 
@@ -44,53 +45,53 @@ async def troubled(plant: BoxSystem) -> None:
     await spoil(plant, "box", *(f"bad-{number}" for number in range(20)))
     await spoil(plant, "ticket", "nothing-to-compile")
     key = await plant.key("box", "dropped")
-    plant.engine.operator_actions.drop(key, plant.parts.logic.mod_revision(key))
+    plant.engine.operator_actions.drop(key, plant.engine.world.mod_revision(key))
     await plant.offline.settle()
 
 
 async def test_the_counts_are_those_of_the_lists(plant: BoxSystem) -> None:
     await troubled(plant)
-    listed = quarantine(plant.parts, 0, 1000)
+    listed = quarantine(plant.engine.view, 0, 1000)
     assert {entry["state"] for entry in listed} == {"unreadable", "held", "dropped", "refused", "paused"}
-    status = plant.engine.status()
+    status = engine_status(plant.engine)
     assert status["quarantine"] == listed
-    assert status["counts"]["quarantined"] == quarantine_count(plant.parts) == len(listed)
+    assert status["counts"]["quarantined"] == quarantine_count(plant.engine.view) == len(listed)
     assert status["counts"]["held"] == len(status["held"]) == len(set(status["held"]))
     assert status["counts"]["problems"] == len(status["problems"]) == len(plant.offline.problems())
 
 
 async def test_pages_hang_together_and_reach_the_end(plant: BoxSystem) -> None:
     await troubled(plant)
-    whole = quarantine(plant.parts, 0, 1000)
-    pages = [await asked(plant.engine, offset, 7) for offset in range(0, len(whole) + 7, 7)]
+    whole = quarantine(plant.engine.view, 0, 1000)
+    pages = [await asked(plant.engine.view, offset, 7) for offset in range(0, len(whole) + 7, 7)]
     assert [entry for page in pages for entry in page["quarantine"]] == whole
     assert {page["total"] for page in pages} == {len(whole)}
 
 
 async def test_a_page_beyond_what_the_status_lists_is_there(plant: BoxSystem) -> None:
     await spoil(plant, "box", *(f"bad-{number:04}" for number in range(1200)))
-    assert len(plant.engine.status()["quarantine"]) == 1000
-    page = await asked(plant.engine, 1195, 100)
+    assert len(engine_status(plant.engine)["quarantine"]) == 1000
+    page = await asked(plant.engine.view, 1195, 100)
     assert [entry["name"] for entry in page["quarantine"]] == [f"bad-{number}" for number in range(1195, 1200)]
     assert page["total"] == 1200
 
 
 async def test_who_leaves_between_two_pages_is_in_none(plant: BoxSystem) -> None:
     await spoil(plant, "box", *(f"bad-{number:04}" for number in range(1200)))
-    assert len((await asked(plant.engine, 0, 10))["quarantine"]) == 10
+    assert len((await asked(plant.engine.view, 0, 10))["quarantine"]) == 10
     await plant.offline.store.transaction([], [Delete("/contrail/box/uuid-of-bad-0000")])
     await plant.offline.settle()
-    page = await asked(plant.engine, 0, 2)
+    page = await asked(plant.engine.view, 0, 2)
     assert ([entry["name"] for entry in page["quarantine"]], page["total"]) == (["bad-0001", "bad-0002"], 1199)
 
 
 async def test_a_status_costs_the_same_however_many_are_held(plant: BoxSystem) -> None:
     names = [f"bad-{number:04}" for number in range(4000)]
     await spoil(plant, "box", *names[:1500])
-    few = calls_of(plant.engine.status)
+    few = calls_of(lambda: engine_status(plant.engine))
     await spoil(plant, "box", *names[1500:])
-    assert plant.engine.status()["counts"]["problems"] == 4000
-    assert calls_of(plant.engine.status) == pytest.approx(few, rel=0.01)
+    assert engine_status(plant.engine)["counts"]["problems"] == 4000
+    assert calls_of(lambda: engine_status(plant.engine)) == pytest.approx(few, rel=0.01)
 
 
 async def test_a_value_that_becomes_unreadable_is_listed_by_its_known_name(plant: BoxSystem) -> None:
@@ -98,8 +99,8 @@ async def test_a_value_that_becomes_unreadable_is_listed_by_its_known_name(plant
     key = await plant.key("box", "a")
     await plant.offline.store.transaction([], [Put(f"/contrail/box/{key.uuid}", b"{")])
     await plant.offline.settle()
-    assert [problem["name"] for problem in plant.engine.status()["problems"]] == ["a"]
-    assert key.uuid in plant.engine.status()["problems"][0]["source"]
+    assert [problem["name"] for problem in engine_status(plant.engine)["problems"]] == ["a"]
+    assert key.uuid in engine_status(plant.engine)["problems"][0]["source"]
 
 
 async def test_a_reader_of_an_unreadable_value_is_listed_by_name(plant: BoxSystem) -> None:
@@ -108,7 +109,7 @@ async def test_a_reader_of_an_unreadable_value_is_listed_by_name(plant: BoxSyste
     key = await plant.key("box", "a")
     await plant.offline.store.transaction([], [Put(f"/contrail/box/{key.uuid}", b"{")])
     await plant.offline.settle()
-    assert {problem["name"] for problem in plant.engine.status()["problems"]} == {"a", "b"}
+    assert {problem["name"] for problem in engine_status(plant.engine)["problems"]} == {"a", "b"}
 
 
 def calls_of(work: Callable[[], Any]) -> int:

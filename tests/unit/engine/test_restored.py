@@ -12,6 +12,7 @@ from intentc.offline.audit import Report
 from intentc.service.audits import PeriodicAudit
 from tests.support.box_system import BoxSystem
 from tests.support.compiler_service import service_of, serving
+from tests.support.engine_status import engine_status
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
@@ -32,13 +33,12 @@ async def test_what_the_backup_lacks_is_written_again_after_a_pass_over_everythi
     plant.write.log.clear()
     await plant.relist()
     assert plant.write.log == ["create a"]
-    assert plant.engine.restore_guard.times == 1
-    assert plant.parts.permission.granted
+    assert plant.engine.restores == 1
+    assert plant.engine.may_write
 
 
 async def test_nothing_is_written_until_whoever_audits_gives_permission(plant: BoxSystem) -> None:
-    asked: list[bool] = []
-    plant.engine.restore_guard.on_compared = lambda: asked.append(plant.engine.orphan_collector.complete)
+    plant.engine.confirm_restores()
     await plant.boxes("a", settle=False)
     restore = plant.offline.store.faults.backup()
     await plant.offline.settle()
@@ -46,9 +46,11 @@ async def test_nothing_is_written_until_whoever_audits_gives_permission(plant: B
     plant.write.log.clear()
     await plant.relist()
     assert plant.write.log == []
-    assert asked and all(asked), "asked for once everything is evaluated"
-    assert not plant.engine.status()["healthy"]
-    plant.parts.permission.give(RESTORED)
+    with anyio.fail_after(PATIENCE):
+        await plant.engine.compared()
+    assert plant.engine.first_pass_complete, "compared is what is evaluated"
+    assert not engine_status(plant.engine)["healthy"]
+    plant.engine.allow(RESTORED)
     await plant.offline.settle()
     assert plant.write.log == ["create a"]
 
@@ -58,13 +60,13 @@ async def test_a_restore_is_noticed_although_others_have_written_past_our_revisi
     await plant.boxes("a")
     restore = plant.offline.store.faults.backup()
     await plant.change("a", text="bye")
-    seen = plant.parts.logic.revision
+    seen = plant.engine.revision
     restore()
     for number in range(20):
         await plant.boxes(f"box-{number}", settle=False)
     await plant.relist()
-    assert plant.parts.logic.revision > seen
-    assert plant.engine.restore_guard.times == 1
+    assert plant.engine.revision > seen
+    assert plant.engine.restores == 1
     assert (await plant.contents())["a"] == "hello"
 
 
@@ -72,7 +74,7 @@ async def test_a_listing_after_a_gap_is_no_restore(plant: BoxSystem) -> None:
     await plant.boxes("a")
     await plant.change("a", text="bye", settle=False)
     await plant.relist()
-    assert plant.engine.restore_guard.times == 0
+    assert plant.engine.restores == 0
 
 
 async def test_a_service_audits_a_restored_store_before_it_writes() -> None:
@@ -82,7 +84,7 @@ async def test_a_service_audits_a_restored_store_before_it_writes() -> None:
     async def spawn() -> Report:
         audited.set()
         await may_end.wait()
-        return Report(revision=plant.parts.logic.revision)
+        return Report(revision=plant.engine.revision)
 
     service = service_of(plant, auditing=PeriodicAudit(plant.engine, spawn, period=0.0))
     await plant.boxes("a", settle=False)
@@ -90,7 +92,7 @@ async def test_a_service_audits_a_restored_store_before_it_writes() -> None:
     async with serving(service):
         with anyio.fail_after(PATIENCE):
             # Asked for is not made: what the restore takes back must have been seen first.
-            await soon(lambda: plant.parts.logic.named("part", ("a", "one")) is not None)
+            await soon(lambda: plant.engine.world.named("part", ("a", "one")) is not None)
             assert plant.write.log == ["create a"]
             restore()
             plant.offline.store.faults.cut_watches()
@@ -98,7 +100,7 @@ async def test_a_service_audits_a_restored_store_before_it_writes() -> None:
         assert plant.write.log == ["create a"]
         assert not service.ready()[0]
         may_end.set()
-        await soon(lambda: RESTORED not in plant.parts.permission.reasons)
+        await soon(lambda: RESTORED not in plant.engine.withheld)
         with anyio.fail_after(PATIENCE):
             await plant.engine.settled()
     assert plant.write.log == ["create a", "create a"]
@@ -111,25 +113,25 @@ async def test_a_second_restore_during_the_audit_of_the_first_is_audited_too() -
     async def spawn() -> Report:
         audits.append(anyio.Event())
         await audits[-1].wait()
-        return Report(revision=plant.parts.logic.revision)
+        return Report(revision=plant.engine.revision)
 
     await plant.boxes("a", settle=False)
     restore = plant.offline.store.faults.backup()
     async with serving(service_of(plant, auditing=PeriodicAudit(plant.engine, spawn, period=0.0))):
         # Asked for is not made: what a restore should take back must have been seen first.
-        await soon(lambda: plant.parts.logic.named("part", ("a", "one")) is not None)
+        await soon(lambda: plant.engine.world.named("part", ("a", "one")) is not None)
         restore()
         await soon(lambda: len(audits) == 1)
         await plant.boxes("b", settle=False)
         b = await plant.key("box", "b")
-        await soon(lambda: plant.parts.logic.exists(b))
+        await soon(lambda: plant.engine.world.exists(b))
         restore()
-        await soon(lambda: plant.engine.restore_guard.times == 2)
+        await soon(lambda: plant.engine.restores == 2)
         audits[0].set()
         await soon(lambda: len(audits) == 2)
-        assert RESTORED in plant.parts.permission.reasons
+        assert RESTORED in plant.engine.withheld
         audits[1].set()
-        await soon(lambda: RESTORED not in plant.parts.permission.reasons)
+        await soon(lambda: RESTORED not in plant.engine.withheld)
 
 
 async def test_the_journal_holds_nothing_of_the_future_that_never_was(plant: BoxSystem) -> None:
@@ -141,5 +143,5 @@ async def test_the_journal_holds_nothing_of_the_future_that_never_was(plant: Box
         await plant.boxes(f"box-{number}")
     restore()
     await plant.relist()
-    assert len(plant.parts.journal)
-    assert all(line.revision <= plant.parts.logic.revision for line in plant.parts.journal)
+    assert len(plant.engine.journal)
+    assert all(line.revision <= plant.engine.revision for line in plant.engine.journal)

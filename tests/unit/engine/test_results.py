@@ -31,7 +31,7 @@ def everything(row: Row) -> bool:
 
 
 def results(plant: BoxSystem, **views: Overview) -> Results:
-    return Results(plant.parts, views)
+    return Results(plant.engine.view, views)
 
 
 async def test_a_view_sees_the_objects_of_its_kinds_sorted_by_name(plant: BoxSystem) -> None:

@@ -27,29 +27,37 @@ A_UUID = "11111111-1111-4111-8111-111111111111"
 def planned(plant: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Name]]:
     """The objects that were planned, in order."""
     names: list[Name] = []
-    plan = plant.parts.planner.plan
+    plan = plant.engine._planner.plan
 
     def noting(name: Name) -> Plan:
         names.append(name)
         return plan(name)
 
     with monkeypatch.context() as patch:
-        patch.setattr(plant.parts.planner, "plan", noting)
+        patch.setattr(plant.engine._planner, "plan", noting)
         yield names
 
 
 @asynccontextmanager
 async def writer(plant: BoxSystem, idle: asyncio.Event, in_flight: int) -> AsyncIterator[Reconciler]:
     """Two workers that write the plant's objects, without the rest of the engine."""
+    engine = plant.engine
     reconciler = Reconciler(
-        plant.parts,
-        idle,
+        throttle=engine.throttle,
+        states=engine._states,
+        objects=engine._objects,
+        object_planner=engine._reconciler._object_planner,
+        sender=engine._sender,
+        carriers=engine._carriers,
+        idle=idle,
         in_flight=in_flight,
-        on_create=lambda name, origin: None,
-        on_success=lambda name: None,
-        on_change=lambda: None,
     )
-    tasks = [asyncio.create_task(reconciler.run()) for _ in range(2)]
+
+    async def work() -> None:
+        while True:
+            await reconciler.serve_next()
+
+    tasks = [asyncio.create_task(work()) for _ in range(2)]
     try:
         yield reconciler
     finally:
@@ -61,11 +69,11 @@ async def writer(plant: BoxSystem, idle: asyncio.Event, in_flight: int) -> Async
 
 async def two_parts_to_make(plant: BoxSystem) -> None:
     """The parts of ``a`` and ``b`` are claimed, and not there."""
-    plant.parts.permission.withhold(OBSERVING, "for a while")
+    plant.engine.withhold(OBSERVING, "for a while")
     await plant.boxes("a", "b")
-    plant.parts.permission.give(OBSERVING)
-    for name in plant.parts.objects.take_all():
-        plant.parts.objects.done(name)
+    plant.engine.allow(OBSERVING)
+    for name in plant.engine._objects.take_all():
+        plant.engine._objects.done(name)
 
 
 async def test_nothing_that_waited_for_room_is_planned_while_it_is_no_longer_idle(
@@ -77,8 +85,8 @@ async def test_nothing_that_waited_for_room_is_planned_while_it_is_no_longer_idl
     idle.set()
     with planned(plant, monkeypatch) as names:
         async with writer(plant, idle, in_flight=1) as reconciler:
-            plant.parts.objects.add(part("a"))
-            plant.parts.objects.add(part("b"))
+            plant.engine._objects.plan([part("a")])
+            plant.engine._objects.plan([part("b")])
             await until(throttle.entered.is_set)
             await anyio.wait_all_tasks_blocked()
             assert names == [part("a")], "there is no room for the other"
@@ -98,14 +106,14 @@ async def test_nothing_is_planned_when_an_outage_ends_while_it_is_no_longer_idle
     plant.write.failures["a"] = [Unreachable("refused")]
     idle = asyncio.Event()
     idle.set()
-    async with writer(plant, idle, in_flight=10) as reconciler:
-        plant.parts.objects.add(part("a"))
-        await until(lambda: not reconciler.reachable)
+    async with writer(plant, idle, in_flight=10):
+        plant.engine._objects.plan([part("a")])
+        await until(lambda: not plant.engine.reachable)
         with planned(plant, monkeypatch) as names:
-            plant.parts.objects.add(part("b"))
+            plant.engine._objects.plan([part("b")])
             await anyio.wait_all_tasks_blocked()
             idle.clear()
-            await until(lambda: reconciler.throttle.open)
+            await until(lambda: plant.engine.throttle.open)
             await anyio.wait_all_tasks_blocked()
             assert names == []
             idle.set()
@@ -117,7 +125,7 @@ async def test_nothing_is_planned_before_it_is_idle(plant: BoxSystem, monkeypatc
     idle = asyncio.Event()
     with planned(plant, monkeypatch) as names:
         async with writer(plant, idle, in_flight=10):
-            plant.parts.objects.add(part("a"))
+            plant.engine._objects.plan([part("a")])
             await anyio.wait_all_tasks_blocked()
             assert names == []
             idle.set()
@@ -144,13 +152,13 @@ async def test_many_plans_with_nothing_to_do_leave_the_others_their_turn(
             asyncio.get_running_loop().call_soon(count_turns)
 
     in_turn: Counter[int] = Counter()
-    plan = again.parts.planner.plan
+    plan = again.engine._planner.plan
 
     def noting(name: Name) -> Plan:
         in_turn[turn] += 1
         return plan(name)
 
-    monkeypatch.setattr(again.parts.planner, "plan", noting)
+    monkeypatch.setattr(again.engine._planner, "plan", noting)
     count_turns()
     async with again.running():
         await again.settled()
@@ -164,7 +172,7 @@ async def test_an_object_that_waits_for_one_that_somebody_else_creates_is_made_t
     await plant.boxes("b", text=f"below {A_UUID} a")
     assert await plant.contents() == {}
     below = Name("part", ("a", "two"))
-    assert plant.parts.states.object_waits == {below: {Name("box", ("a",))}}
+    assert plant.engine.states.object_waits == {below: {Name("box", ("a",))}}
     await plant.boxes("a", uuid=A_UUID)
-    assert plant.parts.states.object_waits == {}
+    assert plant.engine.states.object_waits == {}
     assert {operation.name for operation in plant.write.written} == {below, part("a")}

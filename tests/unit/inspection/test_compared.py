@@ -26,7 +26,7 @@ async def system() -> ContrailSystem:
 
 
 async def compared(system: ContrailSystem, kind: str, name: str) -> dict[str, Any]:
-    return await Answers(system.offline.engine).object(kind, name)
+    return await Answers(system.offline.engine.view).object(kind, name)
 
 
 async def spoil(system: ContrailSystem, kind: str, name: str, **fields: Any) -> None:
@@ -36,8 +36,8 @@ async def spoil(system: ContrailSystem, kind: str, name: str, **fields: Any) -> 
     stored = (await system.stored(kind))[f"default-domain:{name}"]
     value = msgspec.json.encode({**stored, **fields})
     engine = system.offline.engine
-    revision = engine.parts.logic.revision + 1
-    engine.scheduler.apply(Batch(revision, (Change(*key, value, 1, revision),)))
+    revision = engine.revision + 1
+    engine._applier.apply(Batch(revision, (Change(*key, value, 1, revision),)))
 
 
 async def test_an_object_in_order_differs_in_nothing(system: ContrailSystem) -> None:

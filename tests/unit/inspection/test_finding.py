@@ -26,7 +26,7 @@ async def system() -> ContrailSystem:
 
 
 async def found(system: ContrailSystem, kind: str, text: str) -> Found:
-    return await find(system.offline.engine, kind, text)
+    return await find(system.offline.engine.view, kind, text)
 
 
 @pytest.mark.parametrize("kind", ["security_group", "security-group", "SecurityGroup", "security_groups"])
@@ -87,11 +87,11 @@ async def test_what_is_claimed_and_not_there_is_found_by_name_by_its_end_and_by_
 ) -> None:
     plant.write.failures["a"] = [Rejected(422, "no such colour")]
     await plant.boxes("a", "b")
-    uuid = plant.parts.planner.plan(part("a")).operations[0].key.uuid
-    assert await find(plant.engine, "part", "a:one") == Found(part("a"), None)
-    assert await find(plant.engine, "part", uuid) == Found(part("a"), None)
+    uuid = plant.engine.outputs.plan(part("a")).operations[0].key.uuid
+    assert await find(plant.engine.view, "part", "a:one") == Found(part("a"), None)
+    assert await find(plant.engine.view, "part", uuid) == Found(part("a"), None)
     with pytest.raises(Unanswerable):
-        await find(plant.engine, "part", "one")
+        await find(plant.engine.view, "part", "one")
 
 
 async def test_a_value_that_cannot_be_read_is_found_by_the_name_in_it(plant: BoxSystem) -> None:
@@ -99,8 +99,8 @@ async def test_a_value_that_cannot_be_read_is_found_by_the_name_in_it(plant: Box
     key = Key("box", "33333333-3333-4333-8333-333333333333")
     await plant.offline.store.transaction((), [Put(f"/contrail/box/{key.uuid}", b'{"fq_name": ["broken"], "text": 7}')])
     await plant.offline.settle()
-    assert (await find(plant.engine, "box", "broken")).key == key
-    assert (await find(plant.engine, "box", key.uuid)).key == key
+    assert (await find(plant.engine.view, "box", "broken")).key == key
+    assert (await find(plant.engine.view, "box", key.uuid)).key == key
 
 
 async def test_the_loop_has_its_turn_while_names_are_looked_through(
@@ -122,7 +122,7 @@ async def test_the_loop_has_its_turn_while_names_are_looked_through(
 
     async with anyio.create_task_group() as group:
         group.start_soon(others)
-        assert (await find(plant.engine, "part", "box-7:one")).name == part("box-7")
-        assert (await find(plant.engine, "part", "nothing:one")).key is None
+        assert (await find(plant.engine.view, "part", "box-7:one")).name == part("box-7")
+        assert (await find(plant.engine.view, "part", "nothing:one")).key is None
         group.cancel_scope.cancel()
     assert turns > 10

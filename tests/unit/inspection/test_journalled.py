@@ -34,7 +34,7 @@ async def plant() -> AsyncIterator[BoxSystem]:
 
 
 async def lines(plant: BoxSystem, **query: Any) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = (await journalled.journal(plant.engine, JournalQuery(**query)))["lines"]
+    found: list[dict[str, Any]] = (await journalled.journal(plant.engine.view, JournalQuery(**query)))["lines"]
     return found
 
 
@@ -44,7 +44,7 @@ async def test_an_evaluation_is_reported_with_names_path_and_source(plant: BoxSy
     (line,) = await lines(plant, sort="evaluation", kind="box", name="a", after=last(plant) - 4)
     assert line["intent"] == {"kind": "box", "name": "a", "uuid": a.uuid}
     assert line["path"] == [{"kind": "box", "name": "b", "uuid": b.uuid}, line["intent"]]
-    assert line["source"] == {**line["path"][0], "revision": plant.parts.logic.mod_revision(b)}
+    assert line["source"] == {**line["path"][0], "revision": plant.engine.world.mod_revision(b)}
     assert [one["name"] for one in line["objects"]] == ["a:one"]
     assert (line["status"], line["claims"], line["objects_total"], line["object"]) == ("done", 1, 1, None)
 
@@ -69,14 +69,14 @@ async def test_a_create_names_no_fields_since_all_of_it_is_new(plant: BoxSystem)
 
 
 async def test_a_line_of_another_process_says_whose_it_is(plant: BoxSystem, tmp_path: Path) -> None:
-    journal = plant.parts.journal
+    journal = plant.engine.journal
     files = JournalFiles(tmp_path, files=2, file_bytes=100_000, process=this_process("lab", "host-2", 0.0))
-    Keeping(journal, files, plant.parts.logic.name_of, lambda entry: False).end()
+    Keeping(journal, files, plant.engine.world.name_of, lambda entry: False).end()
     journal.clear()
     journal.directory, journal.writer = tmp_path, "lab/host-1"
     await plant.change("a", text="other")
-    past = await history_of(plant.engine, part("a"), [await plant.key("box", "a")])
-    reported = [line_document(plant.engine, each) for each in past.lines]
+    past = await history_of(plant.engine.world, plant.engine.journal, part("a"), [await plant.key("box", "a")])
+    reported = [line_document(plant.engine.view, each) for each in past.lines]
     assert [(line["sort"], line["by"]) for line in reported] == [
         ("evaluation", "lab/host-2"),
         ("write", "lab/host-2"),
@@ -87,12 +87,12 @@ async def test_a_line_of_another_process_says_whose_it_is(plant: BoxSystem, tmp_
 
 async def test_lines_of_an_unknown_kind_are_refused_with_those_that_may_be_meant(plant: BoxSystem) -> None:
     with pytest.raises(Unanswerable, match="unknown kind 'bux'; did you mean box") as caught:
-        await journalled.journal(plant.engine, JournalQuery(kind="bux"))
+        await journalled.journal(plant.engine.view, JournalQuery(kind="bux"))
     assert (caught.value.candidates, caught.value.named_as) == (("box",), NamedAs.KINDS)
 
 
 def last(plant: BoxSystem) -> int:
-    return plant.parts.journal.last
+    return plant.engine.journal.last
 
 
 async def test_lines_come_oldest_first_in_pages(plant: BoxSystem) -> None:
@@ -105,7 +105,7 @@ async def test_lines_come_oldest_first_in_pages(plant: BoxSystem) -> None:
 @pytest.mark.parametrize(("query", "more"), [({"limit": 4}, False), ({"limit": 3}, True), ({"before": 2}, False)])
 async def test_whether_there_are_more_is_reported(plant: BoxSystem, query: dict[str, Any], more: bool) -> None:
     assert last(plant) == 4
-    assert (await journalled.journal(plant.engine, JournalQuery(**query)))["more"] is more
+    assert (await journalled.journal(plant.engine.view, JournalQuery(**query)))["more"] is more
 
 
 async def test_the_last_lines_before_one_can_be_asked_for(plant: BoxSystem) -> None:
@@ -138,17 +138,19 @@ async def test_what_is_gone_is_reported_by_its_name(plant: BoxSystem) -> None:
 async def test_an_answer_stays_small_however_much_lines_report(plant: BoxSystem) -> None:
     objects = tuple(Name("part", (f"{'long' * 50}-{number}", "one")) for number in range(1_000))
     for _ in range(300):
-        plant.parts.journal.add(Entry(1, Key("box", "x"), (), "done", 1_000, objects))
-    answer = await journalled.journal(plant.engine, JournalQuery(limit=1_000))
+        plant.engine.journal.add(Entry(1, Key("box", "x"), (), "done", 1_000, objects))
+    answer = await journalled.journal(plant.engine.view, JournalQuery(limit=1_000))
     assert len(msgspec.json.encode(answer)) < 200_000
     assert answer["more"] is True
     assert answer["lines"][-1]["objects_total"] == 1_000
-    further = await journalled.journal(plant.engine, JournalQuery(after=answer["lines"][-1]["sequence"], limit=1_000))
+    further = await journalled.journal(
+        plant.engine.view, JournalQuery(after=answer["lines"][-1]["sequence"], limit=1_000)
+    )
     assert further["lines"][0]["sequence"] == answer["lines"][-1]["sequence"] + 1
 
 
 async def test_a_follower_gets_lines_as_json(plant: BoxSystem) -> None:
-    async with aclosing(journalled.follow(plant.engine, last(plant) - 1)) as found:  # type: ignore[type-var]
+    async with aclosing(journalled.follow(plant.engine.view, last(plant) - 1)) as found:  # type: ignore[type-var]
         line = await anext(found)
     assert line == (await lines(plant, after=last(plant) - 1))[0]
 
@@ -156,7 +158,7 @@ async def test_a_follower_gets_lines_as_json(plant: BoxSystem) -> None:
 async def test_one_follower_too_many_is_reported_what_to_do(plant: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("intentc.journal.journal._FOLLOWERS", 0)
     with pytest.raises(Unanswerable) as caught:
-        await anext(journalled.follow(plant.engine, 0))
+        await anext(journalled.follow(plant.engine.view, 0))
     assert caught.value.status == 503
     assert "/journal" in caught.value.next_step
 
@@ -164,22 +166,22 @@ async def test_one_follower_too_many_is_reported_what_to_do(plant: BoxSystem, mo
 async def test_the_past_of_an_object_is_its_intents_last_evaluation_and_its_last_write(plant: BoxSystem) -> None:
     await plant.change("b", text="other")
     a, b = await plant.key("box", "a"), await plant.key("box", "b")
-    past = await history_of(plant.engine, part("a"), [a])
-    document = evaluation_document(plant.engine, a, past.evaluations[a])
+    past = await history_of(plant.engine.world, plant.engine.journal, part("a"), [a])
+    document = evaluation_document(plant.engine.view, a, past.evaluations[a])
     assert [one["uuid"] for one in document["path"]] == [b.uuid, a.uuid]
     assert document["recorded_in"] == "journal"
     written = written_document(past.written)
     assert written is not None
     assert (written["operation"], written["by"]) == ("update", "default/")
-    sorts = [line_document(plant.engine, reported)["sort"] for reported in past.lines]
+    sorts = [line_document(plant.engine.view, reported)["sort"] for reported in past.lines]
     assert sorts == ["evaluation", "write", "evaluation", "write"]
 
 
 async def test_the_history_of_a_resource_is_its_evaluations_and_those_that_it_led_to(plant: BoxSystem) -> None:
     await plant.change("b", text="other")
     b = await plant.key("box", "b")
-    past = await history_of(plant.engine, None, [b])
-    reported = [line_document(plant.engine, one)["intent"]["name"] for one in past.lines]
+    past = await history_of(plant.engine.world, plant.engine.journal, None, [b])
+    reported = [line_document(plant.engine.view, one)["intent"]["name"] for one in past.lines]
     assert reported == ["b", "b", "a"]
 
 
@@ -187,13 +189,13 @@ async def test_after_a_restart_without_files_the_path_is_not_known_but_what_was_
     again = BoxSystem(plant.offline.store)
     await again.offline.settle()
     a = await again.key("box", "a")
-    past = await history_of(again.engine, part("a"), [a])
-    document = evaluation_document(again.engine, a, past.evaluations[a])
+    past = await history_of(again.engine.world, again.engine.journal, part("a"), [a])
+    document = evaluation_document(again.engine.view, a, past.evaluations[a])
     assert (document["path"], document["recorded_in"], document["status"]) == (None, "before this start", "done")
     assert (past.written, past.complete) == (None, True)
     await again.change("b", text="other")
-    past = await history_of(again.engine, part("a"), [a])
-    assert evaluation_document(again.engine, a, past.evaluations[a])["recorded_in"] == "journal"
+    past = await history_of(again.engine.world, again.engine.journal, part("a"), [a])
+    assert evaluation_document(again.engine.view, a, past.evaluations[a])["recorded_in"] == "journal"
     assert past.written is not None
 
 
@@ -201,13 +203,13 @@ async def test_what_the_first_listing_led_to_and_was_written_then_is_known(plant
     plant.write.failures["*"] = []
     store = plant.offline.store
     (item,) = (await store.range("/contrail/part/", "/contrail/part0")).items[:1]
-    name = plant.parts.schema.kind("part").decode_values(item.value).fq_name
+    name = plant.engine.world.schema.kind("part").decode_values(item.value).fq_name
     again = BoxSystem(store)
     await store.transaction((), [delete(item.key)])
     await again.offline.settle()
     owner = await again.key("box", name[0])
-    past = await history_of(again.engine, part(name[0]), [owner])
-    document = evaluation_document(again.engine, owner, past.evaluations[owner])
+    past = await history_of(again.engine.world, again.engine.journal, part(name[0]), [owner])
+    document = evaluation_document(again.engine.view, owner, past.evaluations[owner])
     assert ([one["name"] for one in document["path"]], document["recorded_in"]) == ([name[0]], "journal")
 
 
@@ -221,16 +223,16 @@ async def test_after_a_restart_files_show_when_and_by_which_path(plant: BoxSyste
     await plant.change("b", text="other")
     plant.keep_journal(tmp_path, "host-1")
     again = BoxSystem(plant.offline.store)
-    again.parts.journal.directory = tmp_path
+    again.engine.journal.directory = tmp_path
     await again.offline.settle()
     a, b = await again.key("box", "a"), await again.key("box", "b")
-    past = await history_of(again.engine, part("a"), [a])
-    document = evaluation_document(again.engine, a, past.evaluations[a])
+    past = await history_of(again.engine.world, again.engine.journal, part("a"), [a])
+    document = evaluation_document(again.engine.view, a, past.evaluations[a])
     assert ([one["uuid"] for one in document["path"]], document["recorded_in"]) == ([b.uuid, a.uuid], "files")
     written = written_document(past.written)
     assert written is not None
     assert (written["operation"], written["by"]) == ("update", "lab/host-1")
-    reported = [(one.recorded_in, line_document(again.engine, one)["sort"]) for one in past.lines]
+    reported = [(one.recorded_in, line_document(again.engine.view, one)["sort"]) for one in past.lines]
     assert reported == [("files", sort) for sort in ("evaluation", "write") * 2] + [("journal", "evaluation")]
 
 
@@ -241,34 +243,34 @@ async def test_a_restart_in_which_nothing_changed_hides_no_earlier_path(plant: B
     await between.offline.settle()
     between.keep_journal(tmp_path, "host-2")
     again = BoxSystem(plant.offline.store)
-    again.parts.journal.directory = tmp_path
+    again.engine.journal.directory = tmp_path
     await again.offline.settle()
     a = await again.key("box", "a")
-    past = await history_of(again.engine, part("a"), [a])
+    past = await history_of(again.engine.world, again.engine.journal, part("a"), [a])
     reported = past.evaluations[a]
     assert (reported.recorded_in, reported.by) == ("files", "lab/host-1")
 
 
 async def test_lines_of_a_future_that_never_was_are_passed_over(plant: BoxSystem, tmp_path: Path) -> None:
-    plant.parts.journal.add(Entry(10_000, await plant.key("box", "a"), (), "done", 1, (part("a"),), source_revision=5))
+    plant.engine.journal.add(Entry(10_000, await plant.key("box", "a"), (), "done", 1, (part("a"),), source_revision=5))
     plant.keep_journal(tmp_path, "host-1")
     again = BoxSystem(plant.offline.store)
-    again.parts.journal.directory = tmp_path
+    again.engine.journal.directory = tmp_path
     await again.offline.settle()
-    past = await history_of(again.engine, part("a"), [])
+    past = await history_of(again.engine.world, again.engine.journal, part("a"), [])
     assert all(reported.line.revision < 10_000 for reported in past.lines)
     assert any(reported.recorded_in == "files" for reported in past.lines)
 
 
 async def test_lines_that_memory_and_files_hold_are_reported_once(plant: BoxSystem, tmp_path: Path) -> None:
     plant.keep_journal(tmp_path, "host-1")
-    plant.parts.journal.directory = tmp_path
-    past = await history_of(plant.engine, part("a"), [await plant.key("box", "a")])
+    plant.engine.journal.directory = tmp_path
+    past = await history_of(plant.engine.world, plant.engine.journal, part("a"), [await plant.key("box", "a")])
     assert [reported.recorded_in for reported in past.lines] == ["journal", "journal"]
 
 
 async def test_that_lines_were_dropped_is_reported(plant: BoxSystem) -> None:
-    for number in range(plant.parts.journal.size):
-        plant.parts.journal.add(Entry(1, Key("box", f"x{number}"), (), "done", 0, ()))
-    past = await history_of(plant.engine, part("a"), [await plant.key("box", "a")])
+    for number in range(plant.engine.journal.size):
+        plant.engine.journal.add(Entry(1, Key("box", f"x{number}"), (), "done", 0, ()))
+    past = await history_of(plant.engine.world, plant.engine.journal, part("a"), [await plant.key("box", "a")])
     assert (past.complete, past.evaluations, past.lines) == (False, {}, ())

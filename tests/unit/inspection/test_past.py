@@ -31,8 +31,8 @@ async def plant(tmp_path: Path) -> AsyncIterator[BoxSystem]:
     """One with a box and its part, and a directory for files that this process has written nothing to yet."""
     plant = await BoxSystem().begin()
     await plant.boxes("a")
-    plant.parts.journal.directory = tmp_path
-    plant.parts.journal.writer = "lab/host-1"
+    plant.engine.journal.directory = tmp_path
+    plant.engine.journal.writer = "lab/host-1"
     yield plant
     plant.close()
 
@@ -50,12 +50,12 @@ def wrote(written: int, at: float, revision: int = 1) -> Write:
 
 async def history(plant: BoxSystem) -> list[tuple[str, int | None]]:
     """Whose lines, with the revisions that they wrote."""
-    past = await history_of(plant.engine, part("a"), [await plant.key("box", "a")])
+    past = await history_of(plant.engine.world, plant.engine.journal, part("a"), [await plant.key("box", "a")])
     return [(one.by, one.line.written if isinstance(one.line, Write) else None) for one in past.lines]
 
 
 def here(plant: BoxSystem) -> list[tuple[str, int | None]]:
-    writes = [line.written for line in plant.parts.journal if isinstance(line, Write)]
+    writes = [line.written for line in plant.engine.journal if isinstance(line, Write)]
     return [("lab/host-1", None), ("lab/host-1", writes[-1])]
 
 
@@ -88,7 +88,7 @@ async def test_the_last_write_is_this_process_s_though_another_s_clock_was_ahead
     plant: BoxSystem, tmp_path: Path
 ) -> None:
     keep(tmp_path, "host-0", wrote(1, AHEAD)).close()
-    answer = await why(plant.engine, "part", "a:one")
+    answer = await why(plant.engine.view, "part", "a:one")
     assert answer["written"]["revision"] == here(plant)[-1][1]
     assert answer["history"][-1]["written"] == here(plant)[-1][1]
 
@@ -99,9 +99,9 @@ async def test_the_evaluation_of_this_process_is_the_latest_though_another_s_clo
     former = Key("box", "gone")
     keep(tmp_path, "host-0", Entry(1, former, (), "done", 1, (part("a"),), AHEAD)).close()
     a = await plant.key("box", "a")
-    past = await history_of(plant.engine, part("a"), [former, a])
+    past = await history_of(plant.engine.world, plant.engine.journal, part("a"), [former, a])
     assert past.evaluations.keys() == {former, a}
-    assert [one["intent"]["uuid"] for one in _evaluations(plant.engine, [former, a], past)] == [a.uuid, "gone"]
+    assert [one["intent"]["uuid"] for one in _evaluations(plant.engine.view, [former, a], past)] == [a.uuid, "gone"]
 
 
 def test_of_a_history_that_is_too_long_the_newest_lines_stay() -> None:
@@ -153,7 +153,7 @@ async def test_files_that_hang_are_gone_without_and_that_is_said_once(
         assert await history(plant) == here(plant)
     assert hung.is_set()
     assert [one.getMessage() for one in caplog.records if "in time" in one.getMessage()] == [
-        f"the journal's files in {plant.parts.journal.directory} can't be read in time; answers to why omit them"
+        f"the journal's files in {plant.engine.journal.directory} can't be read in time; answers to why omit them"
     ]
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from intentc.inspection.status.pending_work import attention
 from tests.support.box_system import BoxSystem
+from tests.support.engine_status import engine_status
 
 pytestmark = pytest.mark.anyio
 
@@ -21,28 +22,28 @@ async def test_a_paused_intent_names_the_command_that_resumes_it_and_counts_as_n
     await plant.boxes("a", "b")
     await pause(plant, "box", "a", message=f"{PAUSED}: maintenance")
     await pause(plant, "part", "b", "one")
-    assert list(attention(plant.parts, 0, ())) == [f"{PAUSED}: maintenance: `intentc resume box a`"]
-    status = plant.engine.status()
+    assert list(attention(plant.engine.view, 0, ())) == [f"{PAUSED}: maintenance: `intentc resume box a`"]
+    status = engine_status(plant.engine)
     assert (status["healthy"], status["problems"], status["counts"]["problems"]) == (False, [], 0)
     assert (status["counts"]["quarantined"], status["counts"]["paused"]) == (2, 2)
-    assert plant.parts.states.problems() == ()
+    assert plant.engine.states.problems() == ()
 
 
 async def test_a_held_intent_is_still_named_as_held_and_is_a_problem(plant: BoxSystem) -> None:
     await plant.boxes("a")
     await pause(plant, "box", "a")
     await plant.boxes("bad", text="fail")
-    paused, held = sorted(attention(plant.parts, 0, ()), reverse=True)
+    paused, held = sorted(attention(plant.engine.view, 0, ()), reverse=True)
     assert paused == f"{PAUSED}: `intentc resume box a`"
     assert held == "held, their outputs stay as they are: box bad: `intentc quarantine list`"
-    assert plant.engine.status()["counts"]["problems"] == 1
+    assert engine_status(plant.engine)["counts"]["problems"] == 1
 
 
 async def test_five_paused_intents_are_named_and_the_others_are_counted(plant: BoxSystem) -> None:
     await plant.boxes(*"abcdefg")
     for name in "abcdefg":
         await pause(plant, "box", name)
-    *named, further = attention(plant.parts, 0, ())
+    *named, further = attention(plant.engine.view, 0, ())
     assert named == [f"{PAUSED}: `intentc resume box {name}`" for name in "abcde"]
     assert further == "paused, too: 2 intents: `intentc quarantine list`"
 
@@ -52,5 +53,5 @@ async def test_what_is_resumed_needs_nobody(plant: BoxSystem) -> None:
     await pause(plant, "box", "a")
     plant.engine.operator_actions.resume(await plant.key("box", "a"))
     await plant.offline.settle()
-    assert list(attention(plant.parts, 0, ())) == []
-    assert plant.engine.status()["healthy"]
+    assert list(attention(plant.engine.view, 0, ())) == []
+    assert engine_status(plant.engine)["healthy"]

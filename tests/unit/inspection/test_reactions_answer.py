@@ -27,7 +27,7 @@ async def test_each_edge_is_reported_with_its_place_and_its_figures(plant: BoxSy
     await plant.boxes("a", text="see b", box_refs=[{"to": ["b"]}])
     await plant.boxes("c", box_refs=[{"to": ["b"]}])
     await plant.change("b", text="other")
-    answer = await reactions(plant.engine)
+    answer = await reactions(plant.engine.world, plant.engine.progress)
     assert answer["kinds"] == ["box"]
     (edge,) = answer["edges"]
     assert {key: edge[key] for key in ("kind", "cause", "to", "everyone", "source")} == {
@@ -42,15 +42,16 @@ async def test_each_edge_is_reported_with_its_place_and_its_figures(plant: BoxSy
 
 
 async def test_findings_come_with_file_and_line() -> None:
-    answer = await reactions(service_for(compiler).offline.engine)
+    engine = service_for(compiler).offline.engine
+    answer = await reactions(engine.world, engine.progress)
     assert [kind for kind in answer["kinds"] if kind.startswith("toy_")] == answer["kinds"]
     assert all(edge["source"].rpartition(":")[2].isdigit() for edge in answer["edges"])
     assert answer["findings"] == []
 
 
 async def test_a_map_with_something_odd_says_so(plant: BoxSystem) -> None:
-    plant.parts.logic.reactions = load("intent-compiler: {box: {self: [moon]}}\n")
-    answer = await reactions(plant.engine)
+    plant.engine._logic.reactions = load("intent-compiler: {box: {self: [moon]}}\n")
+    answer = await reactions(plant.engine.world, plant.engine.progress)
     assert "UnknownKind" in {finding["reason"] for finding in answer["findings"]}
     assert (answer["kinds"], answer["compiled"]) == (["box", "moon"], ["box"])
 
@@ -59,10 +60,12 @@ async def test_missing_reactions_are_reported_with_their_number(plant: BoxSystem
     await plant.boxes("b")
     await plant.boxes("a", text="see b")
     await plant.change("b", text="other")
-    assert (await reactions(plant.engine))["missing"] == [{"reader": "box", "read": "box", "count": 1}]
+    assert (await reactions(plant.engine.world, plant.engine.progress))["missing"] == [
+        {"reader": "box", "read": "box", "count": 1}
+    ]
 
 
 async def test_since_when_the_map_is_in_force_is_reported(plant: BoxSystem) -> None:
-    answer = await reactions(plant.engine)
+    answer = await reactions(plant.engine.world, plant.engine.progress)
     assert (answer["reloads"], answer["last_error"]) == (0, None)
     assert answer["loaded_at"] == answer["since"] > 0

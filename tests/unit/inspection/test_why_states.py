@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from intentc.engine.quarantined import quarantine
+from intentc.inspection.status.quarantined import quarantine
 from intentc.inspection.why.why import why
 from intentc.model import Key
 from intentc.watch.protocol import Put
@@ -20,7 +20,7 @@ MANY = [f"box-{number:02}" for number in range(60)]
 
 
 async def asked(plant: BoxSystem, kind: str, name: str) -> dict[str, Any]:
-    return await why(plant.engine, kind, name)
+    return await why(plant.engine.view, kind, name)
 
 
 async def state(plant: BoxSystem, kind: str, name: str) -> str:
@@ -40,7 +40,7 @@ async def test_what_is_as_it_should_be_is_in_order_and_waits_for_nothing(plant: 
 
 async def test_what_has_changed_and_was_not_looked_at_is_queued(plant: BoxSystem) -> None:
     await plant.boxes("a")
-    plant.parts.jobs.add(await plant.key("box", "a"))
+    plant.engine.reevaluate([await plant.key("box", "a")])
     assert await state(plant, "box", "a") == "queued"
     answer = await asked(plant, "part", "a:one")
     assert answer["state"] == "queued"
@@ -145,7 +145,7 @@ async def test_an_object_that_an_operator_paused_is_paused_alone(plant: BoxSyste
 async def test_an_intent_that_was_given_up_is_paused_until_its_resource_changes(plant: BoxSystem) -> None:
     await plant.boxes("a")
     key = await plant.key("box", "a")
-    plant.engine.operator_actions.drop(key, plant.parts.logic.mod_revision(key))
+    plant.engine.operator_actions.drop(key, plant.engine.world.mod_revision(key))
     await plant.offline.settle()
     answer = await asked(plant, "box", "a")
     assert answer["state"] == "paused"
@@ -155,9 +155,9 @@ async def test_an_intent_that_was_given_up_is_paused_until_its_resource_changes(
 async def test_a_suspect_is_held_and_not_evaluated_to_be_asked(plant: BoxSystem) -> None:
     await plant.boxes("a")
     key = await plant.key("box", "a")
-    plant.engine.operator_actions.suspect(key, plant.parts.logic.mod_revision(key))
+    plant.engine.operator_actions.suspect(key, plant.engine.world.mod_revision(key))
     await plant.offline.settle()
-    plant.parts.runner.explain = None  # type: ignore[method-assign, assignment]
+    plant.engine._evaluator._runner.explain = None  # type: ignore[method-assign, assignment]
     assert await state(plant, "box", "a") == "held"
     answer = await asked(plant, "part", "a:one")
     assert (answer["state"], [part["part"] for part in answer["parts"]]) == ("held", ["", "content"])
@@ -174,7 +174,7 @@ async def test_an_intent_that_reads_what_cannot_be_read_names_it(plant: BoxSyste
     assert answer["state"] == "held"
     assert waited(answer) == "box seen to be fixed: it can't be read"
     assert answer["waiting_for"][0]["command"] == "intentc why box seen"
-    (entry,) = (one for one in quarantine(plant.parts, 0, 10) if one["name"] == "a")
+    (entry,) = (one for one in quarantine(plant.engine.view, 0, 10) if one["name"] == "a")
     assert entry["message"] == "it reads box seen, which can't be read; fix that resource"
     assert entry["on"] == {"kind": "box", "name": "seen", "uuid": key.uuid}
 
@@ -186,8 +186,8 @@ async def test_who_read_what_could_not_be_read_is_not_held_on_account_of_it_once
     for value in (b'{"fq_name": ["seen"], "text": 7}', b'{"fq_name": ["seen"], "text": "7"}'):
         await plant.offline.store.transaction((), [Put(f"/contrail/box/{key.uuid}", value)])
         await plant.offline.settle()
-    assert plant.parts.states.held_by == {}
-    assert quarantine(plant.parts, 0, 10) == []
+    assert plant.engine.states.held_by == {}
+    assert quarantine(plant.engine.view, 0, 10) == []
 
 
 async def test_of_two_with_one_name_the_later_one_is_held_and_stands_for_nothing(plant: BoxSystem) -> None:

@@ -35,7 +35,7 @@ NOBODY = Key("toy_service", "nobody")
 async def logic() -> Service:
     service = service_for(compiler)
     await service.create(SHOP)
-    return service.offline.engine.parts.logic
+    return service.offline.engine._logic
 
 
 def key(logic: Service, kind: str, name: str) -> Key:

@@ -22,6 +22,12 @@ BOX = Key("box", "uid-a")
 PREFIX = retained_facts_prefix("one")
 
 
+class Leader:
+    """An engine whose first pass is complete, in a process that leads."""
+
+    may_write = first_pass_complete = True
+
+
 class Part(msgspec.Struct, frozen=True):
     name: str
     weight: float = 0.0
@@ -119,13 +125,13 @@ async def test_the_leader_keeps_facts_writes_none_twice_and_removes_those_of_who
     store: MemoryStore, facts: RetainedFacts
 ) -> None:
     wanted = {BOX: held(VALUE)}
-    keeper = Keeper(facts, lambda: wanted, settled=lambda: True, leading=lambda: True)
+    keeper = Keeper(facts, lambda: wanted, Leader())
     await keeper.tend()
     assert await facts.load() == wanted
     written = (await store.range("/")).revision
     wanted[BOX] = held(VALUE)
     await keeper.tend()
-    await Keeper(facts, lambda: wanted, settled=lambda: True, leading=lambda: True).tend()
+    await Keeper(facts, lambda: wanted, Leader()).tend()
     assert (await store.range("/")).revision == written
     wanted[BOX] = held("another")
     await keeper.tend()

@@ -108,8 +108,8 @@ class Held:
 
     def __init__(self, values: RetainedValues) -> None:
         self.wanted: dict[Key, Resource] = {}
-        self.leading = self.settled = True
-        self.keeper = Keeper(values, lambda: self.wanted, settled=lambda: self.settled, leading=lambda: self.leading)
+        self.may_write = self.first_pass_complete = True
+        self.keeper = Keeper(values, lambda: self.wanted, self)
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ async def test_the_leader_keeps_what_is_held_and_removes_what_is_good_again(
     assert await values.load() == {}
 
 
-@pytest.mark.parametrize("lacking", ["leading", "settled"])
+@pytest.mark.parametrize("lacking", ["may_write", "first_pass_complete"])
 async def test_who_does_not_lead_or_has_not_looked_through_the_world_writes_nothing(
     store: MemoryStore, values: RetainedValues, held: Held, lacking: str
 ) -> None:

@@ -124,7 +124,7 @@ class Workshop:
         await self.offline.server.sync([{"kind": kind, "operation": "CREATE", "data": {"fq_name": [name], **fields}}])
 
     async def change(self, name: str, text: str) -> None:
-        key = self.engine.parts.logic.named("tool", (name,))
+        key = self.engine.world.named("tool", (name,))
         assert key is not None
         await self.offline.server.update(key, {"text": text})
         await self.offline.settle()
@@ -200,13 +200,13 @@ async def test_the_next_change_goes_by_the_new_map(workshop: Workshop) -> None:
 async def test_a_map_that_is_wrong_leaves_the_former_in_force(
     workshop: Workshop, logged: pytest.LogCaptureFixture, text: str, words: str
 ) -> None:
-    before = workshop.engine.parts.logic.reactions
+    before = workshop.engine.world.reactions
     assert not await workshop.reload(text)
-    assert workshop.engine.parts.logic.reactions is before
+    assert workshop.engine.world.reactions is before
     assert RUNS == []
     (record,) = [record for record in logged.records if record.levelno == logging.ERROR]
     assert words in record.message
-    status = workshop.engine.evaluator.edges.reloading()
+    status = workshop.engine.reloads.status()
     assert (status["reloads"], status["failures"]) == (0, 1)
     assert words in status["last_error"]
 
@@ -228,7 +228,7 @@ async def test_a_pipe_in_place_of_a_file_is_refused_and_not_waited_for(workshop:
     aside = _replace_by_pipe(path)
     with anyio.fail_after(PATIENCE):
         assert not await workshop.reload()
-    error = workshop.engine.evaluator.edges.reloading()["last_error"]
+    error = workshop.engine.reloads.status()["last_error"]
     assert f"{path}: can't be read: it is a pipe, and no regular file" in error
     aside.rename(path)
     assert await workshop.reload(FURTHER)
@@ -245,7 +245,7 @@ async def test_files_that_are_not_read_in_time_leave_the_former_in_force_and_the
             assert not await workshop.reload()
     finally:
         answers.set()
-    assert "could not be read within 0.1 s" in workshop.engine.evaluator.edges.reloading()["last_error"]
+    assert "could not be read within 0.1 s" in workshop.engine.reloads.status()["last_error"]
     mocker.stop(hung)
     mocker.patch("intentc.service.reload.READING_SECONDS", 30)
     mocker.patch.object(workshop.reloading, "_read", workshop.read)
@@ -284,13 +284,13 @@ async def test_a_map_that_leaves_out_most_reactions_is_taken_and_warned_of(
 async def test_after_a_wrong_map_the_next_right_one_is_taken(workshop: Workshop) -> None:
     await workshop.reload(UNKNOWN)
     assert await workshop.reload(FURTHER)
-    status = workshop.engine.evaluator.edges.reloading()
+    status = workshop.engine.reloads.status()
     assert (status["reloads"], status["failures"], status["last_error"]) == (1, 1, None)
 
 
 async def test_counts_of_reactions_that_stay_are_kept_and_others_go(workshop: Workshop) -> None:
     await workshop.change("saw", "sharpened")
-    counts = workshop.engine.evaluator.edges
+    counts = workshop.engine._evaluator.edges
     assert counts.of(("tool", "self", "shelf")).walks == 1
     await workshop.reload(FURTHER)
     assert counts.of(("tool", "self", "shelf")).walks == 1
@@ -341,11 +341,11 @@ async def test_what_needs_a_restart_is_named_and_the_rest_is_taken(
 
 
 async def test_missing_reactions_are_counted_anew_under_another_map(workshop: Workshop) -> None:
-    workshop.engine.evaluator.note_missing(("room", "tool"))
+    workshop.engine.report_missing_reaction(("room", "tool"))
     await workshop.reload()
-    assert workshop.engine.evaluator.missing_reactions == {("room", "tool"): 1}
+    assert workshop.engine.progress.missing_reactions == {("room", "tool"): 1}
     await workshop.reload(FURTHER)
-    assert workshop.engine.evaluator.missing_reactions == {}
+    assert workshop.engine.progress.missing_reactions == {}
 
 
 async def test_however_often_it_is_asked_for_one_goes_on_at_a_time_and_the_last_wins(workshop: Workshop) -> None:
@@ -369,8 +369,8 @@ async def test_however_often_it_is_asked_for_one_goes_on_at_a_time_and_the_last_
         reloading.request()
         reloading.request()
         with anyio.fail_after(PATIENCE):
-            while workshop.engine.evaluator.edges.reloads < 2:
+            while workshop.engine.reloads.reloads < 2:
                 await anyio.lowlevel.checkpoint()
         group.cancel_scope.cancel()
     assert maps == []
-    assert ("room", "shelf") in workshop.engine.parts.logic.reactions
+    assert ("room", "shelf") in workshop.engine.world.reactions

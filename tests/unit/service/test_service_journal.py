@@ -34,14 +34,14 @@ def plant() -> BoxSystem:
 
 
 async def test_how_much_is_kept_in_memory_is_as_configured(plant: BoxSystem) -> None:
-    journal = service(plant, Journal(entries=7, bytes=5_000)).engine.parts.journal
+    journal = service(plant, Journal(entries=7, bytes=5_000)).engine.journal
     assert (journal.size, journal.directory) == (7, None)
     assert journal.writer.startswith("lab/")
 
 
 async def test_a_directory_is_used_and_reported_in_the_status(plant: BoxSystem, tmp_path: Path) -> None:
     running = service(plant, Journal(directory=str(tmp_path / "journal")))
-    assert running.engine.parts.journal.directory == tmp_path / "journal"
+    assert running.engine.journal.directory == tmp_path / "journal"
     assert running.status()["journal"]["files"] == {
         "directory": str(tmp_path / "journal"),
         "written": 0,

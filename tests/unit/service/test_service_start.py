@@ -21,7 +21,7 @@ async def test_an_unreadable_ledger_is_waited_for_and_reported_once(
     plant = BoxSystem()
     await plant.offline.server.ensure_pool(POOL, 1, 1000)
     tries: list[int] = []
-    load = plant.engine.numbers.load
+    load = plant.engine._allocations.load
 
     async def failing() -> None:
         tries.append(len(tries))
@@ -30,8 +30,8 @@ async def test_an_unreadable_ledger_is_waited_for_and_reported_once(
         await load()
 
     monkeypatch.setattr(service_module, "_RETRY", 0.0)
-    monkeypatch.setattr(plant.engine.numbers, "load", failing)
-    await service_of(plant)._until_done("the ledger can't be read", plant.engine.numbers.load)
+    monkeypatch.setattr(plant.engine._allocations, "load", failing)
+    await service_of(plant)._until_done("the ledger can't be read", plant.engine.load_allocations)
     assert len(tries) == 6
     assert [
         record.message for record in caplog.records if "ledger" in record.message and record.levelname == "WARNING"
@@ -50,7 +50,7 @@ async def test_while_the_ledger_is_waited_for_the_service_is_healthy_and_not_rea
         tried.set()
         raise Unreachable("connection refused")
 
-    monkeypatch.setattr(plant.engine.numbers, "load", failing)
+    monkeypatch.setattr(plant.engine._allocations, "load", failing)
     async with anyio.create_task_group() as group:
         group.start_soon(service.run)
         with anyio.fail_after(PATIENCE):
@@ -77,7 +77,7 @@ async def test_an_etcd_that_is_away_is_named_before_what_lies_in_it(monkeypatch:
         raise StoreUnavailable("etcd Range: connection refused")
 
     monkeypatch.setattr(service_module, "_RETRY", 0.01)
-    monkeypatch.setattr(plant.engine.numbers, "load", load)
+    monkeypatch.setattr(plant.engine._allocations, "load", load)
     monkeypatch.setattr(plant.offline.store, "range", away)
     async with anyio.create_task_group() as group:
         group.start_soon(service.run)

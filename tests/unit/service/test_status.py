@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from intentc.engine.permission import OBSERVING, RESTORED, STANDING_BY, UPGRADE
+from intentc.logic import Job
 from intentc.model import Key, Name, Problem
 from intentc.planning import DeleteGuard
 from intentc.service.status import CompilerStatus, Leadership
@@ -83,12 +84,13 @@ async def test_with_etcd_silent_for_longer_than_the_heartbeats_bound_it_is_not_h
 async def test_one_that_stands_by_shows_no_writing_and_its_first_load_ends() -> None:
     plant = BoxSystem()
     reported = Reported(plant)
-    plant.parts.permission.withhold(STANDING_BY, "another leads")
+    plant.engine.withhold(STANDING_BY, "another leads")
     await plant.boxes("a", "b", settle=False, text="number")
-    plant.engine.scheduler.apply(await _listed(plant))
-    while (key := plant.parts.jobs.take()) is not None:
-        plant.engine.evaluator.serve(key)
-    plant.parts.objects.add(Name("part", ("a", "one")))
+    plant.engine._applier.apply(await _listed(plant))
+    while (key := plant.engine._scheduler.take()) is not None:
+        plant.engine._evaluator.serve(key)
+    plant.engine.advance()
+    plant.engine._objects.plan([Name("part", ("a", "one"))])
     assert reported.status(STANDBY)["progress"] == {"phase": "planning", "done": 0, "total": 1}
     await plant.offline.settle()
     assert reported.status(STANDBY)["progress"] is None, "though the numbers are the leader's to take"
@@ -102,18 +104,18 @@ async def test_the_role_is_reported(reported: Reported, leadership: Leadership |
 
 
 async def test_who_only_observes_is_an_observer_whoever_leads(plant: BoxSystem, reported: Reported) -> None:
-    plant.parts.permission.withhold(OBSERVING, "--observe")
+    plant.engine.withhold(OBSERVING, "--observe")
     assert reported.status(None)["role"] == "observer"
 
 
 async def test_what_a_write_returned_and_the_watch_has_not_delivered_is_lag(
     plant: BoxSystem, reported: Reported
 ) -> None:
-    reported.source.progress.start_over(plant.parts.logic.revision)
-    plant.engine.reconciler.sender.last_revision = plant.parts.logic.revision + 3
+    reported.source.progress.start_over(plant.engine.revision)
+    plant.engine._sender.last_revision = plant.engine.revision + 3
     status = reported.status()
     assert status["lag_revisions"] == 3
-    revision = plant.parts.logic.revision
+    revision = plant.engine.revision
     assert status["awaiting"] == [
         f"the watch, which is at revision {revision}; our last write has revision {revision + 3}"
     ]
@@ -142,7 +144,7 @@ async def test_an_etcd_that_is_away_is_waited_for_though_all_that_is_known_has_c
 
 
 async def test_what_etcd_is_behind_with_is_not_known_while_it_is_away(plant: BoxSystem, reported: Reported) -> None:
-    reported.source.progress.start_over(plant.parts.logic.revision)
+    reported.source.progress.start_over(plant.engine.revision)
     assert reported.status()["lag_revisions"] == 0
     reported.enter(Phase.DISCONNECTED, "connection refused")
     assert reported.status()["lag_revisions"] is None
@@ -151,7 +153,7 @@ async def test_what_etcd_is_behind_with_is_not_known_while_it_is_away(plant: Box
 async def test_an_etcd_that_answers_nothing_is_waited_for_as_soon_as_that_costs_the_leadership(
     plant: BoxSystem, reported: Reported
 ) -> None:
-    reported.source.progress.start_over(plant.parts.logic.revision)
+    reported.source.progress.start_over(plant.engine.revision)
     lost = Leadership(leads=False, leader=None, hindered="", unanswered_since=1_767_225_600.0)
     status = reported.status(lost)
     assert status["awaiting"] == ["an answer of etcd, none since 00:00:00 UTC"]
@@ -168,15 +170,16 @@ async def test_the_first_load_shows_how_far_it_is() -> None:
 
     await plant.boxes("a", "b", "c", settle=False)
     reported.enter(Phase.WATCHING)
-    plant.engine.scheduler.apply(await _listed(plant))
-    key = plant.parts.jobs.take()
+    plant.engine._applier.apply(await _listed(plant))
+    key = plant.engine._scheduler.take()
     assert key is not None
-    plant.engine.evaluator.serve(key)
+    plant.engine._evaluator.serve(key)
     assert reported.awaiting()[0] == "the first pass: 1 of 3 intents are evaluated"
     assert reported.status()["progress"] == {"phase": "evaluating", "done": 1, "total": 3}
 
-    while (key := plant.parts.jobs.take()) is not None:
-        plant.engine.evaluator.serve(key)
+    while (key := plant.engine._scheduler.take()) is not None:
+        plant.engine._evaluator.serve(key)
+    plant.engine.advance()
     assert reported.status()["progress"] == {"phase": "writing", "done": 0, "total": 3}
     assert reported.awaiting() == ["the comparison of 3 objects with their desired state"]
     await plant.offline.settle()
@@ -184,7 +187,7 @@ async def test_the_first_load_shows_how_far_it_is() -> None:
 
 
 async def _listed(plant: BoxSystem) -> Any:
-    await plant.engine.numbers.load()
+    await plant.engine.load_allocations()
     return (await list_all(plant.offline.store, Layout.of("/contrail/"), lambda key: None)).snapshot
 
 
@@ -192,7 +195,7 @@ async def test_after_the_first_load_no_progress_is_reported_however_busy_it_is(
     plant: BoxSystem, reported: Reported
 ) -> None:
     assert reported.status()["progress"] is None
-    plant.parts.jobs.add(Key("box", "some"))
+    plant.engine._scheduler.schedule({Key("box", "some"): Job(by_readers=True)})
     assert reported.status()["progress"] is None
     assert reported.awaiting() == ["the evaluation of 1 intent"]
 
@@ -213,7 +216,7 @@ async def test_a_pause_that_the_server_asked_for_is_waited_for(plant: BoxSystem,
 
 
 async def test_numbers_are_waited_for_by_the_name_of_who_wants_them(plant: BoxSystem, reported: Reported) -> None:
-    plant.parts.permission.withhold(STANDING_BY, "another leads")
+    plant.engine.withhold(STANDING_BY, "another leads")
     await plant.boxes("a", "b", text="number")
     first, second = reported.awaiting(STANDBY)[:2]
     assert first == "one, which leads"
@@ -221,7 +224,7 @@ async def test_numbers_are_waited_for_by_the_name_of_who_wants_them(plant: BoxSy
 
 
 async def test_a_leader_that_may_not_write_yet_says_why(plant: BoxSystem, reported: Reported) -> None:
-    plant.parts.permission.withhold(STANDING_BY, "another leads")
+    plant.engine.withhold(STANDING_BY, "another leads")
     await plant.boxes("a")
     assert reported.awaiting(LEADER._replace(hindered="it leads, and has not caught up yet")) == [
         "permission to write: it leads, and has not caught up yet",
@@ -230,14 +233,14 @@ async def test_a_leader_that_may_not_write_yet_says_why(plant: BoxSystem, report
 
 
 async def test_after_a_restore_an_audit_is_waited_for(plant: BoxSystem, reported: Reported) -> None:
-    plant.engine.restore_guard.on_compared = lambda: None
-    plant.parts.permission.withhold(RESTORED, "restored")
+    plant.engine.confirm_restores()
+    plant.engine.withhold(RESTORED, "restored")
     await plant.boxes("a")
     assert reported.awaiting()[0] == "an audit, since etcd was restored from an older state: nothing is written before"
 
 
 async def test_withheld_deletes_need_a_person_and_the_command_is_named(plant: BoxSystem, reported: Reported) -> None:
-    guard = plant.parts.planner.guard
+    guard = plant.engine._planner.guard
     assert isinstance(guard, DeleteGuard)
     guard.sift({part(str(number)): "gone" for number in range(60)}, {"part": 60})
     assert reported.attention() == ["60 deletes of part withheld as a mass deletion: `intentc allow-deletes part`"]
@@ -256,18 +259,17 @@ async def test_what_is_held_and_refused_needs_a_person(plant: BoxSystem, reporte
 
 
 async def test_an_upgrade_that_would_write_much_needs_a_person(plant: BoxSystem, reported: Reported) -> None:
-    plant.parts.permission.withhold(UPGRADE, "it would make 2,000 writes")
+    plant.engine.withhold(UPGRADE, "it would make 2,000 writes")
     assert reported.attention() == ["it would make 2,000 writes"]
 
 
 async def test_a_refused_reload_needs_a_person_until_another_is_taken(plant: BoxSystem, reported: Reported) -> None:
-    edges = plant.engine.evaluator.edges
-    edges.last_error = "map.yml:3: unknown kind 'x'"
+    plant.engine.reloads.failed("map.yml:3: unknown kind 'x'")
     assert reported.attention() == [
         "reload refused, the former configuration stays in force: map.yml:3: unknown kind 'x'; fix it, "
         "see `intentc check`, and send SIGHUP"
     ]
-    edges.last_error = None
+    plant.engine.reloads.succeeded()
     assert reported.attention() == []
 
 
@@ -289,7 +291,7 @@ async def _put(plant: BoxSystem, key: Key, value: str) -> None:
 
 
 async def test_problems_without_consequence_wait_for_nobody(plant: BoxSystem, reported: Reported) -> None:
-    plant.parts.states.note_object(part("a"), (Problem("part", "a:one", "Odd", "odd"),), frozenset())
+    plant.engine._states.note_object(part("a"), (Problem("part", "a:one", "Odd", "odd"),), frozenset())
     assert (reported.awaiting(), reported.attention()) == ([], [])
 
 
@@ -314,6 +316,6 @@ async def test_the_oldest_job_is_reported(
     now = 50.0
     monkeypatch.setattr("intentc.queue.keyed.time.monotonic", lambda: now)
     for name in ("one", "two", "one"):
-        plant.parts.jobs.add(Key("box", name), resync=name == "two")
+        plant.engine._scheduler._jobs.add(Key("box", name), resync=name == "two")
         now += 2.0
     assert reported.status()["oldest_job_seconds"] == 6.0

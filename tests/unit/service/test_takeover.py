@@ -36,7 +36,7 @@ async def soon(condition: Callable[[], bool]) -> None:
 
 
 def leads(service: CompilerService) -> bool:
-    return service.engine.parts.permission.granted
+    return service.engine.may_write
 
 
 async def test_one_of_two_leads_and_writes_and_the_other_plans_nothing_that_is_done(store: MemoryStore) -> None:
@@ -45,7 +45,7 @@ async def test_one_of_two_leads_and_writes_and_the_other_plans_nothing_that_is_d
         await soon(lambda: leads(one))
         async with serving(service_of(second, "two", elected=True)) as two:
             await first.boxes("a", "b", settle=False)
-            await soon(lambda: one.engine.converged and two.engine.converged and two.engine.orphan_collector.complete)
+            await soon(lambda: one.engine.converged and two.engine.converged and two.engine.first_pass_complete)
             assert await first.contents() == {"a": "hello", "b": "hello"}
             assert second.write.log == []
             assert two.status()["leading"]["leader"] == "one"
@@ -79,7 +79,7 @@ async def test_the_ledger_is_read_before_the_first_write_of_a_new_leader(store: 
             await soon(lambda: two.engine.converged and len(second.write.log) == 4)
         again = BoxSystem(store)
         async with serving(service_of(again, "three", elected=True)) as three:
-            await soon(lambda: three.engine.orphan_collector.complete)
+            await soon(lambda: three.engine.first_pass_complete)
             await second.boxes("c", text="number", settle=False)
             await soon(lambda: two.engine.converged and len(second.write.log) == 6)
             await two.takeover.end()  # type: ignore[union-attr]
@@ -92,7 +92,7 @@ async def test_when_the_lease_is_gone_nothing_is_written_until_it_is_won_again(s
     async with serving(service_of(plant, "one", elected=True)) as one:
         await soon(lambda: leads(one))
         store.faults.unreachable = True
-        await soon(lambda: STANDING_BY in plant.parts.permission.reasons)
+        await soon(lambda: STANDING_BY in plant.engine.withheld)
         assert not leads(one)
         store.faults.unreachable = False
         await soon(lambda: leads(one))
@@ -110,7 +110,7 @@ async def test_another_version_with_too_many_planned_writes_waits_for_approval(s
     await plant.boxes("b", "c", settle=False)
     newer = BoxSystem(store)
     async with serving(service_of(newer, "two", elected=True, most=1, version="2")) as two:
-        await soon(lambda: UPGRADE in newer.parts.permission.reasons)
+        await soon(lambda: UPGRADE in newer.engine.withheld)
         assert not two.ready()[0]
         assert "max_writes_on_upgrade" in two.ready()[1][-1]
     assert newer.write.log == []
@@ -132,7 +132,7 @@ async def test_a_key_of_no_meaning_under_the_prefix_keeps_nobody_from_taking_ove
     async with serving(service_of(second, "two", elected=True)) as two:
         async with serving(service_of(first, "one", elected=True)) as one:
             await soon(lambda: leads(one) or leads(two))
-            await soon(lambda: two.engine.orphan_collector.complete)
+            await soon(lambda: two.engine.first_pass_complete)
             await store.transaction([], [Put("/contrail/x", b"")])
         await soon(lambda: leads(two))
         await first.boxes("a", settle=False)

@@ -12,6 +12,7 @@ import pytest
 
 from intentc import Compiler, Intent
 from intentc.testing import MemoryService, load, service_for
+from tests.support.engine_status import engine_status
 
 pytestmark = pytest.mark.anyio
 
@@ -53,9 +54,9 @@ async def test_it_is_in_no_problem_status_page_journal_or_log(
     await service.create(SAFE)
     assert {problem.reason for problem in service.problems} == {"EvaluationFailed", "Odd"}
     engine = service.offline.engine
-    status = msgspec.json.encode(engine.status()).decode()
+    status = msgspec.json.encode(engine_status(engine)).decode()
     assert "<secret>" in status and "safe" in status
-    shown = [status, caplog.text, repr(service.problems), repr(list(engine.parts.journal))]
+    shown = [status, caplog.text, repr(service.problems), repr(list(engine.journal))]
     assert all(text and CANARY not in text for text in shown), shown
     assert all("body-canary" not in text for text in shown), shown
 

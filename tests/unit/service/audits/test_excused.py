@@ -73,7 +73,7 @@ async def test_an_object_that_went_while_the_audit_compiled(system: AuditedSyste
 
     system.meanwhile = finish
     await audited(system)
-    assert not system.parts.planner.plan(part("a")).operations
+    assert not system.engine.outputs.plan(part("a")).operations
 
 
 async def test_an_event_that_is_still_on_its_way(system: AuditedSystem) -> None:
@@ -94,7 +94,7 @@ async def test_an_event_that_is_still_on_its_way(system: AuditedSystem) -> None:
 async def test_an_object_that_the_server_does_not_take(system: AuditedSystem, error: Exception) -> None:
     system.write.failures["a"] = [error] * 100
     await system.change("box", "a", settle=False, text="second")
-    await until(lambda: part("a") in system.parts.objects.delayed())
+    await until(lambda: part("a") in system.engine._objects.delayed)
     await audited(system)
 
 
@@ -122,7 +122,7 @@ async def test_a_number_that_was_granted_while_the_audit_compiled(system: Audite
 
 async def test_a_delete_that_needs_approval_here(system: AuditedSystem, monkeypatch: pytest.MonkeyPatch) -> None:
     """Here it is one of many, while the audit's own pass finds only what is left of them."""
-    monkeypatch.setattr(system.parts.planner.guard, "holds", lambda name: True)
+    monkeypatch.setattr(system.engine._planner.guard, "holds", lambda name: True)
     await system.offline.server.delete(await system.key("box", "a"))
     await system.settled()
     await audited(system)
@@ -147,9 +147,9 @@ async def test_an_intent_that_is_paused_here_and_not_yet_there(system: AuditedSy
 
 async def test_what_may_not_be_written_now(system: AuditedSystem) -> None:
     """A standby plans, and writes nothing."""
-    system.parts.permission.withhold("standing by", "another leads")
+    system.engine.withhold("standing by", "another leads")
     await system.change("box", "a", settle=False, text="second")
-    await until(lambda: part("a") in system.parts.states.planned)
+    await until(lambda: part("a") in system.engine.states.planned)
     await audited(system)
     assert await system.content("a") == "first"
 
@@ -264,7 +264,7 @@ async def test_what_an_intent_that_went_since_had_a_say_in(start: Start) -> None
     await system.change("box", "a", text="second")
     report = await system.spawn()
     (difference,) = report.differences
-    look = Look(system.engine, report.revision)
+    look = Look(system.engine.view, report.revision)
     assert look.sort_of(difference) is Sort.STALE
     gone = msgspec.structs.replace(difference, origins=(*difference.origins, "box/gone"))
     assert look.sort_of(gone) is None
@@ -292,7 +292,7 @@ async def test_nothing_is_judged_once_the_journal_does_not_reach_back_any_more(s
         await system.settled()
         key = await system.key("box", "a")
         for _ in range(10_000):
-            system.parts.journal.add(Entry(system.parts.logic.revision, key, (), "done", 1, ()))
+            system.engine.journal.add(Entry(system.engine.revision, key, (), "done", 1, ()))
 
     system.meanwhile = forget
     assert not (await system.auditing.once("a test")).judged

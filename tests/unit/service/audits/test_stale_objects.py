@@ -43,7 +43,7 @@ async def test_a_stale_object_is_found_repaired_and_its_missing_reaction_named(
     assert mismatch.missing_reactions == ("box <- box",)
     assert mismatch.repaired
     assert await system.content("b") == "second"
-    assert system.engine.evaluator.missing_reactions == {("box", "box"): 1}
+    assert system.engine.progress.missing_reactions == {("box", "box"): 1}
     assert any("part b:one differs" in record.message for record in caplog.records if record.levelno == logging.ERROR)
 
 
@@ -51,10 +51,10 @@ async def test_a_second_audit_finds_nothing(start: Start) -> None:
     system = await start(healing=False)
     await seeing(system)
     await system.auditing.once("a test")
-    assert await system.auditing.once("again") == Verdict(system.parts.logic.revision, 0)
+    assert await system.auditing.once("again") == Verdict(system.engine.revision, 0)
     figures = system.auditing.figures()
     assert (figures["runs"], figures["mismatches"], figures["last_result"]) == (2, 1, "equal")
-    assert figures["last_revision"] == system.parts.logic.revision
+    assert figures["last_revision"] == system.engine.revision
     assert figures["last_success"] > 0
 
 
@@ -63,7 +63,7 @@ async def test_with_healing_there_is_nothing_to_find(start: Start) -> None:
     await seeing(system)
     assert await system.content("b") == "second"
     assert (await system.auditing.once("a test")).differences == 0
-    assert system.engine.evaluator.missing_reactions == {("box", "box"): 1}
+    assert system.engine.progress.missing_reactions == {("box", "box"): 1}
 
 
 async def test_what_a_deletion_left_stale_names_the_kind_that_is_gone(start: Start) -> None:
@@ -94,7 +94,7 @@ async def test_an_object_whose_event_was_lost_is_read_back_and_repaired(start: S
 async def test_an_object_that_nobody_ever_planned_is_planned(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     system = await start(healing=True)
     await system.create("box", "a", text="first")
-    monkeypatch.setattr(system.engine.scheduler, "_concerns_us", lambda name: False)
+    monkeypatch.setattr(system.engine._applier._object_changes, "_concerns_us", lambda name: False)
     await system.change("part", "a", "one", content="edited")
     mismatch = only(await system.auditing.once("a test"))
     assert (mismatch.name, mismatch.sort, mismatch.repaired) == ("a:one", Sort.UNPLANNED, True)

@@ -13,14 +13,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ..model import Key, Name, Problem, verb
-from .evaluator import Evaluator
-from .intent_states import PAUSED
-from .orphan_collector import OrphanCollector
-from .parts import Parts
-from .permission import OBSERVING, RESTORED
+from intentc.engine.intent_states import PAUSED
+from intentc.engine.permission import OBSERVING, RESTORED
+from intentc.engine.view import View, World
+from intentc.model import Key, Name, Problem, verb
+
 from .quarantined import held_count, held_first, quarantine, quarantine_count
-from .reconciler import Reconciler
 
 T = TypeVar("T", Key, Name, Problem)
 _LISTED = 100
@@ -28,28 +26,26 @@ _QUARANTINED = 1000
 """Entries shown of each list, the oldest first; counts are always complete."""
 
 
-def report(
-    parts: Parts, orphan_collector: OrphanCollector, evaluator: Evaluator, reconciler: Reconciler, *, converged: bool
-) -> dict[str, Any]:
+def report(view: View, *, converged: bool) -> dict[str, Any]:
     """Keys: ``converged``, ``healthy``, ``applied_revision``, ``queue`` {jobs, objects, in_flight}, counts and the
     first entries of ``held``, ``waiting``, ``refused``, ``delayed``, ``withheld_deletes``, ``problems``, and counters.
     """
-    states, unreadable = parts.states, parts.logic.held
-    guarded = parts.planner.guard.withheld
-    held, withheld = held_count(parts), sum(map(len, guarded.values()))
+    states, progress, unreadable = view.states, view.progress, view.world.unreadable
+    guarded = view.outputs.withheld_deletes
+    held, withheld = held_count(view.world, view.states), sum(map(len, guarded.values()))
     # The problem counts do not include resources that can't be read.
-    problems = len(states.problem_counts) + len(unreadable)
+    problems = states.problem_count + len(unreadable)
     return {
         "converged": converged,
-        "healthy": is_healthy(parts),
-        "observing": OBSERVING in parts.permission.reasons,
-        "writing": {"permitted": parts.permission.granted, "withheld": dict(parts.permission.reasons)},
-        "first_pass_complete": orphan_collector.complete,
-        "applied_revision": parts.logic.revision,
+        "healthy": is_healthy(view),
+        "observing": OBSERVING in progress.withheld,
+        "writing": {"permitted": progress.may_write, "withheld": dict(progress.withheld)},
+        "first_pass_complete": progress.first_pass_complete,
+        "applied_revision": view.world.revision,
         "queue": {
-            "jobs": parts.jobs.pending(),
-            "objects": parts.objects.pending(),
-            "in_flight": reconciler.in_flight,
+            "jobs": progress.jobs,
+            "objects": progress.objects,
+            "in_flight": progress.in_flight,
         },
         "counts": {
             "evaluated": len(states.evaluated),
@@ -63,50 +59,50 @@ def report(
             "withheld_deletes": withheld,
             "problems": problems,
             "planned": len(states.planned),
-            "quarantined": quarantine_count(parts),
+            "quarantined": quarantine_count(view),
         },
-        "held": list(map(str, held_first(parts, _LISTED))),
+        "held": list(map(str, held_first(view.world, view.states, _LISTED))),
         "waiting": [{"intent": str(key), "for": " ".join(states.waiting[key])} for key in _first(states.waiting)],
         "refused": list(map(str, _first(states.refused))),
         "delayed": list(map(str, _first(states.delayed))),
         "withheld_deletes": list(map(str, _first(chain.from_iterable(map(guarded.__getitem__, sorted(guarded)))))),
-        "quarantine": quarantine(parts, 0, _QUARANTINED),
+        "quarantine": quarantine(view, 0, _QUARANTINED),
         "planned": [
             {"object": str(name), "writes": [verb(operation) for operation in states.planned[name]]}
             for name in _first(states.planned)
         ],
         "problems": [
-            msgspec.structs.asdict(problem) for problem in _first(chain(states.problem_counts, unreadable.values()))
+            msgspec.structs.asdict(problem) for problem in _first(chain(states.reported_problems, unreadable.values()))
         ],
         "counters": {
-            "evaluations": evaluator.runs,
-            "evaluation_seconds": round(evaluator.seconds, 6),
-            "slow_evaluations": evaluator.slow_runs,
-            "idle_walks": evaluator.idle_walks,
-            "walks": evaluator.edges.totals(),
+            "evaluations": progress.evaluations,
+            "evaluation_seconds": round(progress.evaluation_seconds, 6),
+            "slow_evaluations": progress.slow_evaluations,
+            "idle_walks": progress.idle_walks,
+            "walks": progress.walk_totals(),
             "missing_reactions": {
-                f"{reader} <- {read}": count for (reader, read), count in sorted(evaluator.missing_reactions.items())
+                f"{reader} <- {read}": count for (reader, read), count in sorted(progress.missing_reactions.items())
             },
-            "writes": reconciler.sender.written,
-            "drift_repairs": parts.drift.repairs,
-            "contentions": parts.drift.contentions,
-            "pauses": parts.throttle.pauses,
+            "writes": progress.writes,
+            "drift_repairs": progress.drift_repairs,
+            "contentions": progress.contentions,
+            "pauses": progress.pauses,
         },
     }
 
 
-def is_healthy(parts: Parts) -> bool:
+def is_healthy(view: View) -> bool:
     """Nothing is held, rejected, contended, deferred or withheld. Problems of inputs that are compiled anyway are
     counted separately."""
-    states = parts.states
+    states = view.states
     return not (
-        held_count(parts)
+        held_count(view.world, view.states)
         or states.refused
         or states.delayed
-        or any(parts.planner.guard.withheld.values())
+        or any(view.outputs.withheld_deletes.values())
         or states.contended
         or states.numbers_refused
-        or RESTORED in parts.permission.reasons
+        or RESTORED in view.progress.withheld
     )
 
 
@@ -115,10 +111,10 @@ def _first(listed: Iterable[T]) -> list[T]:
     return sorted(islice(listed, _LISTED))
 
 
-def pending(parts: Parts) -> list[dict[str, str]]:
+def pending(world: World) -> list[dict[str, str]]:
     """The references whose target has not arrived: ``{"holder", "relation", "target"}`` each. Looks at every resource,
     so it is not part of ``report``, which is called all the time."""
     return [
         {"holder": str(key), "relation": link.relation, "target": f"{link.kind} {link.value}"}
-        for key, link in parts.logic.cache.graph.pending()
+        for key, link in world.all_pending_references()
     ]

@@ -10,58 +10,57 @@ from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 from typing import Any
 
-from ..model import Key, Name, Problem
-from ..queue import Quarantine
-from .intent_states import PAUSED
-from .operator_actions import DROPPED, SUSPECT, key_of
-from .parts import Parts
+from intentc.engine.intent_states import PAUSED
+from intentc.engine.operator_actions import DROPPED, SUSPECT
+from intentc.engine.view import States, Table, View, World
+from intentc.model import Key, Name, Problem
 
 Entry = dict[str, Any]
 _STATES = {PAUSED: "paused", SUSPECT: "suspect"}
 _BLOCK = 500
 
 
-def held_count(parts: Parts) -> int:
+def held_count(world: World, states: States) -> int:
     """The number of held intents and resources, those whose values can't be read included."""
-    return len(parts.logic.held) + len(parts.states.held) - _both(parts.states.held, parts.logic.held)
+    return len(world.unreadable) + len(states.held) - _both(states.held, world.unreadable)
 
 
-def held_first(parts: Parts, most: int) -> list[Key]:
+def held_first(world: World, states: States, most: int) -> list[Key]:
     """The first held ones, in the order in which they were held."""
-    unreadable, held = parts.logic.held, parts.states.held
+    unreadable, held = world.unreadable, states.held
     first = {*islice(unreadable, most), *islice((key for key in held if key not in unreadable), most)}
     return sorted(first)[:most]
 
 
-def paused_intents(parts: Parts) -> list[tuple[Key, Problem]]:
+def paused_intents(world: World, states: States) -> list[tuple[Key, Problem]]:
     """The intents that are held because an operator paused them, with the pause."""
-    held = ((key, parts.states.held.get(key)) for key in parts.states.stopped if key not in parts.logic.held)
+    held = ((key, states.held.get(key)) for key in states.stopped if key not in world.unreadable)
     return [(key, entry.problem) for key, entry in held if entry is not None and entry.problem.reason == PAUSED]
 
 
-def held_intents(parts: Parts) -> tuple[int, Key | None]:
+def held_intents(view: View) -> tuple[int, Key | None]:
     """The number of intents held for a reason of their own, or with rejected requests; and one of them. Paused intents
     are not counted (``paused_intents``)."""
-    states, unreadable = parts.states, parts.logic.held
-    paused = {key for key, _ in paused_intents(parts)}
-    count = _unreadable_intents(parts) + len(states.held) + len(states.numbers_refused)
+    states, unreadable = view.states, view.world.unreadable
+    paused = {key for key, _ in paused_intents(view.world, view.states)}
+    count = _unreadable_intents(view.world) + len(states.held) + len(states.numbers_refused)
     count -= _both(states.held, unreadable)
     count -= sum(key in states.held or key in unreadable for key in states.numbers_refused)
     count -= len(paused)
     first = (key for table in (unreadable, states.held, states.numbers_refused) for key in table if key not in paused)
-    return count, next((key for key in first if key.kind in parts.logic.intent_kinds), None)
+    return count, next((key for key in first if key.kind in view.world.intent_kinds), None)
 
 
-def unreadable_others(parts: Parts) -> tuple[int, Key | None]:
+def unreadable_others(world: World) -> tuple[int, Key | None]:
     """The number of unreadable values of kinds without intents; and one of them."""
-    unreadable, kinds = parts.logic.held, parts.logic.intent_kinds
-    count = len(unreadable) - _unreadable_intents(parts)
+    unreadable, kinds = world.unreadable, world.intent_kinds
+    count = len(unreadable) - _unreadable_intents(world)
     return count, next((key for key in unreadable if key.kind not in kinds), None) if count else None
 
 
-def quarantine_count(parts: Parts) -> int:
+def quarantine_count(view: View) -> int:
     """The number of entries in the quarantine."""
-    states, unreadable = parts.states, parts.logic.held
+    states, unreadable = view.states, view.world.unreadable
     return (
         len(unreadable)
         - sum(key in unreadable for key in states.dropped)
@@ -69,14 +68,14 @@ def quarantine_count(parts: Parts) -> int:
         - _both(states.held, unreadable)
         + len(states.numbers_refused)
         + len(states.dropped)
-        + len(parts.planner.guard.withheld)
+        + len(view.outputs.withheld_deletes)
         + len(states.refused)
         + len(states.contended)
         + len(states.left_alone)
     )
 
 
-def quarantine(parts: Parts, offset: int, limit: int) -> list[Entry]:
+def quarantine(view: View, offset: int, limit: int) -> list[Entry]:
     """The entries from ``offset`` on, at most ``limit``: ``{"kind", "name", "uuid", "state", "reason", "message",
     "since", "tries", "on"}``.
 
@@ -85,14 +84,14 @@ def quarantine(parts: Parts, offset: int, limit: int) -> list[Entry]:
     row. ``on``: the unreadable resource that it reads, ``{"kind", "name", "uuid"}``; None if it is held for a reason of
     its own."""
     found: list[Entry] = []
-    for block in blocks(parts, offset, limit):
+    for block in blocks(view, offset, limit):
         found += block
     return found
 
 
-def blocks(parts: Parts, offset: int, limit: int) -> Iterator[list[Entry]]:
+def blocks(view: View, offset: int, limit: int) -> Iterator[list[Entry]]:
     """The same one block at a time. The tables may change in between; removed entries are left out."""
-    for keys, entry in _tables(parts):
+    for keys, entry in _tables(view):
         for start in range(0, len(keys), _BLOCK):
             block = keys[start : start + _BLOCK]
             # Most entries are only skipped, so an entry is built only if it is shown.
@@ -114,25 +113,25 @@ def blocks(parts: Parts, offset: int, limit: int) -> Iterator[list[Entry]]:
 _Build = Callable[[], Entry]
 
 
-def _tables(parts: Parts) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _Build | None]]]:
+def _tables(view: View) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _Build | None]]]:
     """The keys of each table, with what builds the entry of a key; None if the entry is gone, or listed elsewhere."""
-    states, unreadable = parts.states, parts.logic.held
+    states, unreadable = view.states, view.world.unreadable
 
     def of_unreadable(key: Key) -> _Build | None:
         problem = unreadable.get(key)
         if problem is None or key in states.dropped:
             return None
-        return lambda: _entry(key, parts.logic.name_of(key), problem, "unreadable", None, 0)
+        return lambda: _entry(key, view.world.name_of(key), problem, "unreadable", None, 0)
 
     def of_held(key: Key) -> _Build | None:
         held = states.held.get(key)
         if held is None or key in unreadable:
             return None
-        state, tries = _STATES.get(held.problem.reason, "held"), parts.jobs.failures
+        state, tries = _STATES.get(held.problem.reason, "held"), view.states.failed_evaluations
         other = states.held_by.get(key)
-        on = {"kind": other.kind, "name": parts.logic.name_of(other), "uuid": other.uuid} if other is not None else None
+        on = {"kind": other.kind, "name": view.world.name_of(other), "uuid": other.uuid} if other is not None else None
         return lambda: {
-            **_entry(key, parts.logic.name_of(key), held.problem, state, held.since, tries(key)),
+            **_entry(key, view.world.name_of(key), held.problem, state, held.since, tries(key)),
             "on": on,
         }
 
@@ -143,21 +142,23 @@ def _tables(parts: Parts) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _Bu
     def of_dropped(key: Key) -> _Build | None:
         if key not in states.dropped:
             return None
-        name = parts.logic.name_of(key)
+        name = view.world.name_of(key)
         problem = Problem(key.kind, name, DROPPED, "given up until its resource changes")
         return lambda: _entry(key, name, problem, "dropped", None, 0)
 
     def of_withheld(kind: str) -> _Build | None:
-        names = parts.planner.guard.withheld.get(kind)
+        names = view.outputs.withheld_deletes.get(kind)
         return None if names is None else lambda: _withheld(kind, names)
 
-    def of_objects(state: str, table: Quarantine[Name]) -> Callable[[Name], _Build | None]:
+    def of_objects(state: str, table: Table[Name]) -> Callable[[Name], _Build | None]:
         def of_object(name: Name) -> _Build | None:
             held = table.get(name)
             if held is None:
                 return None
-            tries = parts.objects.failures
-            return lambda: _entry(key_of(parts, name), held.problem.name, held.problem, state, held.since, tries(name))
+            tries = view.states.failed_writes
+            return lambda: _entry(
+                view.outputs.key_of(name), held.problem.name, held.problem, state, held.since, tries(name)
+            )
 
         return of_object
 
@@ -165,7 +166,7 @@ def _tables(parts: Parts) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _Bu
     yield tuple(states.held), of_held
     yield tuple(states.numbers_refused), of_numbers
     yield tuple(sorted(states.dropped)), of_dropped
-    yield tuple(sorted(parts.planner.guard.withheld)), of_withheld
+    yield tuple(sorted(view.outputs.withheld_deletes)), of_withheld
     for state, table in (("refused", states.refused), ("contended", states.contended), ("paused", states.left_alone)):
         yield tuple(table), of_objects(state, table)
 
@@ -191,8 +192,8 @@ def _entry(key: Key, name: str, problem: Problem, state: str, since: float | Non
     }
 
 
-def _unreadable_intents(parts: Parts) -> int:
-    held_of, kinds = parts.logic.cache.held_of, parts.logic.intent_kinds
+def _unreadable_intents(world: World) -> int:
+    held_of, kinds = world.unreadable_by_kind, world.intent_kinds
     return sum(count for kind, count in held_of.items() if kind in kinds)
 
 

@@ -1,0 +1,50 @@
+"""Replaces what an intent claims, and queues the objects that this changes (step 6).
+
+``planning`` defines what claims mean, and keeps them; ``evaluator`` decides when they are replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from ..model import Claim, Key, Name
+from ..planning import ClaimBook, DeleteGuard
+from .drift import Drift
+from .object_queue import ObjectQueue
+
+
+class Claims:
+    """The claims of all intents, as evaluations change them. The first three verbs return the objects to ``plan``."""
+
+    def __init__(self, *, book: ClaimBook, guard: DeleteGuard, drift: Drift, objects: ObjectQueue) -> None:
+        self._book = book
+        self._guard = guard
+        self._drift = drift
+        self._objects = objects
+
+    def replace(self, origin: Key, claims: Iterable[Claim]) -> frozenset[Name]:
+        """Set the claims of an intent after a complete evaluation."""
+        return self._book.replace(origin, claims)
+
+    def retain(self, origin: Key) -> frozenset[Name]:
+        """Keep the claims of a held intent (docs/engine.md §7)."""
+        return self._book.retain(origin)
+
+    def drop(self, origin: Key) -> frozenset[Name]:
+        """Remove the claims of an intent that doesn't exist any more."""
+        return self._book.drop(origin)
+
+    def are_unknown(self, origin: Key) -> bool:
+        """Whether an intent is held since before the first pass, so that its claims are unknown."""
+        return self._book.is_unknown(origin)
+
+    def owner_gone(self, origin: Key) -> None:
+        """The deletion of an intent was seen live: the deletes that follow need no approval."""
+        self._guard.owner_gone(origin.uuid)
+
+    def plan(self, names: Collection[Name], *, resync: bool = False) -> None:
+        """Plan objects whose desired state may have changed, in this order. ``resync``: let live ones go first."""
+        self._drift.meant(names)
+        for name in names:
+            # An object in back-off must be planned with the new claims.
+            self._objects.plan((name,), resync=resync and not self._objects.backs_off(name))

@@ -1,0 +1,86 @@
+"""Finds which objects must be planned because stored objects changed, were deleted, or answered a write of ours.
+
+It is the part of applying a batch that concerns outputs; ``applier`` passes the intents that a batch affects to the
+scheduler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from .. import crashpoints
+from ..logic import Service
+from ..model import HeldInput, Key, Name
+from ..model.reads import PARENT
+from ..planning import Assumed, ClaimBook, Planner
+from .carriers import Carriers
+from .intent_states import IntentStates
+from .object_queue import ObjectQueue
+
+
+class ObjectChanges:
+    """Notes the changes of objects, and queues their plans."""
+
+    def __init__(
+        self,
+        *,
+        logic: Service,
+        book: ClaimBook,
+        assumed: Assumed,
+        planner: Planner,
+        states: IntentStates,
+        objects: ObjectQueue,
+        carriers: Carriers,
+    ) -> None:
+        self._logic = logic
+        self._book = book
+        self._assumed = assumed
+        self._planner = planner
+        self._states = states
+        self._objects = objects
+        self._carriers = carriers
+
+    def listed(self, revision: int) -> None:
+        """A listing of ``revision`` is about to be applied: it shows our writes up to there."""
+        self._assumed.listed(revision)
+
+    def echoed(self, key: Key, revision: int) -> None:
+        """An event of ``key`` is about to be applied: a write of ours is seen by it."""
+        if self._assumed.applied(key, revision):
+            crashpoints.reach("echo.seen")
+
+    def children_of(self, key: Key) -> list[Name]:
+        """The objects below one that is about to be deleted that we must delete as well, claimed or not."""
+        logic = self._logic
+        kinds = (kind.name for kind in logic.schema if kind.system and kind.stored)
+        children = (logic.cache.shown(child) for kind in kinds for child in logic.sources(key, kind, PARENT))
+        return [child.name for child in children if child is not None]
+
+    def left_behind(self, names: Collection[Name]) -> None:
+        """The deletion of these objects' parents was seen."""
+        self._planner.left_behind(names)
+        self._objects.plan(names)
+
+    def changed(self, names: Iterable[Name], *, plan: bool, resync: bool) -> None:
+        """These objects changed in the store: plan those that wait for them, and, with ``plan``, those of them that
+        concern us."""
+        self._carriers.seen(names)
+        self._objects.wake(names)
+        if plan:
+            self._objects.plan(sorted(filter(self._concerns_us, names)), resync=resync)
+
+    def _concerns_us(self, name: Name) -> bool:
+        """Whether a changed object must be planned: something claims it or waits for it, or it may carry something of
+        ours."""
+        kind = self._logic.schema.kinds.get(name.kind)
+        if kind is None:
+            return False
+        if self._book.on(name) or name in self._states.object_waits or name in self._states.planned:
+            return True
+        if kind.compiler_relations or kind.shared_relations or kind.compiler_properties:
+            return True
+        try:
+            actual = self._assumed.actual(name)
+        except HeldInput:
+            return True
+        return actual is not None and actual.mark is not None

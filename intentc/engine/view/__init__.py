@@ -1,0 +1,25 @@
+"""Shows a running engine to whoever only looks: frozen, read-only, and flat, in the words of docs/glossary.md.
+
+``World`` has the resources, their names, and who reads them; ``Outputs`` the claims, plans and objects; ``States`` the
+state of each intent and object; ``Progress`` the engine as a whole. What changes an engine is a verb of ``Engine``.
+"""
+
+from typing import NamedTuple
+
+from ...journal import Journal
+from .outputs import Outputs
+from .progress import Progress
+from .states import States, Table
+from .world import World
+
+__all__ = ["Outputs", "Progress", "States", "Table", "View", "World"]
+
+
+class View(NamedTuple):
+    """All of it, for answers that need most of it."""
+
+    world: World
+    outputs: Outputs
+    states: States
+    progress: Progress
+    journal: Journal

@@ -15,13 +15,11 @@ import pytest
 from intentc.embedded.etcd import Etcd
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Put
-from tests.integration.security.canaries import CANARY, PATH, Place, processes
+from tests.integration.security.canaries import CANARY, PATH, Place
 from tests.integration.security.controlled_etcd import ROOT_PASSWORD, Control
 from tests.support.live_system import WITHIN_SECONDS
 from tests.support.processes import Process, start
 from tests.support.waiting import PATIENCE
-
-__all__ = ["processes"]
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

@@ -15,10 +15,12 @@ from intentc.model import Key
 from intentc.watch import protocol
 from tests.mutation.stories import Corpus, MutantSystem, Story
 from tests.oracle.contrail import Json
+from tests.oracle.contrail_policies import name_of, naming_unknown_policies
 from tests.property.resources import NAMES, PROJECTS, SYSTEMS, FqName, Put
 from tests.support.simulated_system import LOADED
 
-_NETWORK, _OTHER, _LAST = NAMES[:3]
+_NETWORK, _OTHER, _LAST, _UNATTACHED = NAMES[:4]
+_FABRIC = ("default-domain", "default-project", "ip-fabric")
 _INTERFACE, _ROUTER, _BARE_ROUTER, _VXLAN_ROUTER = NAMES[0], NAMES[0], NAMES[1], NAMES[3]
 _NETWORKS_VPN, _ROUTERS_VPN, _POLICY = NAMES[0], NAMES[1], NAMES[0]
 _GROUP, _MENTIONING = NAMES[0], NAMES[1]
@@ -34,6 +36,27 @@ _RULE: Json = {
     "src_ports": [],
     "dst_ports": [],
 }
+
+
+_OPEN, _NAMING, _REFERRED = NAMES[1], NAMES[2], NAMES[3]
+
+
+def _between(source: Json, destination: Json, action: str = "pass") -> Json:
+    rule = {
+        "rule_uuid": "20000000-0000-4000-8000-000000000000",
+        "direction": "<>",
+        "protocol": "any",
+        "src_addresses": [source],
+        "dst_addresses": [destination],
+        "src_ports": [{"start_port": -1, "end_port": -1}],
+        "dst_ports": [{"start_port": -1, "end_port": -1}],
+        "action_list": {"simple_action": action},
+    }
+    return {"network_policy_entries": {"policy_rule": [rule]}}
+
+
+def _attached(*names: FqName) -> Json:
+    return {"network_policy_refs": [{"to": list(name), "attr": {"sequence": {"major": 1}}} for name in names]}
 
 
 def _lists(*targets: str) -> Json:
@@ -64,9 +87,14 @@ WORLD = (
     Put("route_target", _TARGET, {}),
     Put("bgpvpn", _NETWORKS_VPN, _lists("target:1:5")),
     Put("bgpvpn", _ROUTERS_VPN, _lists("target:1:6")),
-    Put("virtual_network", _NETWORK, {**_lists("target:1:2"), **_vpn(_NETWORKS_VPN)}),
-    Put("virtual_network", _OTHER, _lists()),
-    Put("virtual_network", _LAST, _lists()),
+    Put("network_policy", _OPEN, _between({"virtual_network": "local"}, {"virtual_network": "any"})),
+    Put("network_policy", _NAMING, _between({"virtual_network": "local"}, {"network_policy": ":".join(_REFERRED)})),
+    Put("network_policy", _REFERRED, _between({"virtual_network": "any"}, {"virtual_network": "any"})),
+    Put("virtual_network", _UNATTACHED, {}),
+    Put("virtual_network", _NETWORK, {**_lists("target:1:2"), **_vpn(_NETWORKS_VPN), **_attached(_OPEN)}),
+    Put("virtual_network", _OTHER, {**_lists(), **_attached(_NAMING)}),
+    Put("virtual_network", _LAST, {**_lists(), **_attached(_REFERRED)}),
+    Put("virtual_network", _FABRIC, {"virtual_network_refs": [{"to": list(_UNATTACHED)}]}),
     Put("routing_instance", (*_LAST, "mine"), {"parent_type": "virtual-network"}),
     Put("virtual_machine_interface", _INTERFACE, _network_of(_NETWORK)),
     Put("virtual_machine_interface", NAMES[1], _network_of(_OTHER)),
@@ -92,6 +120,9 @@ _CHANGES = (
     Put("bgpvpn", _NETWORKS_VPN, _lists("target:1:7")),
     Put("bgpvpn", _ROUTERS_VPN, _lists()),
     Put("virtual_network", _NETWORK, _lists("target:1:3")),
+    Put("virtual_network", _NETWORK, _attached(_REFERRED)),
+    Put("virtual_network", _FABRIC, {"virtual_network_refs": []}),
+    Put("network_policy", _OPEN, _between({"virtual_network": "local"}, {"virtual_network": "any"}, "deny")),
     Put("virtual_machine_interface", _INTERFACE, _network_of(_OTHER)),
     Put("logical_router", _ROUTER, _interfaces()),
     Put("logical_router", _ROUTER, {"route_target_refs": []}),
@@ -179,6 +210,7 @@ _EMPTY: Json = {
     "configured_route_target_list": {"route_target": []},
     "route_target_refs": [],
     "virtual_machine_interface_refs": [],
+    "virtual_network_refs": [],
 }
 
 
@@ -195,8 +227,16 @@ def _stories() -> Iterator[Story]:
 
 
 async def _right(system: MutantSystem) -> bool:
+    """Whether the outcome is what the oracle expects, and faults are reported that no object shows."""
     found, wanted = await system.outcome()
-    return found == wanted
+    world = await system.world()
+    told = {
+        name_of(policy)
+        for uuid, policy in world.get("network_policy", {}).items()
+        for problem in system.engine.parts.states.problems_of_run(Key("network_policy", uuid))
+        if problem.reason == "UnknownNetworkPolicy"
+    }
+    return found == wanted and told == naming_unknown_policies(world)
 
 
 CORPUS = Corpus(LOADED, tuple(_stories()), _right)

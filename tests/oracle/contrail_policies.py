@@ -131,6 +131,20 @@ def linked_networks(world: World, network: Json) -> list[Json]:
     return sorted(found, key=lambda other: list(other["fq_name"]))
 
 
+def naming_unknown_policies(world: World) -> set[str]:
+    """The policies with rules that name a policy which is not there."""
+    policies = world.get("network_policy", {}).values()
+    known = {name_of(policy) for policy in policies}
+    return {
+        name_of(policy)
+        for policy in policies
+        for rule in (policy.get("network_policy_entries") or {}).get("policy_rule") or []
+        for side in ("src_addresses", "dst_addresses")
+        for address in rule.get(side) or []
+        if address.get("network_policy") and address["network_policy"] not in known
+    }
+
+
 Rules = list[tuple[Json, Json]]
 """(the rule in the list, the policy's rule)"""
 

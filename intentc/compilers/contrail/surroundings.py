@@ -9,8 +9,9 @@ from intentc import Context, Fact, View
 from .attached_policies import AttachedPolicy
 from .policy_rules import Analyzer
 
-ATTACHED_NETWORK, PROJECT_NETWORK = "attached_network", "project_network"
-"""Facts: the networks that attach a policy, and those of a project, by the name of either."""
+ATTACHED_NETWORK, KNOWN_NETWORK, MULTI_POLICY_NETWORK = "attached_network", "known_network", "multi_policy_network"
+"""Facts: the networks that attach a policy, by its name; all, by their projects' and their own names; those with chains
+of several policies, by name."""
 
 
 class NetworkSurroundings:
@@ -32,10 +33,10 @@ class NetworkSurroundings:
 
     def networks_of_project(self) -> tuple[str, ...]:
         project = self.network.rpartition(":")[0]
-        return tuple(name for name in self._names(PROJECT_NETWORK, project) if name != self.network)
+        return tuple(name for name in self._names(KNOWN_NETWORK, project) if name != self.network)
 
     def is_network(self, name: str) -> bool:
-        return self._ctx.find("virtual_network", tuple(name.split(":"))) is not None
+        return self._ctx.contributed(KNOWN_NETWORK, name)
 
     def analyzer(self, service: str) -> Analyzer | None:
         return None
@@ -43,10 +44,8 @@ class NetworkSurroundings:
     def is_joined(self, other: str) -> bool:
         """Whether this network is connected with one at the other end of a service chain: both let chains of several
         policies lie between them."""
-        if not self._view.multi_policy_service_chains_enabled:
-            return False
-        network = self._ctx.find("virtual_network", tuple(other.split(":")))
-        return network is not None and bool(network.multi_policy_service_chains_enabled)
+        enabled = bool(self._view.multi_policy_service_chains_enabled)
+        return enabled and self._ctx.contributed(MULTI_POLICY_NETWORK, other)
 
     def _names(self, kind: str, name: str) -> tuple[str, ...]:
         """The networks that contribute to a fact, by name."""
@@ -58,9 +57,12 @@ class NetworkSurroundings:
 
 
 def membership_facts(network: View, policies: Iterable[AttachedPolicy]) -> Iterable[Fact]:
-    """What other networks' rules must know of this one: its policies and its project."""
+    """What other networks' rules must know of this one."""
     me = ":".join(network.fq_name)
-    yield Fact(PROJECT_NETWORK, me.rpartition(":")[0], me)
+    yield Fact(KNOWN_NETWORK, me.rpartition(":")[0], me)
+    yield Fact(KNOWN_NETWORK, me, me)
+    if network.multi_policy_service_chains_enabled:
+        yield Fact(MULTI_POLICY_NETWORK, me, me)
     for attached in policies:
         if attached.policy is not None:
             yield Fact(ATTACHED_NETWORK, ":".join(attached.policy.fq_name), me)

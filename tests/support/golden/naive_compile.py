@@ -102,6 +102,8 @@ class NaiveCompile:
                     "parent_uuid": data["uuid"],
                     "routing_instance_is_default": True,
                 }
+                if given.get("fabric_snat"):
+                    instance["routing_instance_fabric_snat"] = True
                 self._store("routing_instance", instance)
 
     def _store(self, kind: str, data: dict[str, Any]) -> None:

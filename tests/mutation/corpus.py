@@ -230,13 +230,13 @@ async def _right(system: MutantSystem) -> bool:
     """Whether the outcome is what the oracle expects, and faults are reported that no object shows."""
     found, wanted = await system.outcome()
     world = await system.world()
-    told = {
+    reported = {
         name_of(policy)
         for uuid, policy in world.get("network_policy", {}).items()
         for problem in system.engine.parts.states.problems_of_run(Key("network_policy", uuid))
         if problem.reason == "UnknownNetworkPolicy"
     }
-    return found == wanted and told == naming_unknown_policies(world)
+    return found == wanted and reported == naming_unknown_policies(world)
 
 
 CORPUS = Corpus(LOADED, tuple(_stories()), _right)

@@ -76,17 +76,28 @@ class Offline:
         )
         self._layout = Layout.of(f"/{PATH}/")
         self._before: dict[Key, bytes] = {}
+        self._seeds: dict[Name, str] = {}
 
     async def seed(self) -> None:
         """Create the objects that every API server has from its start, and compile them; ``outputs`` omits them."""
         await write_seeds(self.server)
         await self.settle()
-        self._before = {resource.key: resource.raw for resource in lower_level(self.engine.world, self.engine.outputs)}
+        world = self.engine.world
+        found = (world.shown(key) for key in world)
+        self._seeds = {resource.name: resource.key.uuid for resource in found if resource is not None}
+        self._before = {resource.key: resource.raw for resource in lower_level(world, self.engine.outputs)}
 
     async def apply(self, changes: Iterable[Mapping[str, Any]]) -> None:
-        """Apply ``{"kind", "operation", "data"}`` entries in one transaction, then compile. Raises subclasses of
-        ``ApiError`` that name the entry."""
+        """Apply ``{"kind", "operation", "data"}`` entries in one transaction, then compile.
+
+        An entry without a uuid that has the name of a seed changes the seed. Raises subclasses of ``ApiError`` that
+        name the entry."""
         entries = [dict(change) for change in changes]
+        for entry in entries:
+            fq_name = entry["data"].get("fq_name")
+            if isinstance(fq_name, list) and not entry["data"].get("uuid"):
+                seed = self._seeds.get(Name(str(entry["kind"]), tuple(map(str, fq_name))))
+                entry["data"] = {**entry["data"], **({"uuid": seed} if seed else {})}
         await self._number(entries)
         await self.server.sync(entries)
         await self.settle()

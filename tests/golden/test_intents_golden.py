@@ -23,7 +23,7 @@ SEED_TARGETS = {("target:64512:8000100",), ("target:64512:8000101",)}
 
 
 def test_there_are_cases_for_every_topic() -> None:
-    topics = {"bgpvpn", "groups", "groups_as_stored", "logging", "networks", "policies", "routers"}
+    topics = {"bgp_mesh", "bgpvpn", "groups", "groups_as_stored", "logging", "networks", "policies", "routers"}
     assert {case.topic for case in CASES} == topics
     assert len(CASES) >= 40
 
@@ -66,7 +66,15 @@ def compiler_fields(resource: dict[str, Any], kind: str) -> Any:
     logged = resource.get("security_logging_object_rules", [])
     if isinstance(logged, dict):
         logged = sorted((rule["rule_uuid"], rule["rate"]) for rule in logged["rule"])
-    return entries, dict(sorted(references.items())), sorted(linked), logged
+    return entries, dict(sorted(references.items())), sorted(linked), logged, bgp(resource)
+
+
+def bgp(resource: dict[str, Any]) -> Any:
+    """The fields of BGP: parameters, and the attributes of links by name."""
+    links = resource.get("bgp_router_refs") or {}
+    if isinstance(links, list):
+        links = {":".join(entry["to"]): normal(entry.get("attr") or {}) for entry in links}
+    return normal(resource.get("bgp_router_parameters") or {}), links
 
 
 def unexplained(found: Expected, stored: dict[Key, dict[str, Any]]) -> list[tuple[str, tuple[str, ...]]]:

@@ -7,7 +7,7 @@ the resource comes. The end is right if it is what the oracle says of the last w
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -25,6 +25,9 @@ _INTERFACE, _ROUTER, _BARE_ROUTER, _VXLAN_ROUTER = NAMES[0], NAMES[0], NAMES[1],
 _NETWORKS_VPN, _ROUTERS_VPN, _POLICY = NAMES[0], NAMES[1], NAMES[0]
 _GROUP, _MENTIONING = NAMES[0], NAMES[1]
 _SYSTEM = ("default-global-system-config",)
+_FABRIC = (*_SYSTEM, "fabric")
+_SUB_CLUSTER = ("sub",)
+_IN_SUB_CLUSTER: Json = {"sub_cluster_refs": [{"to": list(_SUB_CLUSTER)}]}
 _TARGET = ("target:1:1",)
 _RULE: Json = {
     "rule_uuid": "10000000-0000-4000-8000-000000000000",
@@ -80,6 +83,19 @@ def _policy(*uuids: str) -> Json:
     return {"network_policy_entries": {"policy_rule": rules}}
 
 
+def _speaker(name: str) -> FqName:
+    return ("default-domain", "default-project", "ip-fabric", "__default__", name)
+
+
+def _parameters(**parameters: Any) -> Json:
+    return {"parent_type": "routing-instance", "bgp_router_parameters": {"router_type": "router", **parameters}}
+
+
+def _sessions(*names: str) -> Json:
+    attribute = {"session": [{"attributes": [{"hold_time": 7}]}]}
+    return {"bgp_router_refs": [{"to": list(_speaker(name)), "attr": attribute} for name in names]}
+
+
 WORLD = (
     Put("global_system_config", _SYSTEM, SYSTEMS[0]),
     Put("project", PROJECTS[0], {}),
@@ -101,6 +117,18 @@ WORLD = (
     Put("logical_router", _ROUTER, {**_interfaces(_INTERFACE), "route_target_refs": [{"to": list(_TARGET)}]}),
     Put("logical_router", _BARE_ROUTER, {**_interfaces(NAMES[1]), **_vpn(_ROUTERS_VPN)}),
     Put("logical_router", _VXLAN_ROUTER, _interfaces(_INTERFACE)),
+    Put("sub_cluster", _SUB_CLUSTER, {}),
+    Put("fabric", _FABRIC, {}),
+    Put("bgp_router", _speaker("one"), _parameters(vendor="juniper") | _IN_SUB_CLUSTER),
+    Put("bgp_router", _speaker("five"), _parameters(vendor="juniper", cluster_id=8) | _IN_SUB_CLUSTER),
+    Put("bgp_router", _speaker("two"), _parameters(vendor="juniper", autonomous_system=7)),
+    Put("bgp_router", _speaker("three"), _parameters() | _sessions("two")),
+    Put("bgp_router", _speaker("four"), _parameters(cluster_id=7)),
+    Put(
+        "physical_router",
+        (*_SYSTEM, "device"),
+        {"bgp_router_refs": [{"to": list(_speaker("two"))}], "fabric_refs": [{"to": list(_FABRIC)}]},
+    ),
     Put("security_group", _GROUP, {"configured_security_group_id": 7}),
     Put("security_group", _MENTIONING, {"security_group_entries": {"policy_rule": [_RULE]}}),
     Put("network_policy", _POLICY, _policy("r1")),

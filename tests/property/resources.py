@@ -136,7 +136,62 @@ systems = st.builds(
     Put, st.just("global_system_config"), st.just(("default-global-system-config",)), st.sampled_from(SYSTEMS)
 )
 
-anything = st.one_of(groups, groups, networks, networks, interfaces, routers, routers, projects, route_targets, systems)
+_SPEAKERS = tuple(
+    ("default-domain", "default-project", "ip-fabric", "__default__", name) for name in ("r1", "r2", "r3")
+)
+_speakers = st.sampled_from(_SPEAKERS)
+_SUB_CLUSTERS = (("s1",), ("s2",))
+_sessions = st.lists(
+    st.tuples(_speakers, st.sampled_from([{}, {"session": [{"attributes": [{"hold_time": 9}]}]}])), max_size=1
+)
+sub_clusters = st.builds(Put, st.just("sub_cluster"), st.sampled_from(_SUB_CLUSTERS), st.just({}))
+speakers = st.builds(
+    Put,
+    st.just("bgp_router"),
+    _speakers,
+    st.fixed_dictionaries(
+        {
+            "parent_type": st.just("routing-instance"),
+            "bgp_router_parameters": st.fixed_dictionaries(
+                {
+                    "router_type": st.sampled_from(["control-node", "control-node", "router"]),
+                    "vendor": st.sampled_from(["", "contrail", "juniper"]),
+                    "autonomous_system": st.sampled_from([64512, 64999]),
+                    "cluster_id": st.sampled_from([0, 0, 7]),
+                }
+            ),
+            "sub_cluster_refs": _references(st.sampled_from(_SUB_CLUSTERS), 1),
+        },
+        # Left out the links stay as they are; given, they replace our own, too.
+        optional={
+            "bgp_router_refs": _sessions.map(lambda found: [{"to": list(to), "attr": attr} for to, attr in found])
+        },
+    ),
+)
+
+mesh_switches = st.builds(
+    Put,
+    st.just("global_system_config"),
+    st.just(("default-global-system-config",)),
+    st.fixed_dictionaries({"ibgp_auto_mesh": st.booleans()}),
+)
+"""Switched off, links stay as they were: then the outcome depends on the history (docs/contrail.md D.12)."""
+
+anything = st.one_of(
+    groups,
+    groups,
+    networks,
+    networks,
+    interfaces,
+    routers,
+    routers,
+    speakers,
+    speakers,
+    sub_clusters,
+    projects,
+    route_targets,
+    systems,
+)
 
 
 @st.composite
@@ -148,6 +203,7 @@ def tenants(draw: st.DrawFn, fewest: tuple[int, int, int, int] = (2, 2, 2, 1)) -
         found += draw(st.lists(strategy, min_size=least, max_size=len(NAMES), unique_by=_name))
     found += draw(st.lists(route_targets, max_size=2, unique_by=_name))
     found += draw(st.lists(systems, max_size=1))
+    found += draw(st.lists(st.one_of(speakers, speakers, sub_clusters), max_size=4, unique_by=_name))
     return [Put("project", name, draw(_routing)) for name in PROJECTS] + draw(st.permutations(found))
 
 

@@ -243,8 +243,9 @@ users_steps: st.SearchStrategy[Step] = st.one_of(
     _step(Apply, resources.anything),
     _step(Apply, resources.anything),
     _step(Replace, resources.anything.filter(lambda put: put.kind in USERS_KINDS)),
-    _step(Remove, st.sampled_from([*USERS_KINDS, "route_target"]), _which),
+    _step(Remove, st.sampled_from([*USERS_KINDS, "route_target", "bgp_router", "sub_cluster"]), _which),
     _step(TearDown, resources.names),
+    _step(Apply, resources.mesh_switches),
 )
 """What users do to higher-level resources, and to route targets of their own."""
 

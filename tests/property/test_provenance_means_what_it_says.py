@@ -129,12 +129,21 @@ async def _ask(loaded: Loaded, offline: Offline, chance: random.Random, counts: 
             continue
         if mark(before) is None:
             why.pop("", None)  # a user made it; that it is there follows from nothing
+        for part in [part for part in why if _stays(loaded, name.kind, part)]:
+            del why[part]
         counts["objects"] += 1
         asked = ["", *chance.sample(list(why), min(_PARTS - 1, len(why)))]
         for part in dict.fromkeys(one for one in asked if one in why):
             await _take_away(loaded, offline, name, part, why[part], before, chance, counts)
         named = {source for reasons in why.values() for reason in reasons for source in reason.sources}
         await _change_another(loaded, offline, name, named, before, chance, counts)
+
+
+def _stays(loaded: Loaded, kind: str, part: str) -> bool:
+    """Whether it is a part of a user's property, which stays as it is once nobody claims it."""
+    field, _, inner = part.partition(".")
+    declared = loaded.schema.kinds[kind].properties.get(field)
+    return declared is not None and inner in declared.compiler_parts
 
 
 def _of_all_kinds(names: list[Name], chance: random.Random) -> list[Name]:

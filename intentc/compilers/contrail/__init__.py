@@ -9,6 +9,7 @@ D.11 (BGP VPNs), D.14 (addresses). The kinds are declared in ``config/schemas/co
 from intentc import Compiler
 
 from .alias_ip import AliasIpIntent
+from .bgp_router import BgpRouterIntent
 from .bgpvpn import BgpvpnIntent
 from .floating_ip import FloatingIpIntent
 from .instance_ip import InstanceIpIntent
@@ -26,6 +27,7 @@ compiler = Compiler(
     "contrail",
     [
         AliasIpIntent,
+        BgpRouterIntent,
         BgpvpnIntent,
         FloatingIpIntent,
         InstanceIpIntent,

@@ -12,12 +12,12 @@ from typing import Any
 from intentc.compilers.contrail import compiler
 from intentc.evaluation import Outcome, Runner
 from intentc.loading.schemas import load_schema
-from intentc.model import Claim, Key, Name, PropertyClaim, ReferenceClaim, ResourceClaim
+from intentc.model import Claim, Key, Name, PropertyClaim, ReferenceClaim, RelationClaim, ResourceClaim
 from intentc.model.values import thaw
 from tests.support.naive_world import NaiveWorld, provisional_uuid
 
 INSTALLATION = "golden"
-FIRST_ROUTE_TARGET = 8000100
+FIRST_NUMBERS = {"route_target_number": 8000100, "bgpaas_port": 50000}
 FIRST_GROUP = 8000001
 
 _PROJECT = ["default-domain", "default-project"]
@@ -58,12 +58,22 @@ class NaiveCompile:
                 parent = {"parent_uuid": claim.parent.key.uuid} if claim.parent else {}
                 found[claim.name] = {**made, **parent, **{field: thaw(value) for field, value in claim.properties}}
         for claim in self.claims():
-            if isinstance(claim, ReferenceClaim):
-                holder = found.setdefault(claim.holder, self._stored_object(claim.holder))
-                self._refer(holder, claim)
-            elif isinstance(claim, PropertyClaim):
-                holder = found.setdefault(claim.holder, self._stored_object(claim.holder))
-                holder[claim.field] = thaw(claim.value)
+            if isinstance(claim, ResourceClaim):
+                continue
+            holder = found.get(claim.holder) or self._stored_object(claim.holder)
+            if holder is None:
+                # Nobody made it yet; planning waits.
+                continue
+            found[claim.holder] = holder
+            match claim:
+                case ReferenceClaim():
+                    self._refer(holder, claim)
+                case PropertyClaim():
+                    _set(holder, claim.field.split("."), thaw(claim.value))
+                case RelationClaim():
+                    unwanted = [list(target.fq_name) for target in claim.unwanted]
+                    entries = holder.get(f"{claim.relation}_refs") or []
+                    holder[f"{claim.relation}_refs"] = [entry for entry in entries if entry["to"] not in unwanted]
         return found
 
     def document(self) -> dict[str, Any]:
@@ -112,7 +122,8 @@ class NaiveCompile:
     def _run(self) -> list[Outcome]:
         runner = Runner(self.world.schema, compiler.intents, self.world, installation=INSTALLATION)
         while True:
-            outcomes = [runner.run(key) for key in sorted(self.stored) if key.kind in compiler.intents]
+            keys = {*self.stored, *(Key(kind, name) for kind, name in self.world.facts)}
+            outcomes = [runner.run(key) for key in sorted(keys) if key.kind in compiler.intents]
             facts = _facts(outcomes)
             if facts != self.world.facts:
                 self.world.facts = facts
@@ -121,24 +132,31 @@ class NaiveCompile:
             if not requests:
                 return outcomes
             for wish in requests:
-                number = FIRST_ROUTE_TARGET + len(self.numbers)
+                number = FIRST_NUMBERS[wish.pool] + sum(pool == wish.pool for pool, _ in self.world.numbers)
                 self.numbers[wish.owner] = self.world.numbers[wish.pool, wish.owner] = number
 
-    def _stored_object(self, name: Name) -> dict[str, Any]:
+    def _stored_object(self, name: Name) -> dict[str, Any] | None:
         key = self.world.named(name.kind, name.fq_name)
-        assert key is not None, f"a reference is claimed on {name}, which is not there"
-        return {"kind": name.kind, **self.stored[key]}
+        return None if key is None else {"kind": name.kind, **self.stored[key]}
 
-    @staticmethod
-    def _refer(holder: dict[str, Any], claim: ReferenceClaim) -> None:
+    def _refer(self, holder: dict[str, Any], claim: ReferenceClaim) -> None:
+        relation = self.world.schema.kind(claim.holder.kind).relations[claim.relation]
         field, to = f"{claim.relation}_refs", list(claim.target.fq_name)
-        direction = getattr(claim.attribute, "import_export", "")
+        attribute = thaw(claim.attribute) if claim.attribute is not None else {}
         entries = holder[field] = [dict(entry) for entry in holder.get(field) or []]
         same = next((entry for entry in entries if entry["to"] == to), None)
         if same is None:
-            entries.append({"to": to, "attr": {"import_export": direction}})
-        elif same.get("attr", {}).get("import_export", "") != direction:
+            entries.append({"to": to, "attr": attribute})
+        elif relation.merge and same.get("attr", {}) != attribute:
             same["attr"] = {"import_export": ""}
+
+
+def _set(holder: dict[str, Any], path: list[str], value: Any) -> None:
+    """Put ``value`` at a path of fields, without touching the user's own dicts."""
+    for field in path[:-1]:
+        holder[field] = dict(holder.get(field) or {})
+        holder = holder[field]
+    holder[path[-1]] = value
 
 
 def _facts(outcomes: list[Outcome]) -> dict[tuple[str, str], dict[Key, Any]]:

@@ -1,0 +1,83 @@
+"""A BGP router refers to its peers in the mesh, and has the installation's autonomous system (docs/contrail.md D.12).
+
+The mesh's rules are in ``bgp_mesh.py``. Links between members belong to the compiler; sessions that users made with
+others stay. With ``ibgp_auto_mesh`` false all links stay as they are. The routers of BGP as a service are compiled by
+``bgp_as_a_service.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from intentc import Claim, Context, Fact, Intent, Name, Source, assign, drop_references, keep_references, refer
+
+from .bgp_mesh import CONTRAIL, CONTROL_NODE, PEERING, SERVICE_TYPES, Mesh, Speaker
+from .route_target_sources import own_reasons
+from .route_targets import GLOBAL_SYSTEM_CONFIG, autonomous_system
+
+SPEAKER = "bgp_speaker"
+"""The fact to which every router contributes, under one name."""
+
+MESH = "mesh"
+
+AUTONOMOUS_SYSTEM = "bgp_router_parameters.autonomous_system"
+
+
+class BgpRouterIntent(Intent):
+    kind = "bgp_router"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        parameters = self.bgp_router_parameters
+        if parameters.router_type in SERVICE_TYPES:
+            return
+        me = self._speaker(parameters, ctx)
+        yield Fact(SPEAKER, MESH, me)
+        if _is_contrail(parameters) and not me.sub_cluster:
+            forced = assign(self, AUTONOMOUS_SYSTEM, autonomous_system(ctx))
+            for reason in own_reasons(self, ctx) if ctx.explaining else ():
+                ctx.because(forced, *reason)
+            yield forced
+        if _auto_mesh(ctx):
+            yield from self._links(me, ctx)
+        else:
+            yield keep_references(self, "bgp_router")
+
+    def _speaker(self, parameters: Any, ctx: Context) -> Speaker:
+        sub_clusters = self.references("sub_cluster")
+        devices = self.back_references("physical_router")
+        fabrics = {fabric.fq_name for device in devices for fabric in device.references("fabric")}
+        # Its own autonomous system is not read where the compiler writes it.
+        in_system = _is_contrail(parameters) or parameters.autonomous_system == autonomous_system(ctx)
+        return Speaker(
+            self.fq_name,
+            member=in_system or bool(sub_clusters) or bool(fabrics),
+            sub_cluster=sub_clusters[0].fq_name if sub_clusters else (),
+            control_node=parameters.router_type == CONTROL_NODE,
+            reflector=bool(parameters.cluster_id),
+            fabrics=tuple(sorted(fabrics)),
+        )
+
+    def _links(self, me: Speaker, ctx: Context) -> Iterator[Claim]:
+        mesh = Mesh([Speaker(*value) for _, value in ctx.contributions(SPEAKER, MESH)])
+        others = set()
+        for candidate in mesh.candidates(me):
+            if not mesh.are_peers(me, candidate):
+                others.add(candidate.fq_name)
+                continue
+            link = refer(self, Name("bgp_router", candidate.fq_name), **PEERING)
+            ctx.because(link, Source.of(self), Source("bgp_router", ":".join(candidate.fq_name)))
+            yield link
+        # What a user made between two members has no place in the mesh.
+        unwanted = [other for other in self.references("bgp_router") if other.fq_name in others]
+        if unwanted:
+            yield drop_references(self, "bgp_router", unwanted)
+
+
+def _is_contrail(parameters: Any) -> bool:
+    return (parameters.vendor or CONTRAIL).lower() == CONTRAIL
+
+
+def _auto_mesh(ctx: Context) -> bool:
+    config = ctx.find("global_system_config", GLOBAL_SYSTEM_CONFIG)
+    return config is None or config.ibgp_auto_mesh

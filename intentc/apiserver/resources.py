@@ -78,7 +78,7 @@ class Resources:
         access = await self._permissions.access(draft, caller)
         access.rule(kind, Operation.CREATE, given - IDENTITY)
         rules = RULES.get(kind.name, NO_RULES)
-        _rename(document, rules.name(document))
+        rules.prepare(document)
         await place(draft, kind, document)
         await access.parent(draft, document)
         name = Name(kind.name, tuple(document["fq_name"]))
@@ -337,16 +337,6 @@ class Resources:
         found = {lookup: await look_up(draft, lookup) for lookup in rules.lookups(change)}
         rules.admit(change, found, self._source)
         await allocation.carry_out(draft, rules, change)
-
-
-def _rename(document: Document, name: str | None) -> None:
-    """Give a new resource the name that its rules demand."""
-    if name is None:
-        return
-    document["name"] = document["display_name"] = name
-    given = document.get("fq_name")
-    if isinstance(given, list) and given:
-        document["fq_name"] = [*given[:-1], name]
 
 
 def _fields_of(paths: Sequence[str]) -> frozenset[str]:

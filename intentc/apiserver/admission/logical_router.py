@@ -32,6 +32,11 @@ class LogicalRouterRules(Rules):
     adopts_companions: ClassVar[bool] = True
     forces_companions: ClassVar[bool] = False
 
+    def prepare(self, document: Document) -> None:
+        own = f"__contrail_lr_internal_vn_{document.get('uuid')}__"
+        if isinstance(document.get(_NETWORKS), list):
+            document[_NETWORKS] = [entry for entry in document[_NETWORKS] if not _leads_to(entry, own)]
+
     def lookups(self, change: Change) -> Iterable[Lookup]:
         after = change.after or {}
         yield ByUuid("project", after.get("parent_uuid", ""))
@@ -107,6 +112,12 @@ class LogicalRouterRules(Rules):
 def _internal_network(uuid: str, router: Document) -> Name:
     """The name of the internal network of the router with this uuid."""
     return Name(_NETWORK, (*router["fq_name"][:-1], f"__contrail_lr_internal_vn_{uuid}__"))
+
+
+def _leads_to(entry: Any, name: str) -> bool:
+    """Whether a client's reference names a network called ``name``."""
+    to = entry.get("to") if isinstance(entry, dict) else None
+    return isinstance(to, list) and to[-1:] == [name]
 
 
 def _is_internal(reference: Document) -> bool:

@@ -6,7 +6,7 @@ A project has a default set of firewall policies, which applies to all its appli
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from intentc.model.names import Name
 
@@ -27,6 +27,10 @@ class ProjectRules(Rules):
 
     kind: ClassVar[str] = "project"
     adopts_companions: ClassVar[bool] = True
+
+    def prepare(self, document: Document) -> None:
+        if isinstance(document.get(_REFS), list):
+            document[_REFS] = [entry for entry in document[_REFS] if not _leads_to_default(entry)]
 
     def lookups(self, change: Change) -> Iterable[Lookup]:
         if change.before is None:
@@ -62,6 +66,12 @@ class ProjectRules(Rules):
     def companions_gone(self, change: Change) -> Iterable[Name]:
         assert change.before is not None
         yield _default_set(change.before)
+
+
+def _leads_to_default(entry: Any) -> bool:
+    """Whether a client's reference names a default set."""
+    to = entry.get("to") if isinstance(entry, dict) else None
+    return isinstance(to, list) and to[-1:] == [DEFAULT_POLICY_SET]
 
 
 class ApplicationPolicySetRules(Rules):

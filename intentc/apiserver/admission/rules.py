@@ -152,11 +152,10 @@ class Rules:
     adopts_companions: ClassVar[bool] = False
     forces_companions: ClassVar[bool] = True
 
-    def name(self, document: Document) -> str | None:
-        """The name that a new resource gets whatever the client calls it; None: the client's. ``document``: its fields.
+    def prepare(self, document: Document) -> None:
+        """Change the fields of a new resource before its name and its references are resolved.
 
-        Raises subclasses of ``ApiError``."""
-        return None
+        Removes references to companions, which may not exist yet: a resource that was exported can be created again."""
 
     def lookups(self, change: Change) -> Iterable[Lookup]:
         """The resources that ``admit`` needs."""

@@ -30,14 +30,15 @@ class TagRules(Rules):
     takes_numbers: ClassVar[bool] = True
     adopts_companions: ClassVar[bool] = True
 
-    def name(self, document: Document) -> str | None:
-        for field in (_TYPE, _VALUE):
-            if not document.get(field):
-                raise BadRequest(f"{field} is missing; give tag_type_name and tag_value, such as application and web")
-        return f"{str(document[_TYPE]).lower()}={document[_VALUE]}"
+    def prepare(self, document: Document) -> None:
+        if document.get(_TYPE) and document.get(_VALUE):
+            name = f"{document[_TYPE].lower()}={document[_VALUE]}"
+            document["name"] = document["display_name"] = name
+            if isinstance(document.get("fq_name"), list):
+                document["fq_name"] = [*document["fq_name"][:-1], name]
 
     def lookups(self, change: Change) -> Iterable[Lookup]:
-        if change.before is None:
+        if change.before is None and (change.after or {}).get(_TYPE):
             yield _type_of(change.after or {})
 
     def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
@@ -46,8 +47,11 @@ class TagRules(Rules):
         if change.before is not None:
             _reject_changes(change, (_TYPE, _VALUE, "display_name", _ID, _TYPE_REFS))
             return
-        after[_TYPE] = after[_TYPE].lower()
+        for field in (_TYPE, _VALUE):
+            if not after.get(field):
+                raise BadRequest(f"{field} is missing; give tag_type_name and tag_value, such as application and web")
         _reject_given(change, (_ID, _TYPE_REFS))
+        after[_TYPE] = after[_TYPE].lower()
         lookup = _type_of(after)
         uuid = found[lookup][0]["uuid"] if found[lookup] else uuids.uuid(Name(_KIND, lookup.fq_name))
         after[_TYPE_REFS] = [{"uuid": uuid, "to": list(lookup.fq_name)}]

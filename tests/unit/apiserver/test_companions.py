@@ -162,6 +162,20 @@ async def test_a_router_takes_an_internal_network_that_is_there(api: Api) -> Non
     assert (await api.get("logical_router", uuid))["virtual_network_refs"][0]["uuid"] == made["uuid"]
 
 
+@pytest.mark.parametrize("kind", ["project", "logical_router"])
+async def test_what_was_exported_and_deleted_can_be_created_again(api: Api, kind: str) -> None:
+    """Its references to companions lead nowhere then, and are made anew."""
+    given: dict[str, Fields] = {"project": {"fq_name": ["default-domain", "p"]}}
+    given["logical_router"] = {"fq_name": [*PROJECT, "r"], **VXLAN}
+    made = await api.create(kind, **given[kind])
+    exported = {name: value for name, value in made.items() if name not in ("id_perms", "perms2")}
+    await api.delete(kind, made["uuid"])
+    again = await api.create(kind, **exported)
+    assert again["uuid"] == made["uuid"]
+    for field in ("application_policy_set_refs", "virtual_network_refs"):
+        assert [entry["to"] for entry in again.get(field, ())] == [entry["to"] for entry in made.get(field, ())]
+
+
 # ---- tags and seeds ------------------------------------------------------------------------------------------------
 
 
@@ -191,6 +205,15 @@ async def test_tags_have_the_id_of_their_type_and_a_number(api: Api) -> None:
     await api.delete("tag", own["uuid"])
     await api.delete("tag_type", colour["uuid"])
     assert (await api.create("tag_type", fq_name=["shape"]))["tag_type_id"] == "0x00ff"
+
+
+@pytest.mark.parametrize("broken", [7, "x", {"x": 1}, [7], [{"to": 7}], [{"to": []}]])
+async def test_broken_references_and_names_are_rejected_before_they_are_prepared(api: Api, broken: Any) -> None:
+    for kind, field in (("project", "application_policy_set_refs"), ("logical_router", "virtual_network_refs")):
+        with refused(400):
+            await api.create(kind, "x", **{field: broken, "parent_type": "domain" if kind == "project" else "project"})
+    with refused(400):
+        await api.create("tag", fq_name=broken, parent_type="project", tag_type_name="site", tag_value="a")
 
 
 async def test_the_seeds_for_services_and_policies(api: Api, store: MemoryStore) -> None:

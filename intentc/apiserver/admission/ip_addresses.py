@@ -1,7 +1,7 @@
 """Completes and checks instance IPs, floating IPs and alias IPs: each gets an address (docs/contrail.md B.8).
 
-An instance IP takes it from the subnets of its network, or from a flat IPAM to which it refers; a floating IP and an
-alias IP from the network of their pool. The address can't change; it is freed with the resource.
+An instance IP takes it from the subnets of its network, or from a flat IPAM or a virtual router to which it refers; a
+floating IP and an alias IP from the network of their pool. The address can't change; it is freed with the resource.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ from .rules import (
     UnchangedByName,
     Uuids,
 )
-from .subnets import Subnet, flat_subnets, parse_address, subnets_of
+from .subnets import Subnet, flat_subnets, parse_address, subnets_of, subnets_of_router
 
 _PROJECT = ("default-domain", "default-project")
 _NOT_MANAGED = frozenset({(*_PROJECT, "ip-fabric"), (*_PROJECT, "__link_local__")})
 """Networks whose addresses belong to hosts: the server gives none out."""
+_ROUTER = "virtual_router"
 _VERSIONS = {"v4": 4, "v6": 6}
 
 Source = UnchangedByName
-"""The network, or the flat IPAM, from which an address comes."""
+"""The network, flat IPAM or virtual router from which an address comes."""
 
 
 class _AddressRules(Rules):
@@ -126,7 +127,7 @@ class InstanceIpRules(_AddressRules):
 
     def source(self, document: Document | None) -> Source | None:
         document = document or {}
-        for relation in ("virtual_network", "network_ipam"):
+        for relation in ("virtual_network", "network_ipam", _ROUTER):
             for reference in document.get(f"{relation}_refs") or ():
                 name = tuple(reference["to"])
                 return None if name in _NOT_MANAGED else Source(relation, name)
@@ -144,6 +145,8 @@ class InstanceIpRules(_AddressRules):
                 "virtual_router_refs: an instance IP of a virtual router can't refer to a network or an IPAM as well; "
                 "leave one of them out"
             )
+        if len(after.get("virtual_router_refs") or ()) > 1:
+            raise BadRequest("virtual_router_refs: an instance IP has one virtual router; leave the others out")
         super().admit(change, found, uuids)
 
     def address_lookups(self, change: Change) -> Iterable[Lookup]:
@@ -223,7 +226,7 @@ def _pool_of(document: Document) -> UnchangedByName:
 
 
 def _lookups_of(source: Source) -> tuple[Lookup, ...]:
-    return (source, Following(source, ("network_ipam",))) if source.kind == "virtual_network" else (source,)
+    return (source,) if source.kind == "network_ipam" else (source, Following(source, ("network_ipam",)))
 
 
 def _subnets(source: Source, found: Found) -> list[Subnet]:
@@ -231,6 +234,8 @@ def _subnets(source: Source, found: Found) -> list[Subnet]:
     if source.kind == "network_ipam":
         return [subnet for ipam in holders for subnet in flat_subnets(ipam)]
     ipams = found.get(Following(source, ("network_ipam",)), ())
+    if source.kind == _ROUTER:
+        return [subnet for router in holders for subnet in subnets_of_router(router, ipams)]
     return [subnet for network in holders for subnet in subnets_of(network, ipams)]
 
 

@@ -102,6 +102,24 @@ def flat_subnets(ipam: Mapping[str, Any]) -> list[Subnet]:
     return [_subnet(ipam["uuid"], entry) for entry in _with_prefix((ipam.get("ipam_subnets") or {}).get("subnets"))]
 
 
+def subnets_of_router(router: Mapping[str, Any], ipams: Iterable[Mapping[str, Any]]) -> list[Subnet]:
+    """The subnets of flat IPAMs from which a virtual router takes addresses, limited to its own allocation pools."""
+    by_uuid = {ipam["uuid"]: ipam for ipam in ipams}
+    found = []
+    for reference in router.get("network_ipam_refs") or ():
+        own = (reference.get("attr") or {}).get("allocation_pools") or ()
+        for subnet in flat_subnets(by_uuid.get(reference["uuid"], {})):
+            starts = [(_known(pool.get("start")), pool) for pool in own]
+            pools = [
+                {**pool, "vrouter_specific_pool": False}
+                for start, pool in starts
+                if start is not None and start in subnet.network
+            ]
+            if pools:
+                found.append(subnet._replace(free=tuple(_free(subnet, {"allocation_pools": pools}, set()))))
+    return found
+
+
 def entries_of(reference: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The subnets in one reference to an IPAM. One without prefix stands for a flat IPAM and is left out."""
     return _with_prefix((reference.get("attr") or {}).get("ipam_subnets"))

@@ -232,6 +232,25 @@ async def test_service_chains_get_addresses_of_the_seeded_ipam(api: Api) -> None
     assert ipaddress.ip_address(found[1]) == ipaddress.ip_address("::0.255.255.252")
 
 
+async def test_a_virtual_router_has_addresses_of_its_own_pools(api: Api) -> None:
+    pools = [pool("10.9.0.20", "10.9.0.29"), {**pool("10.9.0.10", "10.9.0.11"), "vrouter_specific_pool": True}]
+    await api.create(
+        "network_ipam", "flat", ipam_subnet_method="flat-subnet",
+        ipam_subnets={"subnets": [subnet("10.9.0.0/24", allocation_pools=pools)]},
+    )  # fmt: skip
+    refs = [{"to": [*PROJECT, "flat"], "attr": {"allocation_pools": [pool("10.9.0.10", "10.9.0.11")]}}]
+    router = await api.create(
+        "virtual_router", fq_name=["default-global-system-config", "host"], network_ipam_refs=refs
+    )
+    found = []
+    for name in ("a", "b"):
+        made = await api.create("instance_ip", fq_name=[name], virtual_router_refs=[{"uuid": router["uuid"]}])
+        found.append(made["instance_ip_address"])
+    assert found == ["10.9.0.11", "10.9.0.10"]
+    with refused(403, "no address is free"):
+        await api.create("instance_ip", fq_name=["c"], virtual_router_refs=[{"uuid": router["uuid"]}])
+
+
 # ---- floating and alias IPs ----------------------------------------------------------------------------------------
 
 

@@ -29,6 +29,7 @@ COLLECTIONS = [(kind, name) for kind in SERVED for name, one in kind.properties.
 
 
 SUBNET = {"subnet": {"ip_prefix": "10.9.0.0", "ip_prefix_len": 16}}
+POOL = {"start": "10.9.0.5", "end": "10.9.0.9"}
 
 
 @pytest.fixture
@@ -88,10 +89,12 @@ async def test_a_reference_is_added_with_its_attribute_shown_on_both_sides_and_r
     holder = Key(kind.name, made[kind.name])
     attribute = right_value(kind, FieldSpec(type=relation.attribute), 1) if relation.attribute else None
     update = ReferenceUpdate(holder, relation.name, True, uuid=target, attribute=attribute)
-    if (kind.name, relation.name) == ("instance_ip", "network_ipam"):
+    if kind.name == "instance_ip" and relation.name in ("network_ipam", "virtual_router"):
         with refused(400, "has no subnet"):
             await api.server.update_reference(update)
-        await api.update("network_ipam", target, ipam_subnets={"subnets": [SUBNET]})
+        await api.update("network_ipam", made["network_ipam"], ipam_subnets={"subnets": [SUBNET]})
+        refs = [{"uuid": made["network_ipam"], "attr": {"allocation_pools": [POOL]}}]
+        await api.update("virtual_router", made["virtual_router"], network_ipam_refs=refs)
     await api.server.update_reference(update)
 
     shown = {entry["uuid"]: entry for entry in (await api.get(*holder))[f"{relation.name}_refs"]}

@@ -26,7 +26,7 @@ class Provisional:
 
     async def unknown(self) -> Unknown:
         """Return everything that the real servers would choose differently."""
-        return Unknown(await self._numbers(), await self._uuids())
+        return Unknown(await self._numbers(), await self._uuids(), await self._addresses())
 
     async def numbers(self, unknown: Unknown) -> tuple[Number, ...]:
         """Return the allocations that the input would give and free."""
@@ -56,6 +56,20 @@ class Provisional:
                 text = f"{text[:-1]}, {owner.rpartition('/')[2]}>"
             texts.add(text)
             found[await self._shown_number(number, owner)] = text
+        return found
+
+    async def _addresses(self) -> dict[str, str]:
+        """The new addresses that the input doesn't request."""
+        trial, moments = self._trial, self._moments
+        owners = await trial.owners_of_addresses(moments.resting.revision)
+        owners |= await trial.owners_of_addresses(moments.done.revision)
+        found: dict[str, str] = {}
+        for uuid in sorted(owners - await trial.owners_of_addresses(moments.live)):
+            name = await trial.identity(uuid)
+            document = await trial.stored(name, uuid) if name is not None else None
+            address = (document or {}).get(f"{name.kind}_address") if name is not None else None
+            if name is not None and address and address not in trial.text:
+                found[address] = f"<address for {':'.join(name.fq_name)}>"
         return found
 
     async def _owner(self, owner: str) -> str:

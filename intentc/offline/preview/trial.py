@@ -80,6 +80,7 @@ class Trial:
     ) -> None:
         self.loaded = loaded
         self.drawn = Drawn()
+        self.text = text
         self.store = copy_of(gathered, loaded.schema, loaded.pools, text)
         self.start = gathered.snapshot.revision
         self._gathered = gathered
@@ -215,13 +216,21 @@ class Trial:
         return found[0] if found else None
 
     async def numbers(self, revision: int) -> dict[tuple[str, int], str]:
-        """Return (pool, number) → its owner at a revision of the copy, without addresses, which resources show."""
+        """Return (pool, number) → its owner at a revision of the copy, without addresses."""
+        taken = await self._taken(revision)
+        return {place: owner for place, owner in taken.items() if not place[0].startswith(ADDRESS_POOLS)}
+
+    async def owners_of_addresses(self, revision: int) -> frozenset[str]:
+        """Return the uuids of the resources that have an address at a revision of the copy."""
+        taken = await self._taken(revision)
+        return frozenset(owner for (pool, _), owner in taken.items() if pool.startswith(ADDRESS_POOLS))
+
+    async def _taken(self, revision: int) -> dict[tuple[str, int], str]:
         prefix = LAYOUT.pool_values("")[:-1]
         found = {}
         for item in (await self.store.range(prefix, prefix_end(prefix), revision=revision)).items:
             pool, _, number = item.key.removeprefix(prefix).rpartition("/")
-            if not pool.startswith(ADDRESS_POOLS):
-                found[pool, int(number)] = item.value.decode()
+            found[pool, int(number)] = item.value.decode()
         return found
 
 

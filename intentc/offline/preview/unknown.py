@@ -1,8 +1,8 @@
-"""Replaces provisional values in a plan by placeholders: ``<POOL for NAME>``, ``<uuid of NAME>``.
+"""Replaces provisional values in a plan by placeholders such as ``<POOL for NAME>`` and ``<uuid of NAME>``.
 
-Why it exists: the numbers and uuids of a copy are provisional; only the real API server can choose them. A plan must
-not show one, so wherever it occurs, in a name or in a value, its placeholder is shown. ``provisional`` knows which
-values these are.
+Why it exists: the numbers, uuids and addresses of a copy are provisional; only the real API server can choose them. A
+plan must not show one, so wherever it occurs, in a name or in a value, its placeholder is shown. ``provisional`` knows
+which values these are.
 """
 
 from __future__ import annotations
@@ -32,21 +32,32 @@ class Drawn(DerivedSource):
 
 
 class Unknown:
-    """Replaces provisional values. ``numbers``, ``uuids``: value → its placeholder."""
+    """Replaces provisional values. ``numbers``, ``uuids``, ``addresses``: value → its placeholder."""
 
-    def __init__(self, numbers: Mapping[int, str], uuids: Mapping[str, str]) -> None:
+    def __init__(
+        self, numbers: Mapping[int, str], uuids: Mapping[str, str], addresses: Mapping[str, str] | None = None
+    ) -> None:
         self._numbers = numbers
         self._uuids = uuids
+        self._addresses = addresses or {}
+        self._candidate = _CANDIDATE
+        if addresses:
+            either = "|".join(map(re.escape, addresses))
+            self._candidate = re.compile(rf"(?<![\w.:])(?:{either})(?![\w.:])|{_CANDIDATE.pattern}")
         # Hardware addresses may consist of a uuid's first bytes.
         self._beginnings = {uuid.replace("-", "")[:10]: placeholder for uuid, placeholder in uuids.items()}
 
     def along_with(self, other: Unknown) -> Unknown:
         """Return the union of both."""
-        return Unknown({**self._numbers, **other._numbers}, {**self._uuids, **other._uuids})
+        return Unknown(
+            {**self._numbers, **other._numbers},
+            {**self._uuids, **other._uuids},
+            {**self._addresses, **other._addresses},
+        )
 
     def text(self, text: str) -> str:
         """Return ``text`` without provisional values."""
-        return _CANDIDATE.sub(self._instead, text) if self._numbers or self._uuids else text
+        return self._candidate.sub(self._instead, text) if self._numbers or self._uuids else text
 
     def value(self, value: Any) -> Any:
         """Return a JSON value without provisional values; a provisional number becomes a text."""
@@ -69,6 +80,8 @@ class Unknown:
 
     def _instead(self, match: re.Match[str]) -> str:
         text = match[0]
+        if text in self._addresses:
+            return self._addresses[text]
         if "-" in text:
             return self._uuids.get(text, text)
         if ":" in text:

@@ -72,3 +72,30 @@ async def test_the_numbers_of_a_plan_are_those_that_are_given_then() -> None:
     given = [place.partition("/")[0] for place in (await system.numbers()).keys() - before.keys()]
     assert sorted(number.pool for number in planned.numbers) == sorted(given)
     assert {number.action for number in planned.numbers} == {"given"}
+
+
+ADDRESSED = """
+resources:
+  - kind: virtual_network
+    data:
+      fq_name: [default-domain, default-project, n]
+      network_ipam_refs:
+        - to: [default-domain, default-project, default-network-ipam]
+          attr: {ipam_subnets: [{subnet: {ip_prefix: 10.0.0.0, ip_prefix_len: 24}}]}
+  - {kind: instance_ip, data: {fq_name: [free], virtual_network_refs: [{to: [default-domain, default-project, n]}]}}
+  - kind: instance_ip
+    data:
+      fq_name: [requested]
+      virtual_network_refs: [{to: [default-domain, default-project, n]}]
+      instance_ip_address: 10.0.0.77
+"""
+
+
+async def test_a_plan_shows_no_address_that_only_the_server_can_choose() -> None:
+    living = PlannedSystem("contrail")
+    await living.offline.seed()
+    planned = await living.plan(texts(ADDRESSED))
+    created = {change["name"]: change["fields"] for change in planned.document()["applied"]}
+    assert "<address for free>" in str(created["free"])
+    assert "10.0.0.77" in str(created["requested"])
+    assert "10.0.0.252" not in str(planned.document())

@@ -42,9 +42,13 @@ async def test_every_kind_is_created_changed_listed_and_deleted(client: httpx2.A
         assert answer.status_code == 200, answer.text
         made[kind.name] = answer.json()[name]["uuid"]
         place = f"/{name}/{made[kind.name]}"
-        assert (await client.put(place, json={name: {"display_name": "changed"}})).status_code == 200
-        listed = (await client.get(f"/{path}?detail=true&fields=display_name")).json()[path]
-        assert "changed" in [one[name].get("display_name") for one in listed]
+        notes = {"key_value_pair": [{"key": "note", "value": name}]}
+        assert (await client.put(place, json={name: {"annotations": notes}})).status_code == 200
+        whole = (await client.get(place)).json()
+        answer = await client.put(place, json=whole)
+        assert answer.status_code == 200, answer.text
+        listed = (await client.get(f"/{path}?detail=true&fields=annotations")).json()[path]
+        assert notes in [one[name].get("annotations") for one in listed]
         waiting.remove(kind)
         order.append(place)
     for place in reversed(order):

@@ -68,6 +68,18 @@ async def test_every_kind_is_created_listed_read_and_deleted(api: Api, made: dic
             await api.get(kind.name, uuid)
 
 
+async def test_what_was_read_can_be_written_back(api: Api, made: dict[str, str]) -> None:
+    """Clients read a resource, change a field, and send all of it."""
+    for kind in SERVED:
+        before = await api.get(kind.name, made[kind.name])
+        await api.update(kind.name, made[kind.name], **before)
+        after = await api.get(kind.name, made[kind.name])
+        stamps = {"configuration_version", "id_perms"}
+        assert {k: v for k, v in after.items() if k not in stamps} == {
+            k: v for k, v in before.items() if k not in stamps
+        }
+
+
 async def test_every_kind_can_be_found_below_its_parent(api: Api, made: dict[str, str]) -> None:
     for kind in SERVED:
         for parent in kind.parents:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from typing import Any
+from itertools import product
+from typing import Any, NamedTuple
 
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -50,6 +51,15 @@ def test_every_kind_has_structures_to_spoil() -> None:
     assert {"policy_rule": [{"src_addresses": [{"subnet_list": [{"ip_prefix_len": "x"}]}]}]} in spoilt
 
 
+class Attempt(NamedTuple):
+    """A call with values in fields of a resource of ``kind``; an operation of collections is the call of one."""
+
+    call: str
+    kind: Kind
+    fields: dict[str, Any]
+    position: str
+
+
 class World:
     """A server with one resource of each kind."""
 
@@ -58,33 +68,38 @@ class World:
         self.made: dict[str, str] = {}
         self.count = 0
 
-    async def attempt(self, call: str, kind: Kind, field: str, value: Any, position: str) -> None:
-        """One call with ``value`` in ``field``. Raises ``ApiError``."""
+    async def attempt(self, attempt: Attempt) -> None:
+        """Make one call. Raises ``ApiError``."""
+        call, kind, fields, position = attempt
         key = Key(kind.name, self.made[kind.name])
-        entry = [{"uuid": self.made.get(field.removesuffix("_refs"), ""), "attr": value}]
-        content = entry if field.endswith("_refs") and isinstance(value, dict) else value
+        body = {field: self._content(field, value) for field, value in fields.items()}
         self.count += 1
         if call == "create":
-            body = new(kind, self.made, f"new-{self.count}") | {field: content}
-            made = await self.server.create(kind.name, body)
+            whole = new(kind, self.made, f"new-{self.count}") | body
+            made = await self.server.create(kind.name, whole)
             await self.server.delete(Key(kind.name, made.document["uuid"]))
         elif call == "update":
-            await self.server.update(key, {field: content})
+            await self.server.update(key, body)
         elif call == "mask":
-            await self.server.update(key, {field: content}, paths=[f"{field}.{position}" if position else field])
+            paths = [f"{field}.{position}" if position else field for field in body]
+            await self.server.update(key, body, paths=paths)
         elif call == "sync":
-            await self.server.sync(
-                [{"kind": kind.name, "operation": "UPDATE", "data": {"uuid": key.uuid, field: content}}]
-            )
+            item = {"kind": kind.name, "operation": "UPDATE", "data": {"uuid": key.uuid, **body}}
+            await self.server.sync([item])
         elif call == "reference":
-            relation = field.removesuffix("_refs")
-            for add in (True, False):
-                await self.server.update_reference(
-                    ReferenceUpdate(key, relation, add, self.made.get(relation, ""), (position,), value)
-                )
+            for (field, value), add in product(fields.items(), (True, False)):
+                relation = field.removesuffix("_refs")
+                target = self.made.get(relation, "")
+                await self.server.update_reference(ReferenceUpdate(key, relation, add, target, (position,), value))
         else:
-            await self.server.collections(key.uuid, [field], position)
-            await self.server.update_collections(key.uuid, [ElementUpdate(field, call, value, position)])
+            await self.server.collections(key.uuid, list(fields), position)
+            updates = [ElementUpdate(field, call, value, position) for field, value in fields.items()]
+            await self.server.update_collections(key.uuid, updates)
+
+    def _content(self, field: str, value: Any) -> Any:
+        """``value``, or a reference to the one of its kind with it as attribute."""
+        uuid = self.made.get(field.removesuffix("_refs"), "") if field.endswith("_refs") else ""
+        return [{"uuid": uuid} | ({"attr": value} if isinstance(value, dict) else {})] if uuid else value
 
 
 @asynccontextmanager
@@ -105,32 +120,35 @@ def world() -> Iterator[tuple[BlockingPortal, World]]:
 
 COLLECTIONS = [(kind, name) for kind in SERVED for name, one in kind.properties.items() if one.collection]
 ATTRIBUTES = [(kind, f"{name}_refs") for kind in SERVED for name, one in kind.relations.items() if one.attribute]
-FIELDS = [(kind, name) for kind in SERVED for name in fields_of(kind)]
 
 
 @st.composite
-def attempts(draw: st.DrawFn) -> tuple[str, Kind, str, Any, str]:
-    call = draw(st.sampled_from(["create", "update", "mask", "sync", "reference", "collection"]))
+def attempts(draw: st.DrawFn) -> Attempt:
+    call = draw(st.sampled_from(["create", "create", "update", "mask", "sync", "reference", "collection"]))
     position = draw(st.one_of(st.sampled_from(["0", "1", "x"]), TEXTS))
     if call == "collection":
         kind, field = draw(st.sampled_from(COLLECTIONS))
         call = draw(st.sampled_from(["add", "modify", "delete", "set", "nonsense"]))
-        return call, kind, field, draw(st.one_of(values(kind, element_of(kind, field)), JUNK)), position
-    kind, field = draw(st.sampled_from(ATTRIBUTES if call == "reference" else FIELDS))
-    return call, kind, field, draw(values(kind, fields_of(kind)[field])), position
+        return Attempt(call, kind, {field: draw(st.one_of(values(kind, element_of(kind, field)), JUNK))}, position)
+    if call == "reference":
+        kind, field = draw(st.sampled_from(ATTRIBUTES))
+        return Attempt(call, kind, {field: draw(values(kind, fields_of(kind)[field]))}, position)
+    kind = draw(st.sampled_from(SERVED))
+    structures = fields_of(kind)
+    names = sorted(structures.keys() | {f"{relation}_refs" for relation in kind.relations})
+    chosen = draw(st.lists(st.sampled_from(names), min_size=1, max_size=4, unique=True)) if names else []
+    fields = {name: draw(values(kind, structures[name]) if name in structures else JUNK) for name in chosen}
+    return Attempt(call, kind, fields, position)
 
 
 @share(5)
 @given(attempts())
-def test_no_value_makes_a_call_fail(
-    world: tuple[BlockingPortal, World], attempt: tuple[str, Kind, str, Any, str]
-) -> None:
+def test_no_value_makes_a_call_fail(world: tuple[BlockingPortal, World], attempt: Attempt) -> None:
     portal, made = world
-    _, kind, *_ = attempt
     try:
-        portal.call(made.attempt, *attempt)
+        portal.call(made.attempt, attempt)
     except ApiError as error:
         assert 400 <= error.status < 500, error
         assert error.message
-    # Whatever was taken can be read.
-    portal.call(made.server.get, Key(kind.name, made.made[kind.name]))
+    # Whatever was accepted can be read.
+    portal.call(made.server.get, Key(attempt.kind.name, made.made[attempt.kind.name]))

@@ -16,8 +16,10 @@ from intentc.model.values import without_nulls
 _COMPLETED = frozenset({"id_perms", "perms2"})
 """Fields whose parts the server keeps if the client does not send them."""
 
-_GIVEN_BY_SERVER = frozenset({"rule_uuid", "created", "last_modified"})
-"""Fields inside properties that the server fills in."""
+_GIVEN_BY_SERVER = frozenset(
+    {"rule_uuid", "created", "last_modified", "subnet_uuid", "default_gateway", "dns_server_address"}
+)
+"""Fields inside properties and attributes that the server fills in, and keeps if the client does not send them."""
 
 
 def says_the_same(wanted: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
@@ -65,6 +67,6 @@ def _same_references(wanted: list[Any], stored: list[Any]) -> bool:
         for entry in wanted
     ]
     return all(
-        there is not None and _same_value(entry.get("attr") or {}, there.get("attr") or {}, frozenset())
+        there is not None and _same_value(entry.get("attr") or {}, there.get("attr") or {}, _GIVEN_BY_SERVER)
         for entry, there in zip(wanted, found, strict=True)
     ) and len({id(there) for there in found}) == len(stored)

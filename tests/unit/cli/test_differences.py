@@ -21,6 +21,7 @@ STORED = {
         {"uuid": "n1", "to": ["d", "p", "n1"], "href": "http://server/n1"},
         {"uuid": "n2", "to": ["d", "p", "n2"], "attr": {"sequence": {"major": 1}}},
     ],
+    "ipam_refs": [{"uuid": "i", "to": ["d", "i"], "attr": {"subnets": [{"prefix": "10.0.0.0", "subnet_uuid": "s"}]}}],
 }
 FIRST: dict[str, Any] = {"to": ["d", "p", "n1"]}
 SECOND: dict[str, Any] = {"uuid": "n2", "attr": {"sequence": {"major": 1}}}
@@ -36,6 +37,7 @@ SECOND: dict[str, Any] = {"uuid": "n2", "attr": {"sequence": {"major": 1}}}
         {"entries": {"rule": [{"protocol": "tcp", "ports": None}]}},
         {"id_perms": {"enable": True}},
         {"network_refs": [SECOND, FIRST]},
+        {"ipam_refs": [{"to": ["d", "i"], "attr": {"subnets": [{"prefix": "10.0.0.0"}]}}]},
         {"absent": None},
     ],
 )
@@ -57,6 +59,7 @@ def test_what_the_server_filled_in_and_the_order_of_references_make_no_differenc
         {"entries": {"rule": [{"protocol": "tcp", "ports": [1]}]}},
         {"id_perms": {"enable": False}},
         {"network_refs": [FIRST]},
+        {"ipam_refs": [{"to": ["d", "i"], "attr": {"subnets": [{"prefix": "10.1.0.0"}]}}]},
         {"network_refs": [FIRST, FIRST]},
         {"network_refs": [FIRST, {"uuid": "n2"}]},
         {"network_refs": [FIRST, {"to": ["d", "p", "n3"]}]},

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo check unit test properties questions faults chaos simulate mutation browser bench fix lock clean
+.PHONY: demo check unit test properties questions faults chaos simulate mutation browser recording bench fix lock clean
 .DEFAULT_GOAL := test
 
 # The main job on the sample tenant: etcd, API server and compiler start, compile, show what came out, and end.
@@ -67,6 +67,10 @@ browser: $(READY)
 # What one asks at night, of a running system with ten thousand resources; each answer is compared with etcd.
 questions: $(READY)
 	$(BIN)/python -m tests.questions
+
+# The picture in the README: a real `make demo`, each line at its time.
+recording: $(READY)
+	$(BIN)/python -m tests.demo_recording
 
 bench: $(READY)
 	$(BIN)/python -m tests.perf --write

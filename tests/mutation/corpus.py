@@ -20,7 +20,7 @@ from tests.property.resources import NAMES, PROJECTS, SYSTEMS, FqName, Put
 from tests.support.simulated_system import LOADED
 
 _NETWORK, _OTHER, _LAST, _UNATTACHED = NAMES[:4]
-_FABRIC = ("default-domain", "default-project", "ip-fabric")
+_IP_FABRIC = ("default-domain", "default-project", "ip-fabric")
 _INTERFACE, _ROUTER, _BARE_ROUTER, _VXLAN_ROUTER = NAMES[0], NAMES[0], NAMES[1], NAMES[3]
 _NETWORKS_VPN, _ROUTERS_VPN, _POLICY = NAMES[0], NAMES[1], NAMES[0]
 _GROUP, _MENTIONING = NAMES[0], NAMES[1]
@@ -110,7 +110,7 @@ WORLD = (
     Put("virtual_network", _NETWORK, {**_lists("target:1:2"), **_vpn(_NETWORKS_VPN), **_attached(_OPEN)}),
     Put("virtual_network", _OTHER, {**_lists(), **_attached(_NAMING)}),
     Put("virtual_network", _LAST, {**_lists(), **_attached(_REFERRED)}),
-    Put("virtual_network", _FABRIC, {"virtual_network_refs": [{"to": list(_UNATTACHED)}]}),
+    Put("virtual_network", _IP_FABRIC, {"virtual_network_refs": [{"to": list(_UNATTACHED)}]}),
     Put("routing_instance", (*_LAST, "mine"), {"parent_type": "virtual-network"}),
     Put("virtual_machine_interface", _INTERFACE, _network_of(_NETWORK)),
     Put("virtual_machine_interface", NAMES[1], _network_of(_OTHER)),
@@ -149,7 +149,7 @@ _CHANGES = (
     Put("bgpvpn", _ROUTERS_VPN, _lists()),
     Put("virtual_network", _NETWORK, _lists("target:1:3")),
     Put("virtual_network", _NETWORK, _attached(_REFERRED)),
-    Put("virtual_network", _FABRIC, {"virtual_network_refs": []}),
+    Put("virtual_network", _IP_FABRIC, {"virtual_network_refs": []}),
     Put("network_policy", _OPEN, _between({"virtual_network": "local"}, {"virtual_network": "any"}, "deny")),
     Put("virtual_machine_interface", _INTERFACE, _network_of(_OTHER)),
     Put("logical_router", _ROUTER, _interfaces()),
@@ -261,7 +261,7 @@ async def _right(system: MutantSystem) -> bool:
     reported = {
         name_of(policy)
         for uuid, policy in world.get("network_policy", {}).items()
-        for problem in system.engine.parts.states.problems_of_run(Key("network_policy", uuid))
+        for problem in system.engine.states.problems_of_run(Key("network_policy", uuid))
         if problem.reason == "UnknownNetworkPolicy"
     }
     return found == wanted and reported == naming_unknown_policies(world)

@@ -77,14 +77,17 @@ from .object_planner import ObjectPlanner
 from .object_queue import ObjectQueue
 from .operator_actions import OperatorActions
 from .orphan_collector import OrphanCollector
+from .pauses import Pauses
 from .permission import ENDING, OBSERVING, RESTORED, Fence, Permission, Watch
 from .read_back import ReadBack
 from .reconciler import Reconciler
 from .reload_record import ReloadRecord
+from .repairs import Repairs
 from .restore_guard import RestoreGuard
 from .scheduler import Scheduler
 from .sender import Sender
 from .view import Outputs, Progress, States, View, World
+from .write_failures import WriteFailures
 
 _LOG = logging.getLogger(__name__)
 _BURST = 1000
@@ -125,32 +128,32 @@ class Engine:
         in_flight: int = _IN_FLIGHT,
         last_good: LastGoodValues | None = None,
     ) -> None:
-        self._logic, self._planner, self._states, self._drift = logic, planner, states, drift
-        self._permission, self._assumed = permission, assumed
-        self._workers = workers
-        self._confirms_restores = False
-        self._idle = asyncio.Event()
-        self._moved = asyncio.Event()
-        self._burst = 0
+        self._logic, self._planner, self._states = logic, planner, states
+        self._drift, self._permission = drift, permission
+        self._workers, self._burst, self._confirms_restores = workers, 0, False
+        self._idle, self._moved = asyncio.Event(), asyncio.Event()
         # From the last step to the first: each is given those after it.
-        self._log_fields = log_fields = LogFields(logic=logic, journal=journal)
+        self._log_fields = log = LogFields(logic=logic, journal=journal)
         self._objects = objects = ObjectQueue()
         self._scheduler = scheduler = Scheduler(logic=logic)
         self._carriers = carriers = Carriers(assumed=assumed, book=book, objects=objects)
-        self._read_back = read_back = ReadBack(
-            read=read, assumed=assumed, book=book, objects=objects, log_fields=log_fields
-        )
+        self._read_back = ReadBack(read=read, assumed=assumed, book=book, objects=objects, log_fields=log)
+        failures = WriteFailures(
+            states=states, permission=permission, throttle=throttle, objects=objects,
+            read_back=self._read_back, log_fields=log,
+        )  # fmt: skip
         self._sender = sender = Sender(  # 8
-            logic=logic, assumed=assumed, write=write, journal=journal, states=states, permission=permission,
-            throttle=throttle, objects=objects, carriers=carriers, read_back=read_back, log_fields=log_fields,
+            logic=logic, assumed=assumed, write=write, journal=journal, permission=permission, objects=objects,
+            carriers=carriers, failures=failures, log_fields=log,
         )  # fmt: skip
+        pauses = Pauses(logic=logic, book=book, assumed=assumed, states=states)
+        repairs = Repairs(book=book, assumed=assumed, states=states, drift=drift, objects=objects, log_fields=log)
         object_planner = ObjectPlanner(  # 7
-            logic=logic, book=book, assumed=assumed, planner=planner, states=states, permission=permission,
-            drift=drift, objects=objects, log_fields=log_fields,
-        )  # fmt: skip
+            planner=planner, states=states, permission=permission, objects=objects, pauses=pauses, repairs=repairs
+        )
         self._reconciler = Reconciler(
-            throttle=throttle, states=states, objects=objects, object_planner=object_planner, sender=sender,
-            carriers=carriers, idle=self._idle, in_flight=in_flight,
+            throttle=throttle, states=states, objects=objects, object_planner=object_planner, repairs=repairs,
+            sender=sender, failures=failures, carriers=carriers, idle=self._idle, in_flight=in_flight,
         )  # fmt: skip
         self._orphan_collector = OrphanCollector(logic=logic, book=book, planner=planner, drift=drift, objects=objects)
         self._allocations = allocations = Allocations(
@@ -159,7 +162,7 @@ class Engine:
         )  # fmt: skip
         self._evaluator = Evaluator(  # 4, 5
             logic=logic, runner=runner, states=states, journal=journal, scheduler=scheduler, allocations=allocations,
-            claims=Claims(book=book, guard=planner.guard, drift=drift, objects=objects), log_fields=log_fields,
+            claims=Claims(book=book, guard=planner.guard, drift=drift, objects=objects), log_fields=log,
         )  # fmt: skip
         self._restore_guard = RestoreGuard(
             logic=logic, assumed=assumed, journal=journal, permission=permission, objects=objects,
@@ -171,14 +174,13 @@ class Engine:
         self._applier = Applier(  # 1, 2
             logic=logic, journal=journal, scheduler=scheduler, evaluator=self._evaluator,
             object_changes=object_changes, orphan_collector=self._orphan_collector,
-            restore_guard=self._restore_guard, log_fields=log_fields, last_good=last_good,
+            restore_guard=self._restore_guard, log_fields=log, last_good=last_good,
         )  # fmt: skip
         self.operator_actions = OperatorActions(
             logic=logic, book=book, planner=planner, states=states, drift=drift, scheduler=scheduler, objects=objects
         )
         self.throttle = throttle
         self.reloads = ReloadRecord(self._evaluator.edges.since)
-        """What the code that reloads reports of that."""
         self.world = World(installation=installation, logic=logic, applier=self._applier, names=names)
         self.outputs = Outputs(logic=logic, book=book, assumed=assumed, planner=planner, runner=runner)
         self.states = States(states=states, scheduler=scheduler, objects=objects)
@@ -310,7 +312,8 @@ class Engine:
         cooling_down = due and self._evaluator.cooling_down
         if self.listed and self._scheduler.idle and not cooling_down:
             if due:
-                self._make_pass()
+                self._allocations.release_ownerless()
+                self._orphan_collector.make_pass()
             self._idle.set()
         elif not due and self._evaluator.runs >= self._burst:
             self._idle.set()
@@ -319,10 +322,6 @@ class Engine:
             if self._is_compared and not self._confirms_restores:
                 self.allow(RESTORED)
         self._moved.set()
-
-    def _make_pass(self) -> None:
-        self._allocations.release_ownerless()
-        self._orphan_collector.make_pass()
 
     @property
     def _is_compared(self) -> bool:

@@ -15,8 +15,10 @@ from .carriers import Carriers
 from .intent_states import IntentStates
 from .object_planner import ObjectPlanner
 from .object_queue import ObjectQueue
+from .repairs import Repairs
 from .sender import Sender
 from .slices import Slice
+from .write_failures import WriteFailures
 
 
 class Reconciler:
@@ -32,7 +34,9 @@ class Reconciler:
         states: IntentStates,
         objects: ObjectQueue,
         object_planner: ObjectPlanner,
+        repairs: Repairs,
         sender: Sender,
+        failures: WriteFailures,
         carriers: Carriers,
         idle: asyncio.Event,
         in_flight: int,
@@ -41,7 +45,9 @@ class Reconciler:
         self._states = states
         self._objects = objects
         self._object_planner = object_planner
+        self._repairs = repairs
         self._sender = sender
+        self._failures = failures
         self._carriers = carriers
         self._idle = idle
         self._most = in_flight
@@ -60,9 +66,9 @@ class Reconciler:
         ``Fenced`` if the server rejected our write in favour of another compiler though we never claimed to lead."""
         name = await self._objects.next()
         await self._may_plan()
-        if self._sender.fenced is not None:
+        if self._failures.fenced is not None:
             self._objects.done(name)
-            raise self._sender.fenced
+            raise self._failures.fenced
         plan = self._plan(name)
         if not plan.operations:
             self._objects.done(name)
@@ -96,7 +102,7 @@ class Reconciler:
     async def serve(self, name: Name) -> None:
         """Plan one object that was taken from the queue, and write it, in one go. While the server can't be reached,
         the object backs off. Raises ``Fenced``, as ``serve_next`` does."""
-        fenced = self._sender.fenced
+        fenced = self._failures.fenced
         if fenced is not None or not (self._throttle.reachable or self._throttle.open):
             self._objects.retry(name)
             self._objects.done(name)
@@ -138,15 +144,16 @@ class Reconciler:
         return plan
 
     async def _carry_out(self, plan: Plan) -> None:
-        is_repair = self._object_planner.repairs_drift(plan.name)
-        if await self._sender.carry_out(plan, drift=is_repair):
+        drift = self._repairs.are_due_to_drift(plan.name)
+        if await self._sender.carry_out(plan, drift=drift):
+            self._throttle.answered(plan.name)
             self._succeeded(plan.name)
-            self._object_planner.note_written(plan)
+            self._repairs.note_written(plan)
             self._objects.wake((plan.name,))
 
     def _succeeded(self, name: Name) -> None:
         """The object is as its last plan wants it: its next failure counts as the first."""
         self._objects.forget(name)
         self._states.wrote(name)
-        self._sender.forget(name)
+        self._failures.forget(name)
         self._carriers.carried_out(name)

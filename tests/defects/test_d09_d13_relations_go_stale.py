@@ -67,7 +67,7 @@ async def test_d9_a_former_neighbour_is_looked_at_again_when_its_holder_is_delet
 async def test_d10_an_update_leaves_no_edge_to_a_former_neighbour(system: ContrailSystem) -> None:
     router = await router_over(system, "one", "two")
     former = await system.key("virtual_machine_interface", *fq_name("blue:foot-one"))
-    graph = system.engine._logic.cache.graph
+    graph = system.engine.world.neighbours
     assert Key("logical_router", router) in graph.related(former, "logical_router")
     await system.change("logical_router", "blue:router", **feet("two"))
     assert Key("logical_router", router) not in graph.related(former, "logical_router")
@@ -130,9 +130,9 @@ async def test_d13_a_child_that_comes_before_its_parent_is_linked_when_that_come
     await put("logical_router", router, "router", virtual_machine_interface_refs=foot)
     in_network = [{"uuid": network, "to": fq_name("blue:network")}]
     await put("virtual_machine_interface", interface, "interface", virtual_network_refs=in_network)
-    graph = system.engine._logic.cache.graph
-    assert len(list(graph.pending())) == 1
+    world = system.engine.world
+    assert len(list(world.all_pending_references())) == 1
     await system.create("virtual_network", "blue:network", uuid=network)
-    assert list(graph.pending()) == []
+    assert list(world.all_pending_references()) == []
     assert await own_target(system, router) in await targets(system, "network")
     await system.check()

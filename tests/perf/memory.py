@@ -65,9 +65,8 @@ async def evaluated(loaded: Loaded, count: int) -> object:
     unused = cast(WriteService, None), cast(ReadService, None)
     engine = assemble(loaded._replace(intents={KIND: EightReads}), *unused, installation=made.INSTALLATION)
     await engine.step([world(count)])
-    reads = engine._logic.reads
     assert engine.progress.evaluations == count
-    assert len(reads.reads_of(next(iter(engine.world)))) == 8
+    assert len(engine.world.reads_of(next(iter(engine.world)))) == 8
     return engine
 
 

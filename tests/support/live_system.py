@@ -124,8 +124,8 @@ class LiveSystem:
     async def settle(self, service: CompilerService) -> None:
         """Wait until the compiler leads (unless it only observes), has applied the person's last mutation and has
         nothing left to do."""
-        permission = service.engine._permission
-        await until(lambda: permission.granted or OBSERVING in permission.reasons)
+        engine = service.engine
+        await until(lambda: engine.may_write or OBSERVING in engine.withheld)
         with anyio.fail_after(WITHIN_SECONDS):
             await service.engine.settled(self.revision)
 

@@ -6,7 +6,6 @@ import anyio
 import pytest
 
 from intentc.loading.paths import reactions_file
-from intentc.logic.cache import Cache
 from intentc.logic.dependencies import DependencyProcessor
 from intentc.logic.dependencies.reactions import load
 from intentc.model import Key
@@ -27,7 +26,7 @@ async def test_star_1_a_walk_from_a_network_reaches_the_networks_on_its_policies
         two = await network(world, "VN2", network_policy_refs=to_both[1:])
         apart = await network(world, "VN3")
         await world.settle(service)
-        neighbours = _Neighbours(service.engine._logic.cache)
+        neighbours = service.engine.world.neighbours
         walk = DependencyProcessor(load(reactions_file("contrail")), neighbours).walk([Key("virtual_network", one)])
     expected = {Key("virtual_network", one), Key("virtual_network", two)}
     expected |= {Key("network_policy", uuid) for uuid in policies}
@@ -38,14 +37,6 @@ async def test_star_1_a_walk_from_a_network_reaches_the_networks_on_its_policies
         Key("network_policy", policies[1]),
         Key("virtual_network", two),
     )
-
-
-class _Neighbours:
-    """The relations of a live cache, as the walk sees them."""
-
-    def __init__(self, cache: Cache) -> None:
-        self.related = cache.graph.related
-        self.all = cache.all
 
 
 async def test_star_3_a_primary_instance_gets_a_route_target_with_the_lowest_number(world: LiveSystem) -> None:

@@ -131,7 +131,7 @@ async def test_a_write_whose_echo_does_not_come_is_settled_by_reading(
 
     plant.write.target = plant.offline.local
     clock = time.monotonic
-    monkeypatch.setattr(plant.engine._assumed, "_clock", lambda: clock() + 3.0)
+    monkeypatch.setattr(plant.engine._read_back._assumed, "_clock", lambda: clock() + 3.0)
     assert await plant.engine._read_back.unseen()
     await plant.offline.settle()
     assert plant.write.log == ["create a", "create a"]

@@ -290,12 +290,12 @@ async def test_after_a_wrong_map_the_next_right_one_is_taken(workshop: Workshop)
 
 async def test_counts_of_reactions_that_stay_are_kept_and_others_go(workshop: Workshop) -> None:
     await workshop.change("saw", "sharpened")
-    counts = workshop.engine._evaluator.edges
-    assert counts.of(("tool", "self", "shelf")).walks == 1
+    figures_of = workshop.engine.progress.figures_of
+    assert figures_of(("tool", "self", "shelf")).walks == 1
     await workshop.reload(FURTHER)
-    assert counts.of(("tool", "self", "shelf")).walks == 1
+    assert figures_of(("tool", "self", "shelf")).walks == 1
     await workshop.reload(WITHOUT)
-    assert counts.of(("tool", "self", "shelf")).walks == 0
+    assert figures_of(("tool", "self", "shelf")).walks == 0
 
 
 async def test_a_setting_that_has_changed_has_its_readers_evaluated_again(workshop: Workshop) -> None:

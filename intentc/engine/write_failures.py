@@ -1,0 +1,101 @@
+"""Handles each outcome of a failed write: what it means for the object, and for the server (docs/engine.md §6.3).
+
+``sender`` sends the writes. The object is planned again, at once or after a back-off; nothing is repeated blindly.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from ..model import Name, Problem
+from ..planning import Plan
+from ..writing import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, Unreachable, WriteError
+from .api_throttle import ApiThrottle
+from .intent_states import IntentStates
+from .log_fields import LogFields
+from .object_queue import ObjectQueue
+from .permission import Permission
+from .read_back import ReadBack
+
+_LOG = logging.getLogger(__name__)
+_ROUNDS = 3
+"""Conflicts in a row after which an object backs off."""
+
+
+class WriteFailures:
+    """``fenced``: set if the server rejected us in favour of another compiler though we never claimed to lead."""
+
+    def __init__(
+        self,
+        *,
+        states: IntentStates,
+        permission: Permission,
+        throttle: ApiThrottle[Name],
+        objects: ObjectQueue,
+        read_back: ReadBack,
+        log_fields: LogFields,
+    ) -> None:
+        self._states = states
+        self._permission = permission
+        self._throttle = throttle
+        self._objects = objects
+        self._read_back = read_back
+        self._log_fields = log_fields
+        self._conflicts: dict[Name, int] = {}
+        self.fenced: Fenced | None = None
+
+    def forget(self, name: Name) -> None:
+        """The object is as it should be: its next conflict counts as the first."""
+        self._conflicts.pop(name, None)
+
+    def put_back(self, name: Name) -> bool:
+        """Whether the server asks for a pause: the rest of the object's plan is then made after it."""
+        if self._throttle.open:
+            return False
+        self._objects.retry(name, after=self._throttle.closed_for)
+        return True
+
+    async def handle(self, plan: Plan, error: WriteError, fence: str | None) -> None:
+        """Queue or hold the object of a failed write, and note what it says of the server. ``fence``: the one that it
+        carried."""
+        name = plan.name
+        match error:
+            case Fenced():
+                if not self._permission.fenced(error, fence):
+                    self.fenced = error
+                self._objects.plan((name,))
+            case Conflict() | UnknownOutcome():
+                if isinstance(error, Conflict):
+                    self._throttle.heard()
+                await self._read_back.after(plan)
+                rounds = self._conflicts[name] = self._conflicts.get(name, 0) + 1
+                if rounds < _ROUNDS:
+                    self._objects.plan((name,))
+                else:
+                    self.delay(name, error)
+            case Throttled(retry_after=seconds):
+                self._throttle.throttled(error, name)
+                self.delay(name, error, after=seconds)
+            case Unreachable():
+                self._throttle.away(error)
+                self._objects.plan((name,))
+            case Rejected():
+                self._throttle.heard()
+                self._refuse(name, error)
+                self._objects.retry(name)
+            case _:
+                self.delay(name, error)
+
+    def delay(self, name: Name, error: Exception, *, after: float | None = None) -> None:
+        """Retry with back-off, and report that."""
+        message = f"its last write failed ({error}); it is tried again"
+        self._states.refused.release(name)
+        if self._states.delayed.hold(name, Problem(name.kind, ":".join(name.fq_name), "Delayed", message)):
+            _LOG.info("%s: %s", name, message, extra=self._log_fields.about(name))
+        self._objects.retry(name, after=after)
+
+    def _refuse(self, name: Name, error: Rejected) -> None:
+        problem = Problem(name.kind, ":".join(name.fq_name), "Refused", f"the API server rejects it: {error}")
+        self._states.delayed.release(name)
+        if self._states.refused.hold(name, problem):
+            _LOG.warning("%s: %s", name, problem.message, extra=self._log_fields.about(name))

@@ -187,7 +187,7 @@ def _status(answer: httpx2.Response) -> str:
 
 
 def _silent(what: str, url: str, error: Exception) -> CommandError:
-    from intentc.writing.untrusted import trust_lack
+    from intentc.writing.endpoint import trust_lack
 
     if lack := trust_lack(error, "intentc.diagnostics.tls"):
         return CommandError(

@@ -16,11 +16,10 @@ import httpx2
 from intentc import crashpoints
 
 from .answers import Answer
-from .endpoint import Endpoint
+from .endpoint import Endpoint, trust_lack
 from .keystone import TOKEN_HEADER, Tokens
 from .rotating import RotatingTransport
 from .service import UnknownOutcome, Unreachable, Untrusted
-from .untrusted import trust_lack
 
 FENCE_HEADER = "X-Intentc-Fence"
 """Carries the fence: every request that writes sends it (docs/engine.md §9)."""

@@ -1,6 +1,7 @@
-"""Describes the API server for the HTTP client: address, credentials, timeouts and limits.
+"""Describes the API server for the HTTP client: address, credentials, TLS, timeouts and limits.
 
-Values only. Callers fill them from a configuration; no ``repr`` shows a secret.
+Values, and what is wrong if one side rejects the other's certificate. Callers fill them from a
+configuration; no ``repr`` shows a secret.
 """
 
 from __future__ import annotations
@@ -14,6 +15,18 @@ from intentc.model.files import Stamp, stamps
 
 BATCH_ITEMS = 100
 """Items of one ``/sync``: at this size the cost of the request itself is negligible."""
+
+_OTHER_NAMES = "its certificate is for other names than this address: use one of those, or have it issued anew"
+_HINTS = {
+    "Hostname mismatch": _OTHER_NAMES,
+    "IP address mismatch": _OTHER_NAMES,
+    "certificate has expired": "its certificate has expired: have it issued anew",
+    "CERTIFICATE_VERIFY_FAILED": "its certificate is not trusted: name the authority that signed it in {section}.{ca}",
+    "WRONG_VERSION_NUMBER": "it speaks no TLS there: check http:// and https://",
+    "RECORD_LAYER_FAILURE": "it speaks no TLS there: check http:// and https://",
+    "CERTIFICATE_REQUIRED": "it asks for our certificate: set {section}.{certificate}",
+    "UNKNOWN_CA": "it does not take our certificate: check {section}.{certificate}",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +102,18 @@ class Endpoint:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         return context
+
+
+def trust_lack(error: Exception, section: str = "client.tls") -> str:
+    """What is wrong with the certificates, and which key to check; empty if ``error`` is another one.
+
+    OpenSSL distinguishes these errors only by their text, and a person must check other files and keys than for an
+    unreachable server. ``section``: the section of the configuration, ``client.tls`` or ``intentc.diagnostics.tls``.
+    """
+    text = str(error)
+    own = section == "intentc.diagnostics.tls"
+    ca, certificate = ("ca", "client_cert") if own else ("trusted_ca_path", "certificate_path")
+    for words, hint in _HINTS.items():
+        if words.lower() in text.lower() or words.lower().replace("_", " ") in text.lower():
+            return hint.format(section=section, ca=ca, certificate=certificate)
+    return ""

@@ -12,9 +12,8 @@ from typing import Any
 import httpx2
 import msgspec
 
-from .endpoint import Credentials
+from .endpoint import Credentials, trust_lack
 from .service import Unreachable, Untrusted
-from .untrusted import trust_lack
 
 _PAUSE = 1.0
 """Seconds before a rejected password is tried again, so that many calls count once against the account."""

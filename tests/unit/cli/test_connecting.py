@@ -9,7 +9,7 @@ import pytest
 from intentc.cli.connecting import api_server, etcd_store
 from intentc.loading.configuration import Configuration, load
 from intentc.model import InvalidInput
-from intentc.writing.untrusted import trust_lack
+from intentc.writing.endpoint import trust_lack
 from tests.support.authority import Authority
 from tests.unit.cli.ended import Intentc
 

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Collection, Iterable, Mapping
 
 from .. import crashpoints
+from ..backoff import Backoff
 from ..evaluation import BUDGET_EXCEEDED, Outcome, Runner, Status
 from ..journal import Entry, Journal
 from ..logic import Concerned, Job, Service
@@ -35,10 +36,9 @@ _LONGEST_COOLDOWN = 1.0
 _TURNS = 3
 """Turns of the loop after an expensive evaluation: for timers that came due meanwhile, and then for the tasks that they
 wake."""
-_CUT_OFF_COOLDOWN = 60.0
-_CUT_OFF_DOUBLED = 6
-"""Seconds until an evaluation that was cut off is tried again, unless something that it read changes, and how often
-that time is doubled. It used its whole budget, and only a change would make it end sooner."""
+_CUT_OFF = Backoff(60.0, 3840.0, jitter=0)
+"""When an evaluation that was cut off is tried again, unless something that it read changes. It used its whole budget,
+and only a change would make it end sooner."""
 
 _LONGEST_PATH = 12
 """Keys in the path of a journal line. A chain of facts may be longer; its middle is left out."""
@@ -186,7 +186,7 @@ class Evaluator:
                 failures = self._scheduler.failures(key)
                 self._scheduler.retry(key)
                 if outcome.problems[-1].reason == BUDGET_EXCEEDED:
-                    self._scheduler.retry(key, after=_CUT_OFF_COOLDOWN * 2.0 ** min(failures, _CUT_OFF_DOUBLED))
+                    self._scheduler.retry(key, after=_CUT_OFF.seconds(failures + 1))
         if path and outcome.status in _UNFINISHED:
             self._begun[key] = path
         for member, problem in concerned.cycles:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from tests.oracle.contrail import Json
+from tests.property.vpns import bgpvpn_fields, bgpvpn_references, logging_fields
 
 FqName = tuple[str, ...]
 
@@ -107,9 +108,12 @@ networks = st.builds(
             "route_target_list": _target_list,
             "import_route_target_list": _target_list,
             "export_route_target_list": _target_list,
+            "bgpvpn_refs": bgpvpn_references(names),
         }
     ),
 )
+bgpvpns = st.builds(Put, st.just("bgpvpn"), names, bgpvpn_fields(_target_list))
+logging_objects = st.builds(Put, st.just("security_logging_object"), names, logging_fields(names))
 interfaces = st.builds(
     Put,
     st.just("virtual_machine_interface"),
@@ -124,6 +128,7 @@ routers = st.builds(
         {
             "configured_route_target_list": _target_list,
             "virtual_machine_interface_refs": _references(names, 3),
+            "bgpvpn_refs": bgpvpn_references(names),
         },
         # Left out it stays as it is; given, it replaces our own entry, too.
         optional={"route_target_refs": _references(st.sampled_from(TARGETS).map(lambda target: (target,)), 1)},
@@ -191,6 +196,8 @@ anything = st.one_of(
     projects,
     route_targets,
     systems,
+    bgpvpns,
+    logging_objects,
 )
 
 
@@ -202,6 +209,8 @@ def tenants(draw: st.DrawFn, fewest: tuple[int, int, int, int] = (2, 2, 2, 1)) -
     for strategy, least in zip((groups, networks, interfaces, routers), fewest, strict=True):
         found += draw(st.lists(strategy, min_size=least, max_size=len(NAMES), unique_by=_name))
     found += draw(st.lists(route_targets, max_size=2, unique_by=_name))
+    found += draw(st.lists(bgpvpns, max_size=3, unique_by=_name))
+    found += draw(st.lists(logging_objects, max_size=2, unique_by=_name))
     found += draw(st.lists(systems, max_size=1))
     found += draw(st.lists(st.one_of(speakers, speakers, sub_clusters), max_size=4, unique_by=_name))
     return [Put("project", name, draw(_routing)) for name in PROJECTS] + draw(st.permutations(found))

@@ -18,7 +18,14 @@ from tests.property.resources import FqName, Put
 from tests.support.request_faults import Outcome
 from tests.support.simulated_system import LAYOUT, SimulatedSystem
 
-USERS_KINDS = ("security_group", "virtual_network", "virtual_machine_interface", "logical_router")
+USERS_KINDS = (
+    "security_group",
+    "virtual_network",
+    "virtual_machine_interface",
+    "logical_router",
+    "bgpvpn",
+    "security_logging_object",
+)
 LOWER_KINDS = ("access_control_list", "route_target")
 
 

@@ -25,11 +25,12 @@ SERVERS_FIELDS = frozenset(
         "perms2",
         "routing_instance_refs",
         "security_group_id",
+        "security_logging_object_rules",
         "virtual_machine_interface_mac_addresses",
         "virtual_network_network_id",
     }
 )
-"""What the server fills in by itself."""
+"""What the server fills in by itself, or a compiler writes."""
 
 SEEDS = ("target:64512:8000000", "target:64512:8000001")
 """Route targets that every server has at first; others may delete them."""
@@ -157,7 +158,14 @@ def deleted_seeds(world: World, seeds: World) -> list[Json]:
 def users_resources(world: World) -> list[Json]:
     """What users said, as ``Offline.apply`` takes it. A route target to which a user's router refers counts as theirs,
     whoever made it."""
-    kinds = ("security_group", "virtual_network", "virtual_machine_interface", "logical_router")
+    kinds = (
+        "security_group",
+        "bgpvpn",
+        "virtual_network",
+        "virtual_machine_interface",
+        "logical_router",
+        "security_logging_object",
+    )
     found = [
         (kind, inputs_of(world, data))
         for kind in ("project", *kinds)
@@ -197,7 +205,7 @@ def inputs_of(world: World, data: Json) -> Json:
     found.pop("parent_uuid", None)
     for field in [field for field in found if field.endswith("_refs")]:
         entries = [entry for entry in found[field] if not _is_ours(world, data, entry)]
-        found[field] = [{"to": entry["to"]} for entry in entries]
+        found[field] = [{name: entry[name] for name in ("to", "attr") if name in entry} for entry in entries]
     return found
 
 

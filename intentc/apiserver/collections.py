@@ -92,7 +92,7 @@ def _collection(kind: Kind, field: str) -> _Collection:
             f"{kebab(kind.name)} has no collection {shortened(field)!r}; its collections are {', '.join(sorted(known))}"
         )
     inner = ""
-    if not declared.spec.list and declared.spec.type != "opaque":
+    if not declared.spec.list:
         inner = next(name for name, spec in kind.types.fields(declared.spec.type).items() if spec.list)
     return _Collection(declared.collection, inner, declared.map_key)
 

@@ -128,12 +128,12 @@ class ApiClient:
 
     async def get(self, kind: Kind, uuid: str) -> dict[str, Any] | None:
         """One resource with the fields that the server adds, None if there is none."""
-        answer = await self._call("GET", f"/{kebab(kind.name)}/{quote(uuid, safe='')}", absent=True)
+        answer = await self._call("GET", f"/{kebab(kind.name)}/{quote(uuid, safe='')}?exclude_hrefs=true", absent=True)
         return dict(_json(answer)[kebab(kind.name)]) if answer.ok else None
 
     async def listed(self, kind: Kind) -> tuple[list[dict[str, Any]], list[Unreadable]]:
         """All resources of a kind, sorted by name; and those whose values can't be read, if the server lists them."""
-        answer = await self._call("GET", f"/{kebab(kind.plural)}?detail=true&unreadable=true")
+        answer = await self._call("GET", f"/{kebab(kind.plural)}?detail=true&exclude_hrefs=true&unreadable=true")
         body = _json(answer)
         resources = [entry.get(kebab(kind.name), entry) for entry in body[kebab(kind.plural)]]
         others = [Unreadable(**one) for one in body.get("unreadable", ())]
@@ -141,7 +141,8 @@ class ApiClient:
 
     async def referring(self, kind: Kind, uuid: str) -> list[dict[str, Any]]:
         """The resources of a kind that refer to a uuid."""
-        answer = await self._call("GET", f"/{kebab(kind.plural)}?detail=true&back_ref_id={quote(uuid, safe='')}")
+        query = f"detail=true&exclude_hrefs=true&back_ref_id={quote(uuid, safe='')}"
+        answer = await self._call("GET", f"/{kebab(kind.plural)}?{query}")
         return [entry.get(kebab(kind.name), entry) for entry in _json(answer)[kebab(kind.plural)]]
 
     async def sync(self, changes: list[Change]) -> Answer:

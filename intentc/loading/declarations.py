@@ -91,6 +91,8 @@ def _check_field(located: Located, path: Steps, declared: Any, types: Types, key
     _check_choice(located, (*path, "list" if spec.list else "type"), spec.list or spec.type, [*SCALARS, *types])
     _check_choice(located, (*path, "writer"), declared.get("writer", "user"), _WRITERS)
     _check_choice(located, (*path, "collection"), declared.get("collection", ""), ("", "map", "list"))
+    if declared.get("collection"):
+        _check_collection(located, path, declared, types)
     for part in declared.get("compiler_parts", ()):
         _check_part(located, (*path, "compiler_parts"), part, spec.type, types)
     if spec.default is not None and spec.type in SCALARS:
@@ -98,6 +100,23 @@ def _check_field(located: Located, path: Steps, declared: Any, types: Types, key
             msgspec.convert(spec.default, SCALARS[spec.type][0], dec_hook=decode_hook)
         except msgspec.ValidationError as error:
             raise located.error(f"default: {in_words(error)[1]}", (*path, "default")) from None
+
+
+def _check_collection(located: Located, path: Steps, declared: Mapping[str, Any], types: Types) -> None:
+    """Check that a collection has elements, and those of a map a field that is the key."""
+    element, name = declared.get("list", ""), declared.get("type", "")
+    if not element:
+        lists = [field["list"] for field in types.get(name, {}).values() if isinstance(field, dict) and "list" in field]
+        if not lists:
+            raise located.error(
+                f"collection: {name} has no list, whose elements could be changed", (*path, "collection")
+            )
+        element = lists[0]
+    if declared["collection"] == "map":
+        if "map_key" not in declared:
+            raise located.error("collection: a map needs map_key, the field of its elements that is the key",
+                                (*path, "collection"))  # fmt: skip
+        _check_choice(located, (*path, "map_key"), declared["map_key"], types.get(element, {}))
 
 
 def _check_part(located: Located, at: Steps, part: str, type_name: str, types: Types) -> None:

@@ -122,7 +122,7 @@ def test_a_server_that_is_not_there_is_reported_in_three_lines(
     assert ended.code == 4
     lines = ended.err.splitlines()
     assert len(lines) == 3
-    assert lines[1] == "  where: GET http://127.0.0.1:1/projects?detail=true&unreadable=true"
+    assert lines[1] == "  where: GET http://127.0.0.1:1/projects?detail=true&exclude_hrefs=true&unreadable=true"
     assert "client.endpoint" in lines[2]
 
 

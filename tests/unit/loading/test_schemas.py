@@ -93,6 +93,18 @@ def test_two_compilers_load_together() -> None:
             "kind: thing\ngroup: toy\nproperties:\n  a: {type: string, writer: compile}",
             "thing.yml:4: writer: 'compile' is unknown; did you mean compiler?",
         ),
+        (
+            "kind: thing\ngroup: toy\nproperties:\n  a: {type: Port, collection: list}",
+            "thing.yml:4: collection: Port has no list, whose elements could be changed",
+        ),
+        (
+            "kind: thing\ngroup: toy\nproperties:\n  a: {list: Port, collection: map}",
+            "thing.yml:4: collection: a map needs map_key",
+        ),
+        (
+            "kind: thing\ngroup: toy\nproperties:\n  a: {list: Port, collection: map, map_key: numbr}",
+            "thing.yml:4: map_key: 'numbr' is unknown; did you mean number?",
+        ),
         ("kind: thing\ngroup: toy\nproperties:\n  a: {writer: user}", "thing.yml:4: a field has either"),
         ("kind: thing\ngroup: toy\nproperties:\n  a: 3", "thing.yml:4: a field is declared by"),
         (

@@ -189,6 +189,7 @@ def test_what_compilers_write_is_declared_and_nothing_else(contrail: Schema) -> 
         ("routing_instance", "route_target"): "compiler",
         ("routing_instance", "routing_instance"): "compiler",
         ("logical_router", "route_target"): "shared",
+        ("bgp_router", "bgp_router"): "shared",
         ("security_logging_object", "security_logging_object_rules"): "compiler",
         ("virtual_machine_interface", "routing_instance"): "shared",
         ("security_group", "security_group_id"): "server",

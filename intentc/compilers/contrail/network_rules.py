@@ -90,7 +90,7 @@ def network_rules(policies: Iterable[AttachedPolicy], surroundings: Surroundings
                 found.origins.append((covering or converted, Origin(name, position, converted)))
                 if len(found.static.rules) + len(found.dynamic.rules) > MAX_RULES:
                     raise InvalidInput(
-                        f"its policies give more than {MAX_RULES} rules, the last of them from rule {position} of "
+                        f"its policies give more than {MAX_RULES} rules, the last of them from rule {position + 1} of "
                         f"{name}; its lists stay as they are: let fewer networks attach the policies that its rules "
                         "name, name subnets or `any` in place of many networks, or divide the network"
                     )

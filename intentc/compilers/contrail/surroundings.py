@@ -29,7 +29,10 @@ class NetworkSurroundings:
         return policy in self._policies
 
     def networks_of_policy(self, policy: str) -> tuple[str, ...]:
-        return self._names(ATTACHED_NETWORK, policy)
+        found = self._names(ATTACHED_NETWORK, policy)
+        # In its first run this network's own fact is not there yet.
+        is_missing = policy in self._policies and self.network not in found
+        return tuple(sorted((*found, self.network))) if is_missing else found
 
     def networks_of_project(self) -> tuple[str, ...]:
         project = self.network.rpartition(":")[0]

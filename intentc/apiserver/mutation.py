@@ -309,9 +309,12 @@ async def _index_relaxed(draft: Draft) -> None:
         holder = Holder(key, REFERENCE)
         moves.append((key, target, layout.hold(target, holder), layout.link(target, holder)))
     await draft.reading.load(where for _, _, hold, link in moves for where in (hold, link))
+    targets: dict[Key, frozenset[str]] = {}
     for key, target, hold, link in moves:
         document = await draft.document(key)
-        if document is None or target not in referred(draft.schema.kind(key.kind), document):
+        if document is not None and key not in targets:
+            targets[key] = referred(draft.schema.kind(key.kind), document)
+        if document is None or target not in targets[key]:
             # This request itself removes the reference again, with its holder or its target.
             continue
         await draft.guard(layout.value(key))

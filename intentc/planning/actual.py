@@ -38,6 +38,7 @@ class Actual:
         "_references",
         "_resource",
         "_values",
+        "_written",
         "fq_name",
         "key",
         "kind",
@@ -66,6 +67,9 @@ class Actual:
         self._values: Any = None
         self._fields: dict[str, Any] = {}
         self._references: dict[str, dict[str, Reference]] = {}
+        self._written: dict[str, tuple[ReferenceValue, ...]] = {}
+        """Whole lists that we wrote, read on demand: most questions are about the object alone, and each of
+        many objects may refer to all others."""
 
     @classmethod
     def seen(cls, resource: Resource) -> Actual:
@@ -102,6 +106,9 @@ class Actual:
 
     def references(self, relation: str) -> tuple[Reference, ...]:
         """The entries of one relation."""
+        if relation in self._written:
+            entries = self._written.pop(relation)
+            self._references[relation] = {entry.key.uuid: _stored_entry(relation, entry) for entry in entries}
         if relation in self._references:
             return tuple(self._references[relation].values())
         return self.kind.references_of(self._stored(), relation)
@@ -114,16 +121,15 @@ class Actual:
             for relation, entries in operation.references.items():
                 self._replace(relation, entries)
             return
-        entries_by_uuid = self._references.setdefault(
-            operation.relation, {r.uuid or ":".join(r.to): r for r in self.references(operation.relation)}
-        )
+        known = self.references(operation.relation)
+        entries_by_uuid = self._references.setdefault(operation.relation, {r.uuid or ":".join(r.to): r for r in known})
         if isinstance(operation, RemoveReference):
             entries_by_uuid.pop(operation.target.uuid, None)
         else:
             entries_by_uuid[operation.target.key.uuid] = _stored_entry(operation.relation, operation.target)
 
     def _replace(self, relation: str, entries: tuple[ReferenceValue, ...]) -> None:
-        self._references[relation] = {entry.key.uuid: _stored_entry(relation, entry) for entry in entries}
+        self._written[relation] = entries
 
     def _stored(self) -> Any:
         if self._values is None:

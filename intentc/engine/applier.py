@@ -14,8 +14,7 @@ from typing import Protocol
 
 from .. import crashpoints
 from ..journal import Entry, Journal
-from ..logic import Concerned, Service
-from ..logic.cache import Held, State, with_history
+from ..logic import Concerned, Held, Service, State, with_history
 from ..model import Batch, Change, Correction, HeldFacts, Key, Name, Problem, Resource, Snapshot
 from .evaluator import Evaluator
 from .log_fields import LogFields

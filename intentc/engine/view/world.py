@@ -7,9 +7,8 @@ from typing import Any
 
 from ...evaluation import Naming
 from ...journal import Entry
-from ...logic import Service
+from ...logic import Pending, Service, State
 from ...logic.answering import answering, reads_of_resource
-from ...logic.cache import Pending, State
 from ...logic.coverage import Coverage, coverage
 from ...logic.dependencies import Neighbours, Path, ReactionMap
 from ...model import Key, Kind, Link, Name, Problem, Read, Resource, Schema, Target

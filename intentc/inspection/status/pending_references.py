@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 
 from intentc.engine.slices import Slice
 from intentc.engine.view import World
-from intentc.logic.cache import Pending
+from intentc.logic import Pending
 
 _PERIOD = 2.0
 """Minimum seconds between counts."""

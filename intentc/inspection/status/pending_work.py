@@ -14,7 +14,7 @@ from itertools import islice
 
 from intentc.engine.permission import OBSERVING, UPGRADE
 from intentc.engine.view import Progress, States, View, World
-from intentc.logic.cache import Pending
+from intentc.logic import Pending
 from intentc.model import Read
 
 from .quarantined import held_intents, paused_intents, unreadable_others

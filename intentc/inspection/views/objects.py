@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from intentc.diagnostics.observed import ObjectQuery
 from intentc.engine.slices import Slice
 from intentc.engine.view import States, View, World
-from intentc.logic.cache import State, shown
+from intentc.logic import State, shown
 from intentc.model import Key, Name, Problem
 
 from ..lookup.finding import kind_of

@@ -188,7 +188,7 @@ async def test_sync_is_one_transaction(client: httpx2.AsyncClient, etcd_store: E
     revision = int(answer.headers["X-Etcd-Revision"])
     stored = (await etcd_store.range(f"/{path}/", f"/{path}0", min_mod_revision=revision)).items
     assert {item.mod_revision for item in stored} == {revision}
-    assert len(stored) == 2
+    assert [item.key.split("/")[2] for item in stored] == ["application_policy_set", "network_policy", "project"]
 
 
 async def test_number_pools(client: httpx2.AsyncClient) -> None:

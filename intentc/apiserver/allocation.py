@@ -7,7 +7,7 @@ all. ``pools.py`` has the pools, ``admission/subnets.py`` the meaning of an addr
 from __future__ import annotations
 
 from . import pools
-from .admission.rules import Address, Change, DropSubnet, Number, Release, Rules
+from .admission.rules import Address, Change, DropSubnet, Number, PoolRange, Release, Rules
 from .admission.subnets import parse_address
 from .documents import Document
 from .draft import Draft
@@ -26,6 +26,8 @@ async def carry_out(draft: Draft, rules: Rules, change: Change) -> None:
                 await pools.free(draft, request.pool, owner=request.owner)
             case Number():
                 await _number(draft, request, change.after)
+            case PoolRange():
+                await pools.set_range(draft, request.pool, request.start, request.end)
     found = {lookup: await look_up(draft, lookup) for lookup in rules.address_lookups(change)}
     for wanted in rules.addresses(change, found):
         match wanted:

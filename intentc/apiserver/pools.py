@@ -9,7 +9,7 @@ keys owner → value and value → owner are written in the same transaction.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -76,6 +76,19 @@ async def create(draft: Draft, pool: str, start: int, end: int) -> None:
     current.ranges = sorted([*current.ranges, (start, end)])
     current.free = sorted([*current.free, (start, end)])
     await _write(draft, pool, current)
+
+
+async def set_range(draft: Draft, pool: str, start: int, end: int) -> None:
+    """Give a pool the one range [start, end), and create the pool if needed. Numbers that are taken stay taken, those
+    outside of the range until they are freed."""
+    current = await _read(draft, pool) or Pool([], [])
+    taken = sorted(set(_numbers(current.ranges)) - set(_numbers(current.free)))
+    if current.ranges == [(start, end)]:
+        return
+    changed = Pool([(start, end)], [(start, end)])
+    for value in taken:
+        changed.take(value)
+    await _write(draft, pool, changed)
 
 
 async def exists(draft: Draft, pool: str) -> bool:
@@ -169,7 +182,8 @@ async def free(draft: Draft, pool: str, *, value: int | None = None, owner: str 
     current = await _read(draft, pool)
     if current is None:
         return
-    current.give_back(value)
+    if current.covers(value):
+        current.give_back(value)
     await _write(draft, pool, current)
     # The holder was read before the pool: another server may have allocated the number to another owner meanwhile.
     held_keys = [draft.layout.pool_values(pool) + str(value)]
@@ -213,6 +227,10 @@ async def _write(draft: Draft, pool: str, current: Pool) -> None:
     # Every change of the pool writes this key, so its compare alone prevents double allocations.
     await draft.guard(draft.layout.pool(pool))
     draft.put(draft.layout.pool(pool), encode(msgspec.to_builtins(current)))
+
+
+def _numbers(ranges: list[tuple[int, int]]) -> Iterator[int]:
+    return (number for start, end in ranges for number in range(start, end))
 
 
 def _check_name(pool: str) -> None:

@@ -134,9 +134,14 @@ class Intent(View):
     def child(self, kind: str, name: str, **properties: Any) -> ResourceClaim:
         """A claim that this resource has a child of ``kind`` called ``name`` with these properties, owned by this
         resource and deleted with it. Values are structs of the schema, dicts or lists."""
-        fq_name = self.fq_name
+        return self.child_of(self, kind, name, **properties)
+
+    def child_of(self, parent: View, kind: str, name: str, **properties: Any) -> ResourceClaim:
+        """A claim that ``parent`` has a child of ``kind`` called ``name`` with these properties, owned by this resource
+        and deleted with it."""
+        fq_name = parent.fq_name
         return ResourceClaim(
-            Name(kind, (*fq_name, name)), Parent(self.key, fq_name), self.key.uuid, tuple(sorted(properties.items()))
+            Name(kind, (*fq_name, name)), Parent(parent.key, fq_name), self.key.uuid, tuple(sorted(properties.items()))
         )
 
     def owned(self, kind: str, fq_name: tuple[str, ...], **properties: Any) -> ResourceClaim:

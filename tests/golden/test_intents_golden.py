@@ -23,7 +23,17 @@ SEED_TARGETS = {("target:64512:8000100",), ("target:64512:8000101",)}
 
 
 def test_there_are_cases_for_every_topic() -> None:
-    topics = {"bgp_mesh", "bgpvpn", "groups", "groups_as_stored", "logging", "networks", "policies", "routers"}
+    topics = {
+        "bgp_mesh",
+        "bgp_service",
+        "bgpvpn",
+        "groups",
+        "groups_as_stored",
+        "logging",
+        "networks",
+        "policies",
+        "routers",
+    }
     assert {case.topic for case in CASES} == topics
     assert len(CASES) >= 40
 

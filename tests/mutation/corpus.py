@@ -27,6 +27,9 @@ _GROUP, _MENTIONING = NAMES[0], NAMES[1]
 _SYSTEM = ("default-global-system-config",)
 _FABRIC = (*_SYSTEM, "fabric")
 _SUB_CLUSTER = ("sub",)
+_SERVICE, _IPAM = NAMES[0], NAMES[0]
+_SUBNET = {"subnet": {"ip_prefix": "10.0.0.0", "ip_prefix_len": 24}, "default_gateway": "10.0.0.254"}
+_SUBNETS: Json = {"network_ipam_refs": [{"to": list(_IPAM), "attr": {"ipam_subnets": [_SUBNET]}}]}
 _IN_SUB_CLUSTER: Json = {"sub_cluster_refs": [{"to": list(_SUB_CLUSTER)}]}
 _TARGET = ("target:1:1",)
 _RULE: Json = {
@@ -107,7 +110,8 @@ WORLD = (
     Put("network_policy", _NAMING, _between({"virtual_network": "local"}, {"network_policy": ":".join(_REFERRED)})),
     Put("network_policy", _REFERRED, _between({"virtual_network": "any"}, {"virtual_network": "any"})),
     Put("virtual_network", _UNATTACHED, {}),
-    Put("virtual_network", _NETWORK, {**_lists("target:1:2"), **_vpn(_NETWORKS_VPN), **_attached(_OPEN)}),
+    Put("network_ipam", _IPAM, {}),
+    Put("virtual_network", _NETWORK, {**_lists("target:1:2"), **_vpn(_NETWORKS_VPN), **_attached(_OPEN), **_SUBNETS}),
     Put("virtual_network", _OTHER, {**_lists(), **_attached(_NAMING)}),
     Put("virtual_network", _LAST, {**_lists(), **_attached(_REFERRED)}),
     Put("virtual_network", _IP_FABRIC, {"virtual_network_refs": [{"to": list(_UNATTACHED)}]}),
@@ -117,6 +121,16 @@ WORLD = (
     Put("logical_router", _ROUTER, {**_interfaces(_INTERFACE), "route_target_refs": [{"to": list(_TARGET)}]}),
     Put("logical_router", _BARE_ROUTER, {**_interfaces(NAMES[1]), **_vpn(_ROUTERS_VPN)}),
     Put("logical_router", _VXLAN_ROUTER, _interfaces(_INTERFACE)),
+    Put(
+        "instance_ip",
+        ("address",),
+        {
+            "instance_ip_address": "10.0.0.7",
+            "virtual_network_refs": [{"to": list(_NETWORK)}],
+            "virtual_machine_interface_refs": [{"to": list(_INTERFACE)}],
+        },
+    ),
+    Put("bgp_as_a_service", _SERVICE, {"autonomous_system": 7, **_interfaces(_INTERFACE)}),
     Put("sub_cluster", _SUB_CLUSTER, {}),
     Put("fabric", _FABRIC, {}),
     Put("bgp_router", _speaker("one"), _parameters(vendor="juniper") | _IN_SUB_CLUSTER),

@@ -23,7 +23,7 @@ def expected(world: World, numbers: dict[str, int]) -> Expected:
         contrail_policies.expected(world),
         contrail_route_targets.expected(world, numbers),
         contrail_logging.expected(world),
-        contrail_bgp.expected(world),
+        contrail_bgp.expected(world, numbers),
     )
 
 

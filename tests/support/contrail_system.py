@@ -152,7 +152,8 @@ class ContrailSystem(MemorySystem):
         world = await self.world()
         numbers = {owner: value for _, owner, value in await self.offline.local.all_allocations("default/")}
         assert actual(world) == expected(world, numbers)
-        living = {uuid for kind in ("routing_instance", "logical_router") for uuid in world.get(kind, {})}
+        owners = ("routing_instance", "logical_router", "bgp_as_a_service")
+        living = {uuid for kind in owners for uuid in world.get(kind, {})}
         assert {owner.split("/")[1] for owner in numbers} <= living
         assert len(set(numbers.values())) == len(numbers)
 

@@ -36,6 +36,7 @@ from tests.support.simulated_clock import now
 
 INSTALLATION = "lab"
 POOL = "route_target_number"
+PORT_POOL = "bgpaas_port"
 LAYOUT = Layout.of("/contrail/")
 LOADED: Loaded = load_all(find_compilers(["contrail"]))
 _ROUNDS = 200
@@ -321,13 +322,14 @@ class SimulatedSystem:
         return await stored_world(self.store, self.spoilt)
 
     async def numbers(self) -> dict[str, int]:
-        """Owner → number, as the ledger has them."""
+        """Owner → route target number, as the ledger has them."""
         return dict(await self.server.allocations(POOL, ""))
 
     async def outcome(self) -> tuple[Expected, Expected]:
         """What is there, and what should be there according to the oracle."""
         world = await self.world()
-        return actual(world), expected(world, await self.numbers())
+        ports = await self.server.allocations(PORT_POOL, "")
+        return actual(world), expected(world, await self.numbers() | dict(ports))
 
     async def owned(self) -> list[tuple[Key, Json]]:
         """The objects that the compiler made, sorted by kind and name."""

@@ -8,7 +8,10 @@ from typing import ClassVar
 
 from ..errors import BadRequest, Forbidden
 from . import users_targets
-from .rules import Change, Document, Every, Found, Lookup, Rules, Uuids
+from .rules import Change, Document, Every, Found, Lookup, PoolRange, Rules, Uuids
+
+PORT_POOL = "bgpaas_port"
+"""The pool of source ports for BGP as a service (docs/contrail.md B.6)."""
 
 _PORTS = "bgpaas_parameters"
 _DEFAULT_PORTS = (50_000, 50_512)
@@ -22,6 +25,7 @@ class GlobalSystemConfigRules(Rules):
     """
 
     kind: ClassVar[str] = "global_system_config"
+    takes_numbers: ClassVar[bool] = True
 
     def lookups(self, change: Change) -> Iterable[Lookup]:
         if change.before is not None and change.changes(_PORTS):
@@ -45,6 +49,11 @@ class GlobalSystemConfigRules(Rules):
                     f"{_PORTS}: the range {old_start} to {old_end} can't shrink to {start} to {end} while there is a "
                     f"BGP as a service ({':'.join(found[lookup][0]['fq_name'])}); give a range that contains it"
                 )
+
+    def numbers(self, change: Change) -> Iterable[PoolRange]:
+        if change.after is not None and (change.before is None or change.changes(_PORTS)):
+            start, end = _ports(change.after)
+            yield PoolRange(PORT_POOL, start, end + 1)
 
     def final_lookups(self, change: Change) -> Iterable[Lookup]:
         return users_targets.lookups_of_system(change)

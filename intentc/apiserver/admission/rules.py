@@ -90,6 +90,15 @@ class Release(NamedTuple):
     owner: str
 
 
+class PoolRange(NamedTuple):
+    """Give a pool the range [start, end) in place of its present ranges. Taken numbers outside are kept and not
+    allocated again."""
+
+    pool: str
+    start: int
+    end: int
+
+
 class Address(NamedTuple):
     """Allocate an address of ``subnets`` to ``owner``: ``address``, or one of the first subnet that has a free one.
 
@@ -171,7 +180,7 @@ class Rules:
     def verify(self, change: Change, found: Found) -> None:
         """Check a creation or a change against the whole request. Raises subclasses of ``ApiError``."""
 
-    def numbers(self, change: Change) -> Iterable[Number | Release]:
+    def numbers(self, change: Change) -> Iterable[Number | Release | PoolRange]:
         """The numbers to allocate and to free, also for deletions."""
         return ()
 

@@ -9,7 +9,9 @@ D.11 (BGP VPNs), D.14 (addresses). The kinds are declared in ``config/schemas/co
 from intentc import Compiler
 
 from .alias_ip import AliasIpIntent
+from .bgp_as_a_service import PORT_POOL, BgpAsAServiceIntent
 from .bgp_router import BgpRouterIntent
+from .bgp_server import BgpServerIntent
 from .bgpvpn import BgpvpnIntent
 from .floating_ip import FloatingIpIntent
 from .instance_ip import InstanceIpIntent
@@ -27,7 +29,9 @@ compiler = Compiler(
     "contrail",
     [
         AliasIpIntent,
+        BgpAsAServiceIntent,
         BgpRouterIntent,
+        BgpServerIntent,
         BgpvpnIntent,
         FloatingIpIntent,
         InstanceIpIntent,
@@ -40,7 +44,7 @@ compiler = Compiler(
         VirtualMachineInterfaceIntent,
         VirtualNetworkIntent,
     ],
-    pools=[NUMBER_POOL],
+    pools=[NUMBER_POOL, PORT_POOL],
     settings=["contrail.logical_routers_enabled"],
 )
 """The entry point ``contrail`` of the group ``intentc.compilers``."""

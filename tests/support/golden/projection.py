@@ -23,6 +23,7 @@ _GENERATED = frozenset(
         "parent_uuid",
         "perms2",
         "uuid",
+        "virtual_machine_interface_mac_addresses",
     }
 )
 
@@ -43,7 +44,9 @@ def _resource(resource: dict[str, Any]) -> dict[str, Any]:
     for key, value in found.items():
         if key.endswith("_refs"):
             entries = [{k: v for k, v in entry.items() if k not in ("uuid", "href")} for entry in value]
-            found[key] = sorted(entries, key=lambda entry: list(entry["to"]))
+            # What the server lets an interface refer to.
+            theirs = [e for e in entries if key == "routing_instance_refs" and e.get("attr") == {"direction": "both"}]
+            found[key] = sorted((e for e in entries if e not in theirs), key=lambda entry: list(entry["to"]))
     if resource["kind"].startswith("envoy_"):
         # In Envoy's configuration an empty object or a zero may well mean something.
         return found

@@ -84,6 +84,8 @@ virtual_machine_interface/self: logical_router
 virtual_machine_interface/virtual_network: logical_router
 virtual_network/self: virtual_machine_interface routing_instance logical_router
 virtual_network/global_system_config:
+virtual_network/network_ipam: virtual_machine_interface
+network_ipam/self: virtual_network
 virtual_network/routing_instance: virtual_machine_interface logical_router
 logical_router/virtual_network:
 logical_router/project:

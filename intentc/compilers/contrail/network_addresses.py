@@ -1,0 +1,41 @@
+"""The addresses of interfaces, and the gateways of networks' subnets (docs/contrail.md D.13)."""
+
+from __future__ import annotations
+
+import ipaddress
+
+from intentc import View
+
+
+def primary_address(interface: View, version: int) -> str:
+    """The primary IPv4 or IPv6 address of an interface: that of the first instance IP by name that is not secondary.
+    Empty without one."""
+    for instance_ip in interface.back_references("instance_ip"):
+        address = instance_ip.instance_ip_address
+        if not instance_ip.instance_ip_secondary and _version(address) == version:
+            return str(address)
+    return ""
+
+
+def gateway(network: View, address: str) -> str:
+    """The default gateway of the network's subnet that holds ``address``; empty without one."""
+    if not address:
+        return ""
+    wanted = ipaddress.ip_interface(address).ip
+    for _, subnets in network.reference_attributes("network_ipam"):
+        for subnet in subnets.ipam_subnets:
+            prefix = f"{subnet.subnet.ip_prefix}/{subnet.subnet.ip_prefix_len}"
+            try:
+                if wanted in ipaddress.ip_network(prefix, strict=False):
+                    return str(subnet.default_gateway)
+            except ValueError:
+                continue
+    return ""
+
+
+def _version(address: str) -> int:
+    """4 or 6; 0 for what is no address."""
+    try:
+        return ipaddress.ip_interface(address).version
+    except ValueError:
+        return 0

@@ -33,27 +33,25 @@ class ProjectRules(Rules):
             document[_REFS] = [entry for entry in document[_REFS] if not _leads_to_default(entry)]
 
     def lookups(self, change: Change) -> Iterable[Lookup]:
-        if change.before is None:
+        if change.before is None or _REFS in change.given:
             yield ByName(POLICY_SET, _default_set(change.after or {}).fq_name)
-        elif change.changes("vxlan_routing"):
+        if change.before is not None and change.changes("vxlan_routing"):
             yield ChildrenOf(change.uuid, "logical_router")
 
     def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
         after = change.after
         assert after is not None
-        if change.before is None:
-            name = _default_set(after)
-            existing = found[ByName(POLICY_SET, name.fq_name)]
+        name = _default_set(after)
+        existing = found.get(ByName(POLICY_SET, name.fq_name), ())
+        if change.before is None or (_REFS in change.given and existing):
             uuid = existing[0]["uuid"] if existing else uuids.uuid(name)
             others = [entry for entry in after.get(_REFS) or () if entry["uuid"] != uuid]
             after[_REFS] = [*others, {"uuid": uuid, "to": list(name.fq_name)}]
-            return
-        for lookup in self.lookups(change):
-            for router in found[lookup]:
-                raise BadRequest(
-                    f"vxlan_routing can't change while the project has logical routers "
-                    f"({':'.join(router['fq_name'])}); delete them first"
-                )
+        for router in found.get(ChildrenOf(change.uuid, "logical_router"), ()):
+            raise BadRequest(
+                f"vxlan_routing can't change while the project has logical routers "
+                f"({':'.join(router['fq_name'])}); delete them first"
+            )
 
     def companions(self, change: Change) -> Iterable[tuple[str, Document]]:
         after = change.after

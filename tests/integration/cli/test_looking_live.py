@@ -65,7 +65,7 @@ async def test_numbers_that_nobody_has_yet_are_reported_by_pool_and_owner(
     assert ended.code == 0, ended.err
     assert "+ route_target target:64512:<route_target_number for default-domain:shop:shop-router>" in ended.out
     assert "security_group_id: <security_group_id for default-domain:shop:web>" in ended.out
-    assert ended.out.splitlines()[-1].startswith("Plan: 26 to create, 0 to change, 0 to delete (revision ")
+    assert ended.out.splitlines()[-1].startswith("Plan: 27 to create, 0 to change, 0 to delete (revision ")
     assert await compiled.numbers() == numbers
 
 

@@ -57,6 +57,13 @@ async def test_a_project_keeps_the_other_sets_that_it_refers_to(api: Api) -> Non
     ]
 
 
+async def test_a_project_refers_to_its_default_set_whatever_is_sent(api: Api, store: MemoryStore) -> None:
+    project = await api.create("project", fq_name=["default-domain", "p"])
+    revision = (await store.range("/")).revision
+    await api.update("project", project["uuid"], application_policy_set_refs=[])
+    assert (await store.range("/")).revision == revision
+
+
 async def test_the_default_set_of_a_project_changes_except_for_its_flag(api: Api) -> None:
     made = await api.by_name("application_policy_set", *PROJECT, "default-application-policy-set")
     await api.update("application_policy_set", made["uuid"], display_name="all", all_applications=True)

@@ -115,6 +115,7 @@ def _change(elements: list[Any], collection: _Collection, update: ElementUpdate)
     entry = value if collection.map_key in value else {**value, collection.map_key: key}
     if places:
         elements[places[0]] = entry
+        elements[:] = [element for place, element in enumerate(elements) if place not in places[1:]]
     else:
         elements.append(entry)
 

@@ -116,6 +116,15 @@ async def test_elements_of_a_map_are_set_and_deleted_by_key(api: Api) -> None:
     assert [pair["key"] for pair in now["annotations"]["key_value_pair"]] == ["b"]
 
 
+async def test_a_key_that_stands_twice_is_set_once(api: Api) -> None:
+    pairs = [{"key": key, "value": value} for key, value in (("a", "1"), ("b", "2"), ("a", "3"))]
+    made = await api.create("network_policy", "p", annotations={"key_value_pair": pairs})
+    update = ElementUpdate("annotations", "set", {"key": "a", "value": "4"}, "a")
+    await api.server.update_collections(made["uuid"], [update])
+    now = await api.get("network_policy", made["uuid"])
+    assert [(pair["key"], pair["value"]) for pair in now["annotations"]["key_value_pair"]] == [("a", "4"), ("b", "2")]
+
+
 async def test_elements_of_a_list_are_added_modified_and_deleted_by_index(api: Api) -> None:
     network = await api.create("virtual_network", "n")
     made = await api.create(

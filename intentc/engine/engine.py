@@ -16,29 +16,29 @@ listing      the process starts              the first listing is applied       
                                                                                 allocated
 pass due     a listing is applied, the       no job is left, and none cools     evaluations; no plan; writes under way
              first one too                   down: orphans are queued           go on
-evaluating   a batch, or the loaded          no job is left, or after 1,000     evaluations; no plan; writes under way
-             allocations, left jobs while    evaluations                        go on
-             it was idle
+evaluating   something was applied while     no job is left, or after 1,000     evaluations; no plan; writes under way
+             *idle* (a batch, a correction,  evaluations                        go on
+             all allocations, a reload),
+             and left jobs
 idle         *pass due* or *evaluating*      *evaluating* begins, or *pass      plans and their writes; allocations are
              ends                            due* with jobs                     requested and freed; evaluations of
-                                                                                what facts, directives and allocations
-                                                                                queue
+                                                                                what facts and directives queue
 withheld     a reason is given: observing,   ``allow`` removes the last reason  evaluations; plans, which are kept; no
              standing by, restored,                                             write, no allocation
              upgrade, ending
 uncertain    the watch is not ready, or the  both are                           as *withheld*; what was to be written
              lease not certain                                                  or allocated is tried again after a
                                                                                 second at most
-restored     a listing is older than what    all is evaluated and the           as *withheld*, for this reason; echoes
-             was applied                     allocations are read; with         and the journal of later revisions are
-                                             ``confirm_restores`` the caller    void
+restored     a later listing is older than   *idle*, no pass is due, and the    as *withheld*, for this reason; former
+             what was applied                allocations are read; with         echoes and journal lines are void
+                                             ``confirm_restores``, the caller
                                              decides
-quiet        the first pass is made, and     anything is                        back-offs go on
+quiet        the first pass is made, and     something is                       back-offs go on
              nothing is queued, under way,
              or written and not seen
-converged    it is *quiet*, only rejected    one of these ends                  ``settled`` returns
-             and contended objects back
-             off, and no plan waits for
+converged    *quiet*, only rejected and      one of these ends                  ``settled`` returns
+             contended objects back off,
+             and no plan waits for
              permission (unless it
              observes)
 ending       ``run`` is cancelled            no write is under way, or after 8  as *withheld*; writes under way may end

@@ -1,4 +1,4 @@
-"""Shows a running engine to whoever only looks: frozen, read-only, and flat, in the words of docs/glossary.md.
+"""Shows a running engine to code that only reads it: flat and live, so read it between two awaits.
 
 ``World`` has the resources, their names, and who reads them; ``Outputs`` the claims, plans and objects; ``States`` the
 state of each intent and object; ``Progress`` the engine as a whole. What changes an engine is a verb of ``Engine``.

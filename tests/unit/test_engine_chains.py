@@ -69,3 +69,15 @@ def test_only_the_scheduler_touches_the_jobs_and_their_causes() -> None:
                     and isinstance(node.value, ast.Attribute) and node.value.attr in ("_scheduler", "_objects")
                 ]  # fmt: skip
                 assert touched == [], path
+
+
+def test_the_engine_gives_its_steps_no_method_of_its_own() -> None:
+    """A step returns what others must know, or puts it into a queue; it calls nobody back."""
+    tree = ast.parse((ROOT / "intentc" / "engine" / "engine.py").read_text())
+    (engine,) = (node for node in tree.body if isinstance(node, ast.ClassDef))
+    methods = {node.name: node for node in engine.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    built = [node for node in ast.walk(methods["__init__"]) if isinstance(node, ast.Call)]
+    assert len(built) > 20
+    given = [argument for call in built for argument in (*call.args, *(keyword.value for keyword in call.keywords))]
+    assert not [ast.unparse(one) for one in given if isinstance(one, ast.Lambda)]
+    assert not [ast.unparse(one) for one in given if isinstance(one, ast.Attribute) and one.attr in methods]

@@ -2,7 +2,7 @@
 
 A pair of kinds is missing if an intent behind the object reads a resource that was written after the intent's last
 evaluation, and no path of the map leads from the resource to the intent. Recorded reads normally run the intent and
-name the pair at once (``Evaluator.missing_reactions``); here they did not. A write that changes no input counts as
+name the pair at once (``Progress.missing_reactions``); here they did not. A write that changes no input counts as
 well, so a pair too many may be named, but never one that the map covers.
 """
 

@@ -23,6 +23,8 @@ _NETWORK, _OTHER, _LAST, _UNATTACHED = NAMES[:4]
 _IP_FABRIC = ("default-domain", "default-project", "ip-fabric")
 _INTERFACE, _ROUTER, _BARE_ROUTER, _VXLAN_ROUTER = NAMES[0], NAMES[0], NAMES[1], NAMES[3]
 _NETWORKS_VPN, _ROUTERS_VPN, _POLICY = NAMES[0], NAMES[1], NAMES[0]
+_VXLAN_UUID = "20000000-0000-4000-8000-000000000000"
+_INTERNAL = (*_VXLAN_ROUTER[:-1], f"__contrail_lr_internal_vn_{_VXLAN_UUID}__")
 _GROUP, _MENTIONING = NAMES[0], NAMES[1]
 _SYSTEM = ("default-global-system-config",)
 _FABRIC = (*_SYSTEM, "fabric")
@@ -120,7 +122,8 @@ WORLD = (
     Put("virtual_machine_interface", NAMES[1], _network_of(_OTHER)),
     Put("logical_router", _ROUTER, {**_interfaces(_INTERFACE), "route_target_refs": [{"to": list(_TARGET)}]}),
     Put("logical_router", _BARE_ROUTER, {**_interfaces(NAMES[1]), **_vpn(_ROUTERS_VPN)}),
-    Put("logical_router", _VXLAN_ROUTER, _interfaces(_INTERFACE)),
+    Put("bgpvpn", _VXLAN_ROUTER, _lists("target:1:8")),
+    Put("logical_router", _VXLAN_ROUTER, {"uuid": _VXLAN_UUID, **_interfaces(NAMES[1]), **_vpn(_VXLAN_ROUTER)}),
     Put(
         "instance_ip",
         ("address",),
@@ -173,10 +176,14 @@ _CHANGES = (
     Put("security_group", _MENTIONING, {"security_group_entries": {"policy_rule": []}}),
     Put("network_policy", _POLICY, _policy("r2")),
 )
-_BY_THE_SERVER = tuple(
-    Put("routing_instance", (*put.fq_name, put.fq_name[-1]), {}) for put in WORLD if put.kind == "virtual_network"
+_BY_THE_SERVER = (
+    Put("virtual_network", _INTERNAL, {}),
+    *(
+        Put("routing_instance", (*name, name[-1]), {})
+        for name in (_INTERNAL, *(put.fq_name for put in WORLD if put.kind == "virtual_network"))
+    ),
 )
-"""What comes with the networks."""
+"""What comes with networks, and with the router in vxlan mode."""
 
 
 class Late(NamedTuple):

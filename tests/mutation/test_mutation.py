@@ -52,7 +52,9 @@ def test_without_the_edge_an_outcome_is_wrong_and_healing_names_the_reaction(com
     assert healed.right
     uncovered = along - followed(only(MAPS[compiler], set(NEEDED[compiler]) - {edge}))
     to_name = {pair for pair in uncovered if pair.read == story.kind}
-    assert to_name and to_name <= healed.missing
+    assert to_name <= healed.missing
+    # Other edges may lead to the same kinds, for other neighbours: then one of its pairs is named all the same.
+    assert {pair for pair in along if pair.read == story.kind} & healed.missing
 
 
 @pytest.mark.parametrize("compiler", sorted({compiler for compiler, _ in OF_LISTED}))

@@ -32,6 +32,7 @@ def test_there_are_cases_for_every_topic() -> None:
         "logging",
         "networks",
         "policies",
+        "routing_policies",
         "routers",
     }
     assert {case.topic for case in CASES} == topics
@@ -76,7 +77,14 @@ def compiler_fields(resource: dict[str, Any], kind: str) -> Any:
     logged = resource.get("security_logging_object_rules", [])
     if isinstance(logged, dict):
         logged = sorted((rule["rule_uuid"], rule["rate"]) for rule in logged["rule"])
-    return entries, dict(sorted(references.items())), sorted(linked), logged, bgp(resource)
+    return entries, dict(sorted(references.items())), sorted(linked), logged, bgp(resource), sequences(resource)
+
+
+def sequences(resource: dict[str, Any]) -> Any:
+    """The sequences of a routing policy, by the name of the routing instance."""
+    entries = [entry for entry in resource.get("routing_instance_refs", []) if isinstance(entry, dict)]
+    found = {":".join(entry["to"]): entry.get("attr", {}).get("sequence", "") for entry in entries}
+    return {name: text for name, text in resource.get("sequences", found).items() if text}
 
 
 def bgp(resource: dict[str, Any]) -> Any:

@@ -29,7 +29,8 @@ _GROUP, _MENTIONING = NAMES[0], NAMES[1]
 _SYSTEM = ("default-global-system-config",)
 _FABRIC = (*_SYSTEM, "fabric")
 _SUB_CLUSTER = ("sub",)
-_SERVICE, _IPAM = NAMES[0], NAMES[0]
+_SERVICE, _IPAM, _SORTING = NAMES[0], NAMES[0], NAMES[0]
+_SORTED: Json = {"routing_policy_refs": [{"to": list(_SORTING), "attr": {"sequence": "1.0"}}]}
 _SUBNET = {"subnet": {"ip_prefix": "10.0.0.0", "ip_prefix_len": 24}, "default_gateway": "10.0.0.254"}
 _SUBNETS: Json = {"network_ipam_refs": [{"to": list(_IPAM), "attr": {"ipam_subnets": [_SUBNET]}}]}
 _IN_SUB_CLUSTER: Json = {"sub_cluster_refs": [{"to": list(_SUB_CLUSTER)}]}
@@ -113,8 +114,9 @@ WORLD = (
     Put("network_policy", _REFERRED, _between({"virtual_network": "any"}, {"virtual_network": "any"})),
     Put("virtual_network", _UNATTACHED, {}),
     Put("network_ipam", _IPAM, {}),
+    Put("routing_policy", _SORTING, {}),
     Put("virtual_network", _NETWORK, {**_lists("target:1:2"), **_vpn(_NETWORKS_VPN), **_attached(_OPEN), **_SUBNETS}),
-    Put("virtual_network", _OTHER, {**_lists(), **_attached(_NAMING)}),
+    Put("virtual_network", _OTHER, {**_lists(), **_SORTED, **_attached(_NAMING)}),
     Put("virtual_network", _LAST, {**_lists(), **_attached(_REFERRED)}),
     Put("virtual_network", _IP_FABRIC, {"virtual_network_refs": [{"to": list(_UNATTACHED)}]}),
     Put("routing_instance", (*_LAST, "mine"), {"parent_type": "virtual-network"}),

@@ -10,7 +10,14 @@ Numbers are ``{owner: number}`` as the ledger has them, owner ``<installation>/<
 
 from __future__ import annotations
 
-from tests.oracle import contrail_bgp, contrail_groups, contrail_logging, contrail_policies, contrail_route_targets
+from tests.oracle import (
+    contrail_bgp,
+    contrail_groups,
+    contrail_logging,
+    contrail_policies,
+    contrail_route_targets,
+    contrail_routing_policies,
+)
 from tests.oracle.contrail_world import Expected, Json, World, mark, normal, resources, targets
 
 __all__ = ["Expected", "Json", "World", "actual", "expected", "mark", "normal", "resources", "targets"]
@@ -24,12 +31,20 @@ def expected(world: World, numbers: dict[str, int]) -> Expected:
         contrail_route_targets.expected(world, numbers),
         contrail_logging.expected(world),
         contrail_bgp.expected(world, numbers),
+        contrail_routing_policies.expected(world),
     )
 
 
 def actual(world: World) -> Expected:
     """What is there, in the same form."""
-    parts = (contrail_groups, contrail_policies, contrail_route_targets, contrail_logging, contrail_bgp)
+    parts = (
+        contrail_groups,
+        contrail_policies,
+        contrail_route_targets,
+        contrail_logging,
+        contrail_bgp,
+        contrail_routing_policies,
+    )
     return joined(*(part.actual(world) for part in parts))
 
 

@@ -1,5 +1,6 @@
 """A network puts its lists of route targets, and those of its BGP VPNs, onto its primary routing instance
-(docs/contrail.md D.1, D.11), and its policies into access control lists (docs/contrail.md D.4)."""
+(docs/contrail.md D.1, D.11), to which its routing policies refer (docs/contrail.md D.10), and its policies into access
+control lists (docs/contrail.md D.4)."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from intentc import Claim, Context, Fact, Intent
 from .network_acl import network_policies
 from .route_target_sources import bgpvpn_reasons, listed_reasons, with_reasons
 from .route_targets import configured_claims, primary_routing_instance
+from .routing_policy_references import routing_policy_references
 from .target_lists import LISTS, bgpvpn_directions, list_directions, united
 
 
@@ -24,3 +26,4 @@ class VirtualNetworkIntent(Intent):
             ctx, claims, lambda target, _: listed_reasons(self, LISTS, target) + bgpvpn_reasons(self, target)
         )
         yield from network_policies(self, ctx)
+        yield from routing_policy_references(self, instance, ctx)

@@ -186,6 +186,9 @@ def test_what_compilers_write_is_declared_and_nothing_else(contrail: Schema) -> 
     assert written == {
         ("access_control_list", "access_control_list_entries"): "compiler",
         ("access_control_list", "access_control_list_hash"): "compiler",
+        ("route_aggregate", "aggregate_route_nexthop"): "compiler",
+        ("route_aggregate", "routing_instance"): "compiler",
+        ("routing_policy", "routing_instance"): "compiler",
         ("routing_instance", "route_target"): "compiler",
         ("routing_instance", "routing_instance"): "compiler",
         ("logical_router", "route_target"): "shared",

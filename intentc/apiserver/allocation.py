@@ -7,7 +7,7 @@ all. ``pools.py`` has the pools, ``admission/subnets.py`` the meaning of an addr
 from __future__ import annotations
 
 from . import pools
-from .admission.rules import Address, Change, DropSubnet, Number, PoolRange, Release, Rules
+from .admission.rules import Address, Change, DropSubnet, Number, PoolRange, Release, Reserve, Rules
 from .admission.subnets import parse_address
 from .documents import Document
 from .draft import Draft
@@ -35,6 +35,8 @@ async def carry_out(draft: Draft, rules: Rules, change: Change) -> None:
                 await pools.free(draft, wanted.pool, owner=wanted.owner)
             case DropSubnet():
                 await _drop(draft, wanted)
+            case Reserve():
+                await _reserve(draft, wanted)
             case Address():
                 assert change.after is not None
                 change.after.update(await _address(draft, wanted))
@@ -88,3 +90,13 @@ async def _drop(draft: Draft, request: DropSubnet) -> None:
             f"instance IPs, floating IPs and alias IPs that have them first"
         )
     await pools.drop(draft, request.subnet.pool)
+
+
+async def _reserve(draft: Draft, request: Reserve) -> None:
+    subnet = request.subnet
+    await draft.guard(draft.layout.pool(subnet.pool))
+    if await pools.owner_of(draft, subnet.pool, subnet.number(request.address)) is not None:
+        raise Conflict(
+            f"{request.field}: {request.address} can't become the service address of {subnet} while it is in use; "
+            f"choose another, or delete what has it"
+        )

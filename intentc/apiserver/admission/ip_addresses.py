@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 from ..errors import BadRequest
 from .rules import (
     Address,
+    AddressAction,
     ByUuid,
     Change,
     Document,
-    DropSubnet,
     Following,
     Found,
     Lookup,
@@ -79,7 +79,7 @@ class _AddressRules(Rules):
             if source is not None:
                 yield from _lookups_of(source)
 
-    def addresses(self, change: Change, found: Found) -> Iterable[Address | DropSubnet | Release]:
+    def addresses(self, change: Change, found: Found) -> Iterable[AddressAction]:
         before, after = self.source(change.before), self.source(change.after)
         if before is not None and after is None:
             old = self._address_of(change.before)
@@ -153,7 +153,7 @@ class InstanceIpRules(_AddressRules):
         yield from super().address_lookups(change)
         yield from self.lookups(change)
 
-    def addresses(self, change: Change, found: Found) -> Iterable[Address | DropSubnet | Release]:
+    def addresses(self, change: Change, found: Found) -> Iterable[AddressAction]:
         yield from super().addresses(change, found)
         source, given = self.source(change.after), self._address_of(change.after)
         if source is None or not given or not any(document.get("virtual_machine_refs") for document in _ports(found)):

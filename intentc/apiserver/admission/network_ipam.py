@@ -9,7 +9,7 @@ from typing import ClassVar
 from intentc.model.names import Name
 
 from ..errors import BadRequest
-from .rules import Address, ByUuid, Change, DropSubnet, Following, Found, Lookup, Referrers, Release, Rules, Uuids
+from .rules import AddressAction, ByUuid, Change, Following, Found, Lookup, Referrers, Rules, Uuids, subnet_changes
 from .subnets import FLAT, check_overlaps, completed, flat_subnets, own_subnets
 
 _SUBNETS = "ipam_subnets"
@@ -53,11 +53,9 @@ class NetworkIpamRules(Rules):
                 [*own, *own_subnets(network), *(one for ipam in others for one in flat_subnets(ipam))], _SUBNETS
             )
 
-    def addresses(self, change: Change, found: Found) -> Iterable[Address | DropSubnet | Release]:
-        kept = {subnet.pool for subnet in flat_subnets(change.after or {})}
-        for subnet in flat_subnets(change.before or {}):
-            if subnet.pool not in kept:
-                yield DropSubnet(subnet, _SUBNETS, forced=change.after is None)
+    def addresses(self, change: Change, found: Found) -> Iterable[AddressAction]:
+        before, after = flat_subnets(change.before or {}), flat_subnets(change.after or {})
+        yield from subnet_changes(before, after, _SUBNETS, forced=change.after is None)
 
     def _networks(self, change: Change) -> Referrers:
         return Referrers(ByUuid(self.kind, change.uuid), "virtual_network")

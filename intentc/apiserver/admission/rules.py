@@ -6,12 +6,12 @@ they *name* what they need, and the server reads it. The default of each part is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from intentc.model.names import Name
 
-from .subnets import Subnet
+from .subnets import IPAddress, Subnet
 
 Document = dict[str, Any]
 
@@ -120,6 +120,30 @@ class DropSubnet(NamedTuple):
     forced: bool = False
 
 
+class Reserve(NamedTuple):
+    """``address`` of ``subnet`` is reserved from now on. Rejected with 409 if it is taken."""
+
+    subnet: Subnet
+    address: IPAddress
+    field: str
+
+
+AddressAction = Address | DropSubnet | Release | Reserve
+
+
+def subnet_changes(
+    before: Iterable[Subnet], after: Iterable[Subnet], field: str, *, forced: bool
+) -> Iterator[DropSubnet | Reserve]:
+    """What follows from a change of the subnets in ``field``. ``forced``: their holder is deleted."""
+    kept = {subnet.pool: subnet for subnet in after}
+    for subnet in before:
+        now = kept.get(subnet.pool)
+        if now is None:
+            yield DropSubnet(subnet, field, forced)
+        elif now.service is not None and now.service != subnet.service and now.service in now.network:
+            yield Reserve(now, now.service, field)
+
+
 class Change(NamedTuple):
     """A change of one resource.
 
@@ -188,7 +212,7 @@ class Rules:
         """The resources that ``addresses`` needs."""
         return ()
 
-    def addresses(self, change: Change, found: Found) -> Iterable[Address | DropSubnet | Release]:
+    def addresses(self, change: Change, found: Found) -> Iterable[AddressAction]:
         """The addresses to allocate and to free, also for deletions. Raises subclasses of ``ApiError``."""
         return ()
 

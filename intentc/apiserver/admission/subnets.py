@@ -34,6 +34,7 @@ class Subnet(NamedTuple):
     unit: int
     lowest_first: bool
     gateway: IPAddress | None
+    service: IPAddress | None
     free: tuple[tuple[int, int], ...]
 
     def __str__(self) -> str:
@@ -191,6 +192,7 @@ def _subnet(holder: str, entry: Mapping[str, Any]) -> Subnet:
         unit,
         bool(entry.get("addr_from_start")),
         gateway,
+        service,
         (),
     )
     reserved = [network.network_address, network.broadcast_address] if network.num_addresses > 2 else []

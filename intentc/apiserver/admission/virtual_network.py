@@ -11,12 +11,11 @@ from intentc.model.names import Name
 from ..errors import BadRequest, Conflict, Forbidden
 from . import bgpvpns, users_targets
 from .rules import (
-    Address,
+    AddressAction,
     ByUuid,
     Change,
     ChildrenOf,
     Document,
-    DropSubnet,
     Found,
     Lookup,
     Number,
@@ -24,6 +23,7 @@ from .rules import (
     Release,
     Rules,
     Uuids,
+    subnet_changes,
 )
 from .subnets import check_overlaps, completed, entries_of, flat_subnets, own_subnets
 
@@ -75,11 +75,9 @@ class VirtualNetworkRules(Rules):
             yield _ipam(reference)
             yield self._instance_ips(change)
 
-    def addresses(self, change: Change, found: Found) -> Iterable[Address | DropSubnet | Release]:
-        kept = {subnet.pool for subnet in own_subnets(change.after or {})}
-        for subnet in own_subnets(change.before or {}):
-            if subnet.pool not in kept:
-                yield DropSubnet(subnet, _IPAM_REFS, forced=change.after is None)
+    def addresses(self, change: Change, found: Found) -> Iterable[AddressAction]:
+        before, after = own_subnets(change.before or {}), own_subnets(change.after or {})
+        yield from subnet_changes(before, after, _IPAM_REFS, forced=change.after is None)
         for reference in _left_ipams(change):
             for ipam in found[_ipam(reference)]:
                 _check_unused(ipam, found[self._instance_ips(change)])

@@ -272,6 +272,9 @@ CHANGES: list[tuple[str, list[tuple[str, Fields]], tuple[str, Fields], Fields, i
     ("a subnet in use", [network(), ("instance-ip", {"fq_name": ["x"], "virtual_network_refs": to("n")})],
      ("virtual-network", named("n")), {"network_ipam_refs": in_ipam(subnet("10.5.0.0"))},
      409, ("network_ipam_refs", "10.0.0.0/24 can't be removed")),
+    ("a service address in use", [network(), ("instance-ip", {"fq_name": ["x"], "virtual_network_refs": to("n")})],
+     ("virtual-network", named("n")), {"network_ipam_refs": in_ipam(subnet(dns_server_address="10.0.0.252"))},
+     409, ("network_ipam_refs", "10.0.0.252 can't become the service address")),
     ("a flat subnet in use", [
         FLAT, ("instance-ip", {"fq_name": ["x"], "network_ipam_refs": to("flat")})],
      ("network-ipam", named("flat")), {"ipam_subnets": {"subnets": []}}, 409, ("ipam_subnets", "10.0.0.0/24")),

@@ -24,7 +24,7 @@ from .rules import (
     UnchangedByName,
     Uuids,
 )
-from .subnets import Subnet, flat_subnets, parse_address, subnets_of, subnets_of_router
+from .subnets import Subnet, flat_subnets, known_address, parse_address, subnets_of, subnets_of_router
 
 _PROJECT = ("default-domain", "default-project")
 _NOT_MANAGED = frozenset({(*_PROJECT, "ip-fabric"), (*_PROJECT, "__link_local__")})
@@ -54,19 +54,20 @@ class _AddressRules(Rules):
     def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
         after = change.after
         assert after is not None
-        given = self._address_of(after)
-        address = parse_address(given, self.field) if given else None
-        family = after.get(self.family_field)
-        if address is not None and family and _VERSIONS[family] != address.version:
-            raise BadRequest(
-                f"{self.field}: {address} is no {family} address as {self.family_field} says; give another"
-            )
-        before, old = self.source(change.before), self._address_of(change.before)
-        if old and given != old and self.field in change.given and before is not None:
-            raise BadRequest(
-                f"{self.field} can't change from {old} to {given or 'none'}; delete the resource and create another"
-            )
-        now = self.source(after)
+        given, family = self._address_of(after), after.get(self.family_field)
+        if given and (change.changes(self.field) or change.changes(self.family_field)):
+            address = parse_address(given, self.field)
+            if family and _VERSIONS[family] != address.version:
+                raise BadRequest(
+                    f"{self.field}: {address} is no {family} address as {self.family_field} says; give another"
+                )
+        before, old, now = self.source(change.before), self._address_of(change.before), self.source(after)
+        if old and before is not None and change.changes(self.field):
+            if known_address(given) is None or known_address(given) != known_address(old):
+                raise BadRequest(
+                    f"{self.field} can't change from {old} to {given or 'none'}; delete the resource and create another"
+                )
+            after[self.field] = old
         if before is not None and now is not None and before != now:
             raise BadRequest(
                 f"the address {old} comes from {':'.join(before.fq_name)} and can't move to {':'.join(now.fq_name)}; "
@@ -82,10 +83,9 @@ class _AddressRules(Rules):
     def addresses(self, change: Change, found: Found) -> Iterable[AddressAction]:
         before, after = self.source(change.before), self.source(change.after)
         if before is not None and after is None:
-            old = self._address_of(change.before)
-            address = parse_address(old, self.field) if old else None
+            address = known_address(self._address_of(change.before))
             for subnet in _subnets(before, found):
-                if address is not None and address in subnet.network:
+                if address is None or address in subnet.network:
                     yield Release(subnet.pool, change.uuid)
         if change.after is not None and after is not None and (before is None or not self._address_of(change.after)):
             yield self._request(change, change.after, after, found)
@@ -155,10 +155,9 @@ class InstanceIpRules(_AddressRules):
 
     def addresses(self, change: Change, found: Found) -> Iterable[AddressAction]:
         yield from super().addresses(change, found)
-        source, given = self.source(change.after), self._address_of(change.after)
-        if source is None or not given or not any(document.get("virtual_machine_refs") for document in _ports(found)):
+        source, address = self.source(change.after), known_address(self._address_of(change.after))
+        if source is None or address is None or not any(port.get("virtual_machine_refs") for port in _ports(found)):
             return
-        address = parse_address(given, self.field)
         if any(subnet.gateway == address for subnet in _subnets(source, found)):
             raise BadRequest(
                 f"{self.field}: {address} is the gateway of its subnet, and a port of a machine can't have it; choose "

@@ -93,14 +93,15 @@ def subnets_of(network: Mapping[str, Any] | None, ipams: Iterable[Mapping[str, A
 def own_subnets(network: Mapping[str, Any]) -> list[Subnet]:
     """The subnets in a network's references to IPAMs."""
     entries = (entry for reference in network.get("network_ipam_refs") or () for entry in entries_of(reference))
-    return [_subnet(network["uuid"], entry) for entry in entries]
+    return [_subnet(network["uuid"], entry, found) for entry in entries if (found := _readable(entry)) is not None]
 
 
 def flat_subnets(ipam: Mapping[str, Any]) -> list[Subnet]:
     """The subnets of an IPAM that shares them among its networks; none of another IPAM."""
     if ipam.get("ipam_subnet_method") != FLAT:
         return []
-    return [_subnet(ipam["uuid"], entry) for entry in _with_prefix((ipam.get("ipam_subnets") or {}).get("subnets"))]
+    entries = _with_prefix((ipam.get("ipam_subnets") or {}).get("subnets"))
+    return [_subnet(ipam["uuid"], entry, found) for entry in entries if (found := _readable(entry)) is not None]
 
 
 def subnets_of_router(router: Mapping[str, Any], ipams: Iterable[Mapping[str, Any]]) -> list[Subnet]:
@@ -110,7 +111,7 @@ def subnets_of_router(router: Mapping[str, Any], ipams: Iterable[Mapping[str, An
     for reference in router.get("network_ipam_refs") or ():
         own = (reference.get("attr") or {}).get("allocation_pools") or ()
         for subnet in flat_subnets(by_uuid.get(reference["uuid"], {})):
-            starts = [(_known(pool.get("start")), pool) for pool in own]
+            starts = [(known_address(pool.get("start")), pool) for pool in own]
             pools = [
                 {**pool, "vrouter_specific_pool": False}
                 for start, pool in starts
@@ -133,7 +134,7 @@ def completed(
 
     Raises ``BadRequest`` for an invalid subnet, and for a change of what addresses depend on. ``where``: the field.
     """
-    stored = {_network(entry, where): entry for entry in before}
+    stored = {_readable(entry): entry for entry in before}
     result = []
     for entry in entries:
         if "ip_prefix" not in (entry.get("subnet") or {}):
@@ -172,7 +173,15 @@ def _with_prefix(entries: Any) -> list[dict[str, Any]]:
     return [entry for entry in entries or () if "ip_prefix" in (entry.get("subnet") or {})]
 
 
-def _network(entry: Mapping[str, Any], where: str = "ipam_subnets") -> IPNetwork:
+def _readable(entry: Mapping[str, Any]) -> IPNetwork | None:
+    """The network of a stored subnet; None if it has none, as older servers may have left it."""
+    try:
+        return _network(entry, "")
+    except BadRequest:
+        return None
+
+
+def _network(entry: Mapping[str, Any], where: str) -> IPNetwork:
     subnet = entry.get("subnet") or {}
     text = f"{subnet.get('ip_prefix', '')}/{subnet.get('ip_prefix_len', 0)}"
     try:
@@ -181,10 +190,9 @@ def _network(entry: Mapping[str, Any], where: str = "ipam_subnets") -> IPNetwork
         raise BadRequest(f"{where}: {text} is no subnet: {error}") from None
 
 
-def _subnet(holder: str, entry: Mapping[str, Any]) -> Subnet:
-    network = _network(entry)
-    unit = entry.get("alloc_unit") or 1
-    gateway, service = (_known(entry.get(name)) for name in (_GATEWAY, _SERVICE))
+def _subnet(holder: str, entry: Mapping[str, Any], network: IPNetwork) -> Subnet:
+    unit = max(entry.get("alloc_unit") or 1, 1)
+    gateway, service = (known_address(entry.get(name)) for name in (_GATEWAY, _SERVICE))
     subnet = Subnet(
         f"{ADDRESS_POOLS}{holder}:{str(network).replace('/', '-')}",
         network,
@@ -202,12 +210,16 @@ def _subnet(holder: str, entry: Mapping[str, Any]) -> Subnet:
 
 def _free(subnet: Subnet, entry: Mapping[str, Any], reserved: set[int]) -> Iterator[tuple[int, int]]:
     """The allocation pools, without what is reserved and what belongs to single virtual routers."""
-    pools = [pool for pool in entry.get("allocation_pools") or () if not pool.get("vrouter_specific_pool")]
-    ranges = [_pool(pool, subnet.network, "allocation_pools") for pool in pools]
-    if not entry.get("allocation_pools"):
-        ranges = [(subnet.network.network_address, subnet.network.broadcast_address)]
+    network = subnet.network
+    ranges = [] if entry.get("allocation_pools") else [(network.network_address, network.broadcast_address)]
+    for pool in entry.get("allocation_pools") or ():
+        first, last = known_address(pool.get("start")), known_address(pool.get("end"))
+        if first is None or last is None or pool.get("vrouter_specific_pool"):
+            continue
+        if first in network and last in network:
+            ranges.append((first, last))
     for first, last in sorted(ranges, key=lambda one: int(one[0])):
-        start, end = -(-(int(first) - int(subnet.network.network_address)) // subnet.unit), subnet.number(last) + 1
+        start, end = -(-(int(first) - int(network.network_address)) // subnet.unit), subnet.number(last) + 1
         for number in sorted(reserved):
             if start <= number < end:
                 if start < number:
@@ -234,7 +246,7 @@ def _defaults(entry: Mapping[str, Any], network: IPNetwork) -> dict[str, str]:
     at_start = entry.get("addr_from_start")
     first, last = network.network_address, network.broadcast_address
     gateway, service = (first + 1, first + 2) if at_start else (last - 1, last - 2)
-    given = _known(entry.get(_GATEWAY))
+    given = known_address(entry.get(_GATEWAY))
     if given == service:
         service = gateway
     return {_GATEWAY: str(gateway), _SERVICE: str(service)}
@@ -253,13 +265,13 @@ def _check_unchanged(old: Mapping[str, Any], entry: Mapping[str, Any], network: 
     uuids = old.get("subnet_uuid"), entry.get("subnet_uuid") or old.get("subnet_uuid")
     changes = (("alloc_unit", units), (_GATEWAY, gateways), ("subnet_uuid", uuids))
     for name, (before, after) in changes:
-        if before and before != after and (name != _GATEWAY or _known(before) != _known(after)):
+        if before and before != after and (name != _GATEWAY or known_address(before) != known_address(after)):
             raise BadRequest(
                 f"{where}: {name} of {network} can't change from {before} to {after}; remove the subnet and add another"
             )
 
 
-def _known(text: Any) -> IPAddress | None:
+def known_address(text: Any) -> IPAddress | None:
     """The address in ``text``; None if there is none, also for what older servers stored."""
     try:
         return ipaddress.ip_address(text) if text else None

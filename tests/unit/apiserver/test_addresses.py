@@ -7,12 +7,14 @@ import random
 from typing import Any
 
 import anyio
+import msgspec
 import pytest
 
 from intentc.apiserver.errors import ApiError
 from intentc.apiserver.service import ApiServer
 from intentc.model import Schema
 from intentc.watch.memory import MemoryStore
+from intentc.watch.protocol import Put
 
 from .conftest import PROJECT, Api, refused
 
@@ -165,6 +167,29 @@ async def test_the_gateway_is_for_a_router(api: Api) -> None:
     )  # fmt: skip
     with refused(400, "is the gateway"):
         await api.update("instance_ip", made["uuid"], virtual_machine_interface_refs=[{"uuid": other["uuid"]}])
+
+
+async def test_what_an_older_server_left_hinders_no_change_and_no_deletion(api: Api, store: MemoryStore) -> None:
+    made = await network(api, subnet("10.0.0.0/24"))
+    taken = await instance_ip(api, "a")
+    broken = [subnet("nonsense/24"), subnet("10.0.0.0/24", alloc_unit=-3, allocation_pools=[pool("x", "y")])]
+    made["network_ipam_refs"][0]["attr"]["ipam_subnets"] = broken
+    taken["instance_ip_address"] = "nonsense"
+    for kind, document in (("virtual_network", made), ("instance_ip", taken)):
+        await store.transaction([], [Put(f"/contrail/{kind}/{document['uuid']}", msgspec.json.encode(document))])
+        await api.update(kind, document["uuid"], display_name="another")
+    await api.delete("instance_ip", taken["uuid"])
+    await api.update("virtual_network", made["uuid"], network_ipam_refs=[{"to": IPAM, "attr": {"ipam_subnets": []}}])
+    await api.delete("virtual_network", made["uuid"])
+    assert await pool_keys(store) == []
+
+
+async def test_another_form_of_the_same_address_is_no_change(api: Api, store: MemoryStore) -> None:
+    await network(api, subnet("2001:db8::/64"))
+    made = await instance_ip(api, "a", instance_ip_address="2001:db8::5")
+    before = (await store.range("/")).revision
+    await api.update("instance_ip", made["uuid"], instance_ip_address="2001:0db8:0::5")
+    assert (await store.range("/")).revision == before
 
 
 async def test_what_is_sent_back_changes_nothing(api: Api, store: MemoryStore) -> None:

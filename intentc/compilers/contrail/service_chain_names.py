@@ -7,12 +7,12 @@ routing instances, addresses and interfaces a chain needs is the business of the
 
 from __future__ import annotations
 
-import uuid
 from typing import NamedTuple
+from uuid import UUID, uuid5
 
 import msgspec
 
-_NAMESPACE = uuid.UUID("6a0c3f0e-4b53-5d0c-9c1e-0d7b1b7a2f11")
+_NAMESPACE = UUID("6a0c3f0e-4b53-5d0c-9c1e-0d7b1b7a2f11")
 """The namespace of chains' uuids. It never changes: routing instances carry the uuids in their names."""
 
 Ports = tuple[tuple[int, int], ...]
@@ -33,7 +33,7 @@ class ServiceChain(NamedTuple):
 
     @property
     def uuid(self) -> str:
-        return str(uuid.uuid5(_NAMESPACE, msgspec.json.encode(self).decode()))
+        return str(uuid5(_NAMESPACE, msgspec.json.encode(self).decode()))
 
     def routing_instance(self, network: str, service: str) -> str:
         """The fq_name of the chain's routing instance for ``service`` below ``network``."""

@@ -83,6 +83,9 @@ def test_an_import_that_is_not_listed_is_found(line: str) -> None:
     assert len(list(refused(line, 1))) == 1
 
 
-@pytest.mark.parametrize("line", ["from intentc import Intent", "from . import hosts", "import msgspec", "from uuid import uuid5"])
+@pytest.mark.parametrize(
+    "line",
+    ["from intentc import Intent", "from . import hosts", "import msgspec", "import re", "from uuid import uuid5"],
+)
 def test_an_import_that_is_listed_is_not(line: str) -> None:
     assert list(refused(line, 1)) == []

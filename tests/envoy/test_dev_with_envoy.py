@@ -17,16 +17,16 @@ import pytest
 
 from intentc.embedded.process import free_ports
 from tests.support import forking
-from tests.support.commands import ROOT, environment_with
+from tests.support.commands import ROOT
 from tests.support.envoy.backends import who_answers
 from tests.support.forking import Ended, Running
+from tests.support.processes import environment_with
 from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
 SAMPLE = ROOT / "sample" / "ambassador"
 FILES = ("gateway.yaml", "routes.yaml", "services.yaml")
-WITHIN_SECONDS = PATIENCE
 READY = "Ctrl-C ends everything."
 REQUESTS = 2_000
 
@@ -72,7 +72,7 @@ class Dev:
         return dict(re.findall(r"export (\w+)=(\S+)", self.printed))
 
     async def ready(self) -> None:
-        with anyio.fail_after(WITHIN_SECONDS):
+        with anyio.fail_after(PATIENCE):
             while READY not in self.printed:
                 assert self.process.poll() is None, self.printed
                 await anyio.sleep(0.02)
@@ -128,7 +128,7 @@ def taken(own_sample: Sample) -> Iterator[None]:
 
 
 async def ended(command: list[str], environment: dict[str, str] | None = None) -> Ended:
-    with anyio.fail_after(WITHIN_SECONDS):
+    with anyio.fail_after(PATIENCE):
         return await forking.run(command, environment_with(environment or {}))
 
 
@@ -159,7 +159,7 @@ async def test_a_changed_weight_moves_the_traffic(dev: Dev, changing: Sample) ->
     applied = await ended(["apply", "--wait", *changing.files], dev.exports)
     assert applied.code == 0, applied.err
     assert re.search(r"mapping\s+sample:greeting-canary\s+updated", applied.out)
-    with anyio.fail_after(WITHIN_SECONDS):
+    with anyio.fail_after(PATIENCE):
         # Envoy is sent changes a moment after the compiler has written.
         while (await who_answers(changing.port, "/greeting/", 160)).keys() != {"greeting-green"}:
             pass
@@ -195,7 +195,7 @@ async def test_a_mapping_of_ones_own_needs_no_more_than_a_prefix_and_a_service(d
         'spec: {hostname: "*", prefix: /own/, service: greeting-blue}}\n'
     )
     assert (await ended(["apply", "--wait", str(own)], dev.exports)).code == 0
-    with anyio.fail_after(WITHIN_SECONDS):
+    with anyio.fail_after(PATIENCE):
         while (await who_answers(sample.port, "/own/", 160)).keys() != {"greeting-blue"}:
             pass
     deleted = await ended(["delete", "--wait", "--kind", "mapping", "own"], dev.exports)
@@ -214,7 +214,7 @@ async def test_what_was_got_is_taken_back(dev: Dev, changing: Sample) -> None:
 async def test_a_signal_ends_everything(own_sample: Sample) -> None:
     async with running_dev(own_sample) as dev:
         dev.process.send_signal(signal.SIGTERM)
-        with anyio.fail_after(WITHIN_SECONDS):
+        with anyio.fail_after(PATIENCE):
             code = await anyio.to_thread.run_sync(dev.process.wait)
         assert code == 0
         assert not Path(dev.exports["INTENTC_CONFIG_FILE"]).parent.exists()

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.support.envoy.validating import complaints, complaints_of_each
+from tests.support.forking import Ended
 from tests.support.golden.cases import Case, cases
-from tests.support.golden.compiling import Ended, compiled
+from tests.support.golden.compiling import compiled
 
 pytestmark = pytest.mark.envoy
 

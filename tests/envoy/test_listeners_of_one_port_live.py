@@ -13,8 +13,6 @@ from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
-WITHIN_SECONDS = PATIENCE
-
 
 @pytest.mark.parametrize("moves", [False, True], ids=["the other goes", "the other moves"])
 async def test_a_listener_without_a_port_gets_it_when_the_other_leaves_it(
@@ -33,7 +31,7 @@ async def test_a_listener_without_a_port_gets_it_when_the_other_leaves_it(
             await live.apply(listener("dup", free_port()))
         else:
             await live.delete(listener("dup", live.port))
-        with anyio.fail_after(WITHIN_SECONDS):
+        with anyio.fail_after(PATIENCE):
             # A record of a refusal, if there was one, goes through etcd.
             while live.problems:  # noqa: ASYNC110
                 await anyio.sleep(0.01)

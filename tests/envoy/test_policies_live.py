@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tests.support.authority import Authority
+from tests.support.certificates import Authority
 from tests.support.envoy.backends import Answer, Seen, backend, who_answers
 from tests.support.envoy.gateway_system import GatewaySystem
 from tests.support.envoy.manifests import Manifest, ambassador, host, listener, mapping, secret, service
@@ -20,7 +20,6 @@ from tests.support.waiting import PATIENCE
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
 ORIGIN = "https://shop.example"
-WITHIN_SECONDS = PATIENCE
 
 
 def gateway(live: GatewaySystem, port: int) -> list[Manifest]:
@@ -91,7 +90,7 @@ async def test_a_shadow_gets_a_copy_and_answers_nobody(live: GatewaySystem) -> N
             mapping("copy", "/one/", "shadow", shadow=True),
         )
         assert await who_answers(live.port, "/one/", 160) == Counter(one=160)
-        with anyio.fail_after(WITHIN_SECONDS):
+        with anyio.fail_after(PATIENCE):
             while len(shadow.seen) < 160:  # noqa: ASYNC110 - counted by a server
                 await anyio.sleep(0.01)
 

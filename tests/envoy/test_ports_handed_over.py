@@ -7,8 +7,9 @@ import socket
 import pytest
 
 from tests.support.envoy.handmade import gone, listener, rejections, virtual_host
-from tests.support.envoy.handmade_system import HandmadeSystem, reaches, until
+from tests.support.envoy.handmade_system import HandmadeSystem, reaches
 from tests.support.envoy.held_ports import FreePort
+from tests.support.waiting import until_true
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
 
@@ -16,7 +17,7 @@ OTHER = "ns/other|cleartext"
 
 
 async def answered(port: int, by: str) -> None:
-    await until(lambda: reaches(port, by))
+    await until_true(lambda: reaches(port, by))
 
 
 async def states(site: HandmadeSystem, free_port: FreePort) -> tuple[int, int]:
@@ -64,7 +65,7 @@ async def test_one_that_came_before_the_other_went_is_taken_as_soon_as_that_goes
     async def refused() -> bool:
         return bool(either.server.world.states.rejected())
 
-    await until(refused)
+    await until_true(refused)
     await either.write(gone("envoy_listener", "ns", "two"))
     await answered(second, "a")
     await either.refuses()

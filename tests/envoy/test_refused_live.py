@@ -17,7 +17,6 @@ from tests.support.waiting import PATIENCE
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
 REFUSED = ("listener", "live:taken", "RefusedByEnvoy")
-WITHIN_SECONDS = PATIENCE
 
 
 @pytest.fixture
@@ -30,7 +29,7 @@ def taken() -> Iterator[int]:
 
 
 async def until_refused(live: GatewaySystem, refused: bool = True) -> None:
-    with anyio.fail_after(WITHIN_SECONDS):
+    with anyio.fail_after(PATIENCE):
         while (REFUSED in live.problems) is not refused:  # noqa: ASYNC110 - it comes back through etcd
             await anyio.sleep(0.01)
 

@@ -11,15 +11,13 @@ import anyio
 import httpx2
 import pytest
 
-from tests.support.authority import Authority, Issued
+from tests.support.certificates import Authority, Issued
 from tests.support.envoy.backends import backend
 from tests.support.envoy.gateway_system import GatewaySystem
 from tests.support.envoy.manifests import Manifest, ambassador, host, listener, mapping, secret, service
 from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
-
-WITHIN_SECONDS = PATIENCE
 
 
 @pytest.fixture
@@ -100,7 +98,7 @@ async def test_a_rotated_certificate_is_shown_to_the_next_client(
         assert (await over_tls(live, "one.test", authority)).status_code == 200
         await live.apply(pair("one", issued_for(other, "one.test")))
         # Envoy's threads go by it a moment after it has answered.
-        with anyio.fail_after(WITHIN_SECONDS):
+        with anyio.fail_after(PATIENCE):
             while not await is_trusted(live, "one.test", other):  # noqa: ASYNC110
                 await anyio.sleep(0.01)
         assert not await is_trusted(live, "one.test", authority)

@@ -27,8 +27,9 @@ from tests.support.envoy.handmade import (
     virtual_host,
     write,
 )
-from tests.support.envoy.handmade_system import HandmadeSystem, ask, reaches, until
+from tests.support.envoy.handmade_system import HandmadeSystem, ask, reaches
 from tests.support.envoy.held_ports import FreePort
+from tests.support.waiting import until_true
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
 
@@ -60,9 +61,9 @@ async def test_a_cluster_with_its_endpoints_and_route_comes_live_in_any_order_of
 async def test_a_listener_comes_and_goes(either: HandmadeSystem, free_port: FreePort) -> None:
     port = free_port()
     await either.write(listener("ns/more", port))
-    await until(lambda: reaches(port, "a"))
+    await until_true(lambda: reaches(port, "a"))
     await either.write(gone("envoy_listener", "ns", "more"))
-    await until(lambda: reaches(port, "nobody"))
+    await until_true(lambda: reaches(port, "nobody"))
 
 
 async def test_one_bad_route_among_many_hurts_only_itself(either: HandmadeSystem) -> None:
@@ -124,7 +125,7 @@ async def test_the_requests_of_a_refused_route_never_fall_to_a_wider_one(either:
 async def test_a_bad_listener_hurts_only_itself(either: HandmadeSystem, free_port: FreePort) -> None:
     port = free_port()
     await either.write(listener("ns/bad", free_port(), filter_chains=[]), listener("ns/good", port))
-    await until(lambda: reaches(port, "a"))
+    await until_true(lambda: reaches(port, "a"))
     await either.refuses("ns:bad")
 
 
@@ -133,7 +134,7 @@ async def test_a_listener_that_is_refused_with_a_new_guard_does_not_stay_without
 ) -> None:
     port = free_port()
     await either.write(listener("ns/guarded", port))
-    await until(lambda: reaches(port, "a"))
+    await until_true(lambda: reaches(port, "a"))
     bad = listener("ns/guarded", port, filter_chains=[])
     await either.write(Put(bad.key, msgspec.json.encode(msgspec.json.decode(bad.value) | {"guards": ["auth"]})))
     await either.refuses("ns:guarded")
@@ -141,7 +142,7 @@ async def test_a_listener_that_is_refused_with_a_new_guard_does_not_stay_without
     async def closed() -> bool:
         return not await reaches(port, "a")
 
-    await until(closed)
+    await until_true(closed)
     await either.answers("/", "a")
 
 
@@ -176,7 +177,7 @@ async def test_a_restarted_server_honours_what_was_refused_for_an_envoy_that_nev
         running_xds(site.store, "gateway") as server,
         running_envoy(bootstrap(Address("127.0.0.1", server.port))),
     ):
-        await until(lambda: reaches(port, "a"))
+        await until_true(lambda: reaches(port, "a"))
         assert await anyio.to_thread.run_sync(ask, port, "/x/") == "b"
         assert [one["name"] for one in server.status()["refused"]] == ["x"]
 

@@ -9,8 +9,6 @@ import os
 import random
 from dataclasses import dataclass
 
-from tests.support import waiting
-
 FULL = os.environ.get("INTENTC_FAULTS") == "full"
 
 
@@ -37,9 +35,6 @@ SCALE = (
     if FULL
     else WritingScale(40, 15.0, 2.5, 2, 8, 0.3, 1, 2.0, 12)
 )
-
-PATIENCE = 300.0 if FULL else waiting.PATIENCE
-"""Seconds within which anything that is waited for must have come."""
 
 
 def seeded() -> random.Random:

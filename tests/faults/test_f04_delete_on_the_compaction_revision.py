@@ -15,9 +15,9 @@ from tests.faults.load import Tenants
 from tests.faults.oracles import check
 from tests.faults.scale import BASE
 from tests.faults.scale_writing import seeded
-from tests.faults.writing_world import until_true
 from tests.support.process_system import ProcessSystem
 from tests.support.processes import Process
+from tests.support.waiting import until_true
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

@@ -23,11 +23,11 @@ from intentc.watch.addresses import Tls
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Put, StoreFull
 from tests.integration.security.controlled_etcd import Control, asking_for_certificates, etcd_with
-from tests.support.authority import Authority
+from tests.support.certificates import Authority
 from tests.support.contrail_content import network, tenant
-from tests.support.live_system import WITHIN_SECONDS, LiveSystem, counted_world
+from tests.support.live_system import LiveSystem, counted_world
 from tests.support.processes import Process, start
-from tests.support.waiting import pauses
+from tests.support.waiting import PATIENCE, pauses
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -46,13 +46,13 @@ class Case:
 
     async def converged(self) -> None:
         """All that the person asked for is compiled, by the process that was started first."""
-        await self.compiler.quiet(self.world.revision, WITHIN_SECONDS)
-        await self.compiler.until_ready(True, WITHIN_SECONDS)
+        await self.compiler.quiet(self.world.revision, PATIENCE)
+        await self.compiler.until_ready(True, PATIENCE)
         await self.world.assert_compiled()
 
     async def not_ready_for(self, cause: str) -> None:
         """Wait until ``/readyz`` names ``cause``; the log does so, too, and not again and again."""
-        with anyio.fail_after(WITHIN_SECONDS):
+        with anyio.fail_after(PATIENCE):
             for pause in pauses():
                 if any(cause in reason for reason in (await self.compiler.ready())[1]):
                     break
@@ -138,7 +138,7 @@ async def test_a_store_without_space_is_named_and_heals_when_there_is_some(
         control("compact", str(revision))
         control("defrag")
         control("alarm", "disarm")
-        await found.compiler.until_ready(True, WITHIN_SECONDS)
+        await found.compiler.until_ready(True, PATIENCE)
         await network(world, "late")
         await found.converged()
 
@@ -275,6 +275,6 @@ async def test_a_certificate_that_is_not_taken_any_more_heals_when_our_files_are
         await anyio.to_thread.run_sync(etcd.start)
         await found.not_ready_for("etcd.tls")
         client.replace_by(successor.issue("client"))
-        await found.compiler.until_ready(True, WITHIN_SECONDS)
+        await found.compiler.until_ready(True, PATIENCE)
         await network(world, "afterwards")
         await found.converged()

@@ -17,7 +17,8 @@ from tests.faults.recorded import Recorded, carry_out, dangling, in_any_order, l
 from tests.faults.scale_writing import SCALE, seeded
 from tests.faults.writing_world import FaultyWorld, faulty_world
 from tests.oracle.contrail import actual, mark
-from tests.support.live_system import LiveSystem, until
+from tests.support.live_system import LiveSystem
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

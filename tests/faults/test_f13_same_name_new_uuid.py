@@ -13,7 +13,8 @@ from tests.faults.server_faults import Fault, Late, Request, Slow, no_fault
 from tests.faults.writing_world import RULE, FaultyWorld, lists_of
 from tests.oracle.contrail import mark
 from tests.support.contrail_content import LOCAL, group, instance_targets, network, rule, rules, targets, tenant
-from tests.support.live_system import PROJECT, LiveSystem, until
+from tests.support.live_system import PROJECT, LiveSystem
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

@@ -14,12 +14,13 @@ from intentc.backoff import Backoff
 from intentc.queue import KeyedQueue
 from intentc.service.service import CompilerService
 from tests.faults.scale import in_full
-from tests.faults.scale_writing import PATIENCE, SCALE
+from tests.faults.scale_writing import SCALE
 from tests.faults.server_faults import Fault, Refuse, Request, Rule, no_fault
-from tests.faults.writing_world import RULE, FaultyWorld, lists_of, many_groups, until_true
+from tests.faults.writing_world import RULE, FaultyWorld, lists_of, many_groups
 from tests.oracle import contrail as oracle
 from tests.support.contrail_content import LOCAL, group, rule, rules, tenant
-from tests.support.live_system import LiveSystem, until
+from tests.support.live_system import LiveSystem
+from tests.support.waiting import PATIENCE, until, until_true
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

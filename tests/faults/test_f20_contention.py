@@ -16,11 +16,12 @@ from intentc.backoff import Backoff
 from intentc.engine import drift
 from intentc.service.service import CompilerService
 from intentc.watch.protocol import prefix_end
-from tests.faults.scale_writing import FULL, PATIENCE, SCALE
+from tests.faults.scale_writing import FULL, SCALE
 from tests.faults.server_faults import Slow, no_fault
-from tests.faults.writing_world import FaultyWorld, lists_of_many, many_groups, until_true
+from tests.faults.writing_world import FaultyWorld, lists_of_many, many_groups
 from tests.support.contrail_content import LOCAL, group, network, rule, rules, targets, tenant
-from tests.support.live_system import PROJECT, LiveSystem, until
+from tests.support.live_system import PROJECT, LiveSystem
+from tests.support.waiting import PATIENCE, until, until_true
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

@@ -18,13 +18,10 @@ from intentc.apiserver.app import create_app
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
 from tests.faults.scale import in_full
-from tests.faults.scale_writing import PATIENCE
 from tests.faults.server_faults import ServerFaults
 from tests.oracle.contrail import mark
-from tests.support import live_system as compile_world
 from tests.support.contrail_content import LOCAL, group, rule, rules
 from tests.support.live_system import LiveSystem, counted_world
-from tests.support.waiting import pauses
 
 MANY = 20
 """Objects that the compiler must have made before its silence says something (docs/engine.md §10)."""
@@ -77,7 +74,6 @@ async def faulty_world(
             return world.calls.around(faults.around(create_app(*args)))
 
         patch.setattr(serving, "create_app", wrapped)
-        patch.setattr(compile_world, "WITHIN_SECONDS", PATIENCE)
         if before is not None:
             await before(world)
         async with world.serving():
@@ -127,12 +123,3 @@ async def lists_of_many(world: LiveSystem) -> int:
     """How many access control lists of groups that ``many_groups`` made there are."""
     lists = (await world.stored())["access_control_list"].values()
     return sum(found["fq_name"][-2].startswith("many-") for found in lists)
-
-
-async def until_true(condition: Callable[[], Awaitable[bool]], within: float = PATIENCE) -> None:
-    """Wait for something in the store. Raises ``TimeoutError``."""
-    with anyio.fail_after(within):
-        for pause in pauses():
-            if await condition():
-                return
-            await anyio.sleep(pause)

@@ -20,7 +20,7 @@ from intentc.apiserver.errors import ApiError
 from intentc.model import Key
 from tests.oracle.ambassador import Request
 from tests.oracle.ambassador_manifests import Json, full
-from tests.support.authority import Authority
+from tests.support.certificates import Authority
 from tests.support.simulated_system import SimulatedSystem
 
 BEYOND_THE_ORACLE = {

@@ -19,11 +19,11 @@ from intentc.loading.configuration.sections import Intentc
 from intentc.plugins import installed
 from intentc.watch.etcd import EtcdStore
 from tests.faults.load import Tenants
-from tests.support.commands import PROGRAM, ROOT, Ended, environment_with
+from tests.support.commands import PROGRAM, ROOT, Ended
 from tests.support.contrail_content import EVERYWHERE, LOCAL, group, rule, rules
 from tests.support.live_system import PROJECT
 from tests.support.process_system import ProcessSystem, running_bench
-from tests.support.processes import Process
+from tests.support.processes import Process, environment_with
 
 SEED = 20261122
 _WITHIN_SECONDS = 600.0

@@ -19,8 +19,8 @@ import pytest
 from intentc.evaluation import BUDGET_EXCEEDED, PROCESS, Limits, Outcome, Runner
 from intentc.model import Key
 from intentc.watch.source import Source
-from tests.support.box_system import POOL, BoxIntent, BoxSystem, until
-from tests.support.waiting import PATIENCE
+from tests.support.box_system import POOL, BoxIntent, BoxSystem
+from tests.support.waiting import PATIENCE, until
 from tests.unit.evaluation.poisons import POISONS
 
 _BEAT = 0.01

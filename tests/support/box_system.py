@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
-
-import anyio
 
 from intentc.evaluation import Compiler, Context, Intent
 from intentc.journal.files import JournalFiles, this_process
@@ -28,7 +26,6 @@ from intentc.watch.memory import MemoryStore
 from intentc.writing import UnknownOutcome, Written
 from tests.support.memory_system import MemorySystem
 from tests.support.toy_kinds import build
-from tests.support.waiting import PATIENCE
 
 POOL = "tickets"
 _MOST_STEPS = 20_000
@@ -221,10 +218,3 @@ class BoxSystem(MemorySystem):
 def part(box: str) -> Name:
     """The name of a box's part."""
     return Name("part", (box, "one"))
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Let the others work until it holds. Raises ``TimeoutError`` after ten seconds."""
-    with anyio.fail_after(PATIENCE):
-        while not condition():
-            await anyio.lowlevel.checkpoint()

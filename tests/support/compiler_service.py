@@ -1,4 +1,7 @@
-"""A whole ``CompilerService`` over a plant: orders, election and audits as a test asks for them."""
+"""A whole ``CompilerService`` over a box system: with directives, election and audits as a test asks for them.
+
+Use it where the parts of a service meet: taking over, directives that arrive, what ``/status`` shows.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests put into their worlds: rules of security groups, networks with interfaces, a tenant of some size."""
+"""What users create in a live system of Contrail: rules of groups, networks with interfaces, a whole tenant."""
 
 from __future__ import annotations
 

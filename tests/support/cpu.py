@@ -8,6 +8,7 @@ process and its descendants have used between its first test and the next module
 from __future__ import annotations
 
 import os
+import time
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
@@ -60,3 +61,20 @@ def _children(pid: int) -> list[int]:
     except OSError:
         return found
     return found
+
+
+_USUAL = 0.00065
+"""Seconds of CPU that ``_work`` takes on an idle core of the machine on which the bounds were set."""
+
+
+def slowness() -> float:
+    """1.0 on an idle machine, or a quicker one."""
+    begun = time.process_time()
+    _work()
+    return max(1.0, (time.process_time() - begun) / _USUAL)
+
+
+def _work() -> None:
+    found: dict[str, list[int]] = {}
+    for number in range(4_000):
+        found.setdefault(str(number % 97), []).append(number)

@@ -1,6 +1,7 @@
-"""A ``diagnostics.Asked`` without an engine: a small world of answers in the shapes that the real one gives.
+"""Diagnostics without an engine: the two sides that the application asks, with answers in the shapes of the real ones.
 
-Tests change what they are about: the answers are plain dictionaries and lists.
+Use it for tests of pages, JSON and commands that ask a compiler. The answers are plain dictionaries and lists, which a
+test changes where it is about them.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ def why_of(subject: dict[str, Any], **changed: Any) -> dict[str, Any]:
 
 
 class Answered:
-    """``Asked``: every answer is an attribute; ``queries`` are the ones that came for objects and for the journal."""
+    """An ``Asked``: every answer is an attribute; ``queries`` are those for objects and for the journal."""
 
     def __init__(self) -> None:
         self.quarantined: list[dict[str, Any]] = []
@@ -244,8 +245,8 @@ class Answered:
                 yield one
 
 
-class Compiler:
-    """An ``Observed`` that says what the test wants."""
+class ObservedCompiler:
+    """An ``Observed`` that is healthy and ready unless the test says otherwise."""
 
     def __init__(self) -> None:
         self.alive = True

@@ -34,13 +34,11 @@ from intentc.watch.protocol import Put, prefix_end
 from intentc.writing.endpoint import Endpoint
 from intentc.writing.http import http_services
 from tests.oracle import contrail as oracle
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import PATIENCE, until
 
 POOL = "route_target_number"
 PROJECT = ("default-domain", "default-project")
 PERSON = {"X-Test": "a person"}
-WITHIN_SECONDS = PATIENCE
-"""How long anything may take that is waited for; it ends as soon as it is true."""
 _READS = {("POST", "/fqname-to-id"), ("POST", "/id-to-fqname")}
 _PATHS = itertools.count(1)
 
@@ -126,7 +124,7 @@ class LiveSystem:
         nothing left to do."""
         engine = service.engine
         await until(lambda: engine.may_write or OBSERVING in engine.withheld)
-        with anyio.fail_after(WITHIN_SECONDS):
+        with anyio.fail_after(PATIENCE):
             await service.engine.settled(self.revision)
 
     async def compile_once(self) -> CompilerService:
@@ -237,13 +235,6 @@ def _difference(there: oracle.Expected, wanted: oracle.Expected) -> dict[str, An
         for name in sorted(there.keys() | wanted.keys())
         if there.get(name) != wanted.get(name)
     }
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait for a condition that has no event."""
-    with anyio.fail_after(WITHIN_SECONDS):
-        while not condition():  # noqa: ASYNC110 - what is waited for has no event: another process, a state
-            await anyio.sleep(0.01)
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""A ``World`` without any index: every read looks at every resource. For tests of evaluations and of the logic.
+"""A world without any index: every read looks at every resource. Use it for one evaluation, or as an oracle of reads.
 
 Resources are plain dicts as the API server stores them; references resolve by uuid or name at each read.
 """

@@ -1,4 +1,4 @@
-"""A small world for planning: toy kinds with every sort of field, and a store that carries out operations."""
+"""A store, a cache and claims for the planner alone: toy kinds with every sort of field; operations are carried out."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""The fault bench: real processes around one world, with a misbehaving wire wherever two of them meet.
+"""A process system: a live system whose compilers and API server are processes, with a fault proxy before each server.
 
     compiler ──(to_etcd)──▶ etcd ◀── API server ◀──(to_api)── compiler
                                           ▲
                                         person
 
 Compilers (``intentc run``) reach etcd and the API server (``intentc apiserver``) only through a ``FaultProxy`` each;
-the person, who offers the load, and the oracles, who judge, go past both. What a scenario demands at the end stands in
-``oracles``.
+the user, who offers the load, and the oracles go past both. Use it for kills, stops and broken connections. What a
+scenario demands at the end is in ``tests/faults/oracles.py``.
 """
 
 from __future__ import annotations

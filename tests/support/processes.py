@@ -1,14 +1,19 @@
-"""Processes of a fault test: the compiler and the API server, stopped, continued, killed, and looked at from outside.
+"""Processes of ``intentc`` that run until a signal: started, stopped, continued, killed, and observed from outside.
 
-What they print goes to files; what they use is read from ``/proc``, so that a process is measured as it is.
+Use it where a process matters: signals, kills, memory, take-overs. What they print goes to files; what they use is read
+from ``/proc``.
 """
 
 from __future__ import annotations
 
+import asyncio
+import atexit
 import os
 import re
 import signal
+import tempfile
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,14 +22,15 @@ import httpx2
 import msgspec
 
 from tests.support import forking
-from tests.support.commands import Service, environment_with
-from tests.support.waiting import PATIENCE, pauses
+from tests.support.forking import Running
+from tests.support.waiting import PATIENCE, pauses, until
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _ASKED_WITHIN = 10.0
 """Seconds for the status of a process that is in trouble."""
 _END_OF_LOG = 3_000
 """Characters."""
+_DIAGNOSTICS = re.compile(r"diagnostics at (https?://[^\s\"]+)")
 _URL = re.compile(r"^(http://\S+)$", re.MULTILINE)
 
 
@@ -38,8 +44,33 @@ class Usage(NamedTuple):
     cpu: float
 
 
-class Process(Service):
-    """A process of ours. ``settled`` and ``status`` are for compilers."""
+class Process:
+    """A running ``intentc``; its log is a file that grows. ``status``, ``quiet`` and ``settled`` are for compilers."""
+
+    def __init__(self, process: Running, log: Path) -> None:
+        self.process = process
+        self._log = log
+        self._url = ""
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text()
+
+    async def url(self) -> str:
+        """Where its diagnostics are, once it has logged that."""
+        if not self._url:
+            await until(lambda: bool(_DIAGNOSTICS.search(self.log)) or not self.alive)
+            found = _DIAGNOSTICS.search(self.log)
+            assert found, self.log
+            self._url = found[1]
+        return self._url
+
+    async def get(self, path: str) -> httpx2.Response:
+        """Its answer to ``GET path``. Raises ``httpx2.TransportError``."""
+        return await fetch(await self.url() + path, PATIENCE)
+
+    async def status(self) -> dict[str, Any]:
+        return dict((await self.get("/status")).json())
 
     @property
     def alive(self) -> bool:
@@ -57,6 +88,12 @@ class Process(Service):
         """SIGKILL, also while suspended; safe to call twice."""
         self.process.kill()
         self.process.wait()
+
+    async def terminate(self) -> int:
+        """SIGTERM; the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        await until(lambda: not self.alive)
+        return self.process.wait()
 
     def usage(self) -> Usage:
         """As it stands now. Raises ``FileNotFoundError`` if it has ended."""
@@ -117,6 +154,10 @@ class Process(Service):
                 await anyio.sleep(pause)
         raise TimeoutError(f"not quiet at {revision} within {within} s: {_shown(status)}\n{self.log[-_END_OF_LOG:]}")
 
+    async def settled(self, revision: int) -> dict[str, Any]:
+        """Its status once it has applied ``revision`` and has nothing left to do, whether it may write or not."""
+        return await self.quiet(revision, PATIENCE, standby=True)
+
     async def serving_at(self, within: float = PATIENCE) -> str:
         """The URL that an API server prints on stdout."""
         with anyio.fail_after(within):
@@ -143,3 +184,48 @@ def start(arguments: list[str], log: Path, environment: Mapping[str, str], crash
     with log.open("wb") as stream:
         process = forking.start(arguments, environment_with(environment), stream, stream, crash=crash)
     return Process(process, log)
+
+
+async def fetch(url: str, within: float) -> httpx2.Response:
+    """The answer to a ``GET``, over a connection of its own that is not encrypted. Raises ``httpx2.TransportError``.
+
+    Processes are asked for their status thousands of times in a run: a client of ``httpx2`` costs six times as much.
+    """
+    parts = httpx2.URL(url)
+    writer = None
+    try:
+        async with asyncio.timeout(within):
+            reader, writer = await asyncio.open_connection(parts.host, parts.port)
+            target = parts.raw_path.decode()
+            writer.write(
+                f"GET {target} HTTP/1.1\r\nHost: {parts.netloc.decode()}\r\nConnection: close\r\n\r\n".encode()
+            )
+            head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+    except TimeoutError:
+        raise httpx2.ReadTimeout(f"{url}: no answer within {within:g} s") from None
+    except OSError as error:
+        raise httpx2.ConnectError(f"{url}: {error}") from None
+    finally:
+        if writer is not None:
+            writer.close()
+    if not head:
+        raise httpx2.RemoteProtocolError(f"{url}: the connection was closed without an answer")
+    first, *lines = head.decode("latin-1").split("\r\n")
+    headers = [(name, value.strip()) for name, _, value in (line.partition(":") for line in lines)]
+    assert not any(name.lower() == "transfer-encoding" for name, _ in headers), "read by its length or to its end"
+    return httpx2.Response(int(first.split()[1]), headers=headers, content=body)
+
+
+def environment_with(further: Mapping[str, str]) -> dict[str, str]:
+    """Our surroundings without settings of ``intentc``, and ``further``."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("INTENTC_")}
+    return {**kept, "COLUMNS": "200", "STATE_DIRECTORY": _state_directory(), **further}
+
+
+@lru_cache(maxsize=1)
+def _state_directory() -> str:
+    """Where processes of this run leave what the next ones need. Installations of two runs at once have the same
+    names, and what one leaves must not be read, and removed, by another."""
+    folder = tempfile.TemporaryDirectory(prefix="intentc-state-")
+    atexit.register(folder.cleanup)
+    return folder.name

@@ -1,4 +1,4 @@
-"""What becomes of the compiler's requests: lost, refused, answered late or not at all, as drawn beforehand.
+"""Faults of a simulated system's requests: lost, rejected, answered late or not at all, as drawn beforehand.
 
 Values and their effect on one request; who draws them, and what the compiler must make of them, is left to others.
 """

@@ -1,8 +1,8 @@
-"""One world to experiment on: a memory store, the API server over it, and engines that come and go.
+"""A simulated system: a memory store, the API server over it, and engines that are killed and restarted.
 
-Everything that a person or another program could do to a live system is a method here; what a property demands of the
-outcome is left to the tests. Requests are counted at the server, the compiler's apart from the users'. It lives in
-simulated time (``tests/simulation/clock.py``): back-offs and pauses are waited out.
+Use it for random histories: all that users, other programs and faults do to a live system is a method here. What a
+property demands of the outcome is left to the tests. Requests are counted at the server, the compiler's apart from the
+users'. Its time is simulated (``simulated_clock.py``): back-offs and pauses pass at once.
 """
 
 from __future__ import annotations

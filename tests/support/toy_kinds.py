@@ -1,4 +1,4 @@
-"""A small world for tests of cache, dependencies and logic: kinds of both shapes with every sort of relation.
+"""Toy kinds for tests of cache, dependencies and logic: both shapes, with every sort of relation.
 
 Contrail's shape: ``net`` under ``tenant`` with references to ``net`` and ``policy``, ``port`` with an attribute and a
 shared list, ``group`` that mentions groups in its rules. Kubernetes' shape: ``app`` (labels), ``chooser`` (a selector)

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.support.authority import Authority
+from tests.support.certificates import Authority
 from tests.support.commands import Intentc
 from tests.support.live_system import LiveSystem
 from tests.support.waiting import PATIENCE

@@ -10,7 +10,7 @@ import pytest
 from intentc.embedded.etcd import Etcd
 from tests.integration.security.controlled_etcd import Control
 from tests.support import forking
-from tests.support.commands import environment_with
+from tests.support.processes import environment_with
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd]
 

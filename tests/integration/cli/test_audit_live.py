@@ -15,8 +15,8 @@ import pytest
 from intentc.service.audits import AuditProcess
 from tests.support.commands import ROOT, Intentc
 from tests.support.contrail_content import network, tenant
-from tests.support.live_system import PROJECT, WITHIN_SECONDS, LiveSystem, until
-from tests.support.waiting import PATIENCE
+from tests.support.live_system import PROJECT, LiveSystem
+from tests.support.waiting import PATIENCE, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -96,7 +96,7 @@ async def test_a_running_service_audits_itself_every_period_and_reports_it(world
     await tenant(world)
     await service.settled(world.revision)
     first = (await service.status())["audit"]["runs"]
-    with anyio.fail_after(WITHIN_SECONDS):
+    with anyio.fail_after(PATIENCE):
         while (await service.status())["audit"]["runs"] < first + 2:  # noqa: ASYNC110 - another process has no event
             await anyio.sleep(0.1)
     figures = (await service.status())["audit"]
@@ -136,7 +136,7 @@ async def test_beside_a_service_it_gives_way_and_ends_with_it(intentc: Intentc, 
             assert process.returncode is None
             assert process.stdin is not None
             await process.stdin.aclose()
-            with anyio.fail_after(WITHIN_SECONDS):
+            with anyio.fail_after(PATIENCE):
                 assert await process.wait() == 130
         finally:
             if process.returncode is None:

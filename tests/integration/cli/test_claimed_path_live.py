@@ -9,7 +9,8 @@ from intentc.watch.keys import claim_key, leader_key
 from intentc.watch.protocol import Delete, Put
 from tests.support.commands import Intentc
 from tests.support.contrail_content import tenant
-from tests.support.live_system import LiveSystem, until
+from tests.support.live_system import LiveSystem
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

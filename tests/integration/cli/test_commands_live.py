@@ -13,15 +13,17 @@ from click.testing import CliRunner
 from intentc.cli.entry import intentc as command_line
 from intentc.cli.registry import COMMANDS
 from tests.oracle.contrail import mark, normal
-from tests.support.commands import SAMPLE, Intentc, Service
-from tests.support.live_system import LiveSystem, until
+from tests.support.commands import SAMPLE, Intentc
+from tests.support.live_system import LiveSystem
+from tests.support.processes import Process
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 BROKEN = "5b0f0000-0000-4000-8000-0000000000ff"
 
 
-async def _diagnostics(service: Service) -> dict[str, str]:
+async def _diagnostics(service: Process) -> dict[str, str]:
     """The environment by which a command finds a service."""
     return {"INTENTC_INTENTC__DIAGNOSTICS__ADDRESS": (await service.url()).removeprefix("http://")}
 

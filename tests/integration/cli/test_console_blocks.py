@@ -20,7 +20,7 @@ import anyio
 import pytest
 
 from tests.support import forking
-from tests.support.commands import environment_with
+from tests.support.processes import environment_with
 
 ROOT = Path(__file__).parents[3]
 _BLOCK = re.compile(

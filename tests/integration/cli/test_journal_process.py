@@ -10,9 +10,10 @@ import msgspec
 import pytest
 
 from intentc.journal.files import newest_first
-from tests.support.commands import Intentc, Service
-from tests.support.live_system import LiveSystem, until
-from tests.support.waiting import PATIENCE
+from tests.support.commands import Intentc
+from tests.support.live_system import LiveSystem
+from tests.support.processes import Process
+from tests.support.waiting import PATIENCE, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -28,7 +29,7 @@ def keeping(intentc: Intentc, directory: Path) -> None:
     intentc.write(configuration)
 
 
-async def group_written(world: LiveSystem, service: Service) -> str:
+async def group_written(world: LiveSystem, service: Process) -> str:
     """A group comes, and its lists are written; its uuid."""
     await service.settled(world.revision)
     group = await world.create("security_group", "g")
@@ -36,7 +37,7 @@ async def group_written(world: LiveSystem, service: Service) -> str:
     return group
 
 
-async def why(service: Service) -> dict[str, Any]:
+async def why(service: Process) -> dict[str, Any]:
     answer = await service.get(f"/why?kind=access_control_list&name={RULES}")
     assert answer.status_code == 200, answer.text
     return dict(answer.json())
@@ -104,7 +105,7 @@ os.pread = hanging
 """Reads of the journal in any thread but the main one hang, in the system, as with a disk that is gone."""
 
 
-async def last_line(service: Service) -> int:
+async def last_line(service: Process) -> int:
     """The number of the last line of its journal."""
     return int((await service.get("/journal?limit=1")).json()["last"])
 
@@ -114,7 +115,7 @@ async def kept(directory: Path, count: int) -> None:
     await until(lambda: sum(path.read_bytes().count(b"\n") for path in newest_first(directory)) > count)
 
 
-async def recorded_in_files(service: Service) -> dict[str, Any]:
+async def recorded_in_files(service: Process) -> dict[str, Any]:
     """``why`` once files could be read in time, which a busy machine may be too slow for at first."""
     with anyio.fail_after(PATIENCE):
         while (answer := await why(service))["evaluations"][0]["recorded_in"] != "files":  # noqa: ASYNC110 - a process

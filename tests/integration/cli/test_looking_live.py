@@ -14,7 +14,7 @@ from intentc.service.audits import AuditFailed, AuditProcess
 from tests.integration.cli.plan_files import GROUP, changes_of, written
 from tests.support.commands import ROOT, SAMPLE, Intentc
 from tests.support.contrail_system import ContrailSystem
-from tests.support.diagnostics import Compiler
+from tests.support.diagnostics import ObservedCompiler
 from tests.support.live_system import PROJECT, LiveSystem
 from tests.support.waiting import PATIENCE
 
@@ -137,7 +137,9 @@ async def test_the_map_that_a_running_compiler_has_in_force_is_what_another_is_c
     system = await ContrailSystem().begin()
     lacking = ReactionMap([r for r in system.offline.engine.world.reactions if r.kind != "security_group"])
     system.offline.engine.reload(lacking, {}, (), other_edges=True)
-    async with running_diagnostics(Compiler(), "127.0.0.1", 0, asked=Answers(system.offline.engine.view)) as url:
+    async with running_diagnostics(
+        ObservedCompiler(), "127.0.0.1", 0, asked=Answers(system.offline.engine.view)
+    ) as url:
         where = {"INTENTC_INTENTC__DIAGNOSTICS__ADDRESS": url.removeprefix("http://")}
         ended = await intentc("plan", "--reactions", reactions_file("contrail"), "-o", "json", environment=where)
     assert ended.code == 0, ended.err

@@ -13,9 +13,11 @@ from intentc.directives import hold_suspects
 from intentc.model import Key
 from intentc.watch.protocol import prefix_end
 from tests.oracle.contrail import mark
-from tests.support.commands import Ended, Intentc, Service
+from tests.support.commands import Ended, Intentc
 from tests.support.contrail_content import LOCAL, group, rule, rules, tenant
-from tests.support.live_system import WITHIN_SECONDS, LiveSystem
+from tests.support.live_system import LiveSystem
+from tests.support.processes import Process
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -29,7 +31,7 @@ class OperatorActions:
         self.world = world
         self.intentc = intentc
         self._environment = {"STATE_DIRECTORY": str(state)}
-        self.service: Service
+        self.service: Process
 
     async def start(self) -> dict[str, Any]:
         """Start a compiler; its status once it has done all there is to do."""
@@ -52,7 +54,7 @@ class OperatorActions:
 
     async def no_orders(self) -> None:
         """Wait until the leader has withdrawn all."""
-        with anyio.fail_after(WITHIN_SECONDS):
+        with anyio.fail_after(PATIENCE):
             while await self.orders():  # noqa: ASYNC110 - another process withdraws them
                 await anyio.sleep(0.02)
 

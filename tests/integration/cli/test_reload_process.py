@@ -12,7 +12,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.support.commands import PROGRAM, ROOT, environment_with
+from tests.support.commands import PROGRAM, ROOT
+from tests.support.processes import environment_with
 
 WITHIN = 60.0
 _HANGS = """

@@ -6,9 +6,11 @@ import anyio
 import msgspec
 import pytest
 
-from tests.support.commands import Intentc, Service
+from tests.support.commands import Intentc
 from tests.support.contrail_content import network, tenant
-from tests.support.live_system import LiveSystem, until
+from tests.support.live_system import LiveSystem
+from tests.support.processes import Process
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -46,7 +48,7 @@ async def test_the_successor_of_a_lone_compiler_that_was_killed_does_not_wait_fo
     configuration["compilation"]["msg_queue_lock_time"] = 600
     intentc.write(configuration)
 
-    async def fence(service: Service) -> str:
+    async def fence(service: Process) -> str:
         """By which it writes, once it does."""
         with anyio.fail_after(60):
             while True:

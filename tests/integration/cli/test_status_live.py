@@ -9,15 +9,17 @@ from typing import Any
 import pytest
 
 from intentc.watch.protocol import Put
-from tests.support.commands import SAMPLE, Intentc, Service
-from tests.support.live_system import LiveSystem, until
+from tests.support.commands import SAMPLE, Intentc
+from tests.support.live_system import LiveSystem
+from tests.support.processes import Process
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 ADDRESS = "INTENTC_INTENTC__DIAGNOSTICS__ADDRESS"
 
 
-async def status(intentc: Intentc, service: Service) -> tuple[int, dict[str, Any]]:
+async def status(intentc: Intentc, service: Process) -> tuple[int, dict[str, Any]]:
     """The exit code, and the document."""
     address = (await service.url()).removeprefix("http://")
     ended = await intentc("status", "-o", "json", environment={ADDRESS: address})

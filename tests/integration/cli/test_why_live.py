@@ -10,9 +10,10 @@ import msgspec
 import pytest
 
 from intentc.cli.errors import Exit
-from tests.support.commands import Intentc, Service
+from tests.support.commands import Intentc
 from tests.support.contrail_content import LOCAL, group, rule, rules
 from tests.support.live_system import LiveSystem
+from tests.support.processes import Process
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -26,7 +27,7 @@ class Asking:
     def __init__(self, world: LiveSystem, intentc: Intentc) -> None:
         self.world = world
         self.intentc = intentc
-        self.service: Service
+        self.service: Process
 
     async def start(self) -> None:
         self.service = self.intentc.start()

@@ -13,7 +13,7 @@ from intentc.watch.etcd import EtcdStore
 from intentc.watch.keys import Layout
 from intentc.watch.protocol import Put
 from tests.support.commands import Intentc
-from tests.support.live_system import until
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

@@ -19,7 +19,8 @@ from tests.support.contrail_content import (
     rules,
     targets,
 )
-from tests.support.live_system import LiveSystem, until
+from tests.support.live_system import LiveSystem
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

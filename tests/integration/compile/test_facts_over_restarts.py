@@ -16,7 +16,8 @@ from intentc.plugins import Loaded, find_compilers, load_all
 from intentc.retained import retained_facts_prefix
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import prefix_end
-from tests.support.live_system import WITHIN_SECONDS, LiveSystem, counted_world
+from tests.support.live_system import LiveSystem, counted_world
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -55,7 +56,7 @@ async def kept(world: LiveSystem) -> list[Any]:
 
 
 async def until_kept(world: LiveSystem, count: int) -> None:
-    with anyio.fail_after(WITHIN_SECONDS):
+    with anyio.fail_after(PATIENCE):
         while len(await kept(world)) != count:  # noqa: ASYNC110 - etcd is asked again and again
             await anyio.sleep(0.05)
 

@@ -13,7 +13,8 @@ from intentc.embedded.etcd import Etcd
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
 from tests.support.contrail_content import LOCAL, group, instance_targets, network, rule, rules, targets, tenant
-from tests.support.live_system import LiveSystem, counted_world, until
+from tests.support.live_system import LiveSystem, counted_world
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

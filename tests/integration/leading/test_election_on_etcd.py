@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import anyio
@@ -16,7 +16,7 @@ from intentc.watch.etcd import EtcdStore
 from intentc.watch.keys import leader_key
 from intentc.watch.lease_keeper import EtcdLeaseKeepers
 from intentc.watch.protocol import Compare, Put, Relation, Target
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import PATIENCE, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd]
 
@@ -60,12 +60,6 @@ async def standing(*candidates: Candidate) -> AsyncIterator[None]:
     for candidate in candidates:
         await candidate.election.resign()
         await candidate.store.close()
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    with anyio.fail_after(PATIENCE):
-        while not condition():  # noqa: ASYNC110 - several events may make it true
-            await anyio.sleep(0.01)
 
 
 @pytest.fixture

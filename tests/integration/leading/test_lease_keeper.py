@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from intentc.watch.lease_keeper import EtcdLeaseKeeper, EtcdLeaseKeepers
 from intentc.watch.protocol import Put
 from tests.integration.leading.lease_server import PASSWORD, LeaseServer
 from tests.support.certificates import write_certificate
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.anyio
 
@@ -42,12 +42,6 @@ async def running(keeper: EtcdLeaseKeeper) -> AsyncIterator[anyio.Event]:
         group.start_soon(run)
         yield gone
         group.cancel_scope.cancel()
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    with anyio.fail_after(PATIENCE):
-        while not condition():  # noqa: ASYNC110 - it is another thread that makes it true
-            await anyio.sleep(0.01)
 
 
 def lease_threads() -> int:

@@ -10,9 +10,8 @@ import msgspec
 
 from intentc.embedded.etcd import Etcd
 from tests.support import forking
-from tests.support.commands import environment_with
-from tests.support.live_system import WITHIN_SECONDS
-from tests.support.processes import Process
+from tests.support.processes import Process, environment_with
+from tests.support.waiting import PATIENCE
 
 PATH = "canaries"
 ROUTER = "kind=physical_router&name=default-global-system-config:r"
@@ -73,7 +72,7 @@ class Place:
 
     async def command(self, configuration: Path, *words: str, **environment: str) -> int:
         """Run one to its end; what it prints is a sink. The exit code."""
-        with anyio.fail_after(WITHIN_SECONDS):
+        with anyio.fail_after(PATIENCE):
             command = ["--config-file", str(configuration), *words]
             done = await forking.run(command, environment_with(environment))
         self.sinks[" ".join(words)] = done.out + done.err

@@ -14,7 +14,7 @@ import anyio.to_thread
 import pytest
 
 from intentc.embedded.etcd import Etcd, find_binary, wheel_binary
-from tests.support.authority import Authority, Issued
+from tests.support.certificates import Authority, Issued
 from tests.support.waiting import PATIENCE
 
 ROLES = Path(__file__).parents[3] / "config" / "etcd-roles.sh"

@@ -21,7 +21,7 @@ from intentc.watch.memory import MemoryStore
 from intentc.writing import UnknownOutcome, Unreachable
 from intentc.writing.connection import Connection
 from intentc.writing.endpoint import Credentials, Endpoint
-from tests.support.authority import Authority, Issued
+from tests.support.certificates import Authority, Issued
 
 pytestmark = [pytest.mark.anyio, pytest.mark.http]
 

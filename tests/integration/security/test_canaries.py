@@ -17,7 +17,6 @@ from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Put
 from tests.integration.security.canaries import CANARY, PATH, Place
 from tests.integration.security.controlled_etcd import ROOT_PASSWORD, Control
-from tests.support.live_system import WITHIN_SECONDS
 from tests.support.processes import Process, start
 from tests.support.waiting import PATIENCE
 
@@ -45,7 +44,7 @@ async def person(url: str) -> AsyncIterator[httpx2.AsyncClient]:
 
 async def until_said(process: Process, text: str) -> None:
     """Wait for a line in a process's log."""
-    with anyio.fail_after(WITHIN_SECONDS):
+    with anyio.fail_after(PATIENCE):
         while text not in process.log:
             assert process.alive, process.log
             await anyio.sleep(0.02)
@@ -80,7 +79,7 @@ async def test_no_secret_leaves_by_any_way_whatever_fails(place: Place, processe
     )
     compiler = start(["--config-file", str(configuration), "run"], place.folder / "compiler.log", {})
     processes.append(compiler)
-    await compiler.until_ready(True, WITHIN_SECONDS)
+    await compiler.until_ready(True, PATIENCE)
 
     # Bodies and sensitive fields, good ones and bad ones.
     async with person(url) as client:
@@ -142,7 +141,7 @@ async def test_no_secret_leaves_by_any_way_whatever_fails(place: Place, processe
     await until_said(compiler, "gives no token")
     await place.look(compiler)
     place.secret("client", f"{CANARY}-alice")
-    await compiler.until_ready(True, WITHIN_SECONDS)
+    await compiler.until_ready(True, PATIENCE)
     await place.look(compiler)
 
     place.sinks |= {"the compiler's log": compiler.log, "the API server's log": api.log}

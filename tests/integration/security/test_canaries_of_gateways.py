@@ -10,8 +10,8 @@ import pytest
 
 from intentc.embedded.etcd import Etcd
 from tests.integration.security.canaries import PAGES, Place
-from tests.support.live_system import WITHIN_SECONDS
 from tests.support.processes import Process, start
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -40,7 +40,7 @@ spec: {auth_service: "auth:3000", add_auth_headers: {x-key: VALUE}}
 
 async def until_shown(compiler: Process, page: str, text: str) -> Any:
     """Wait for ``text`` on a page; all of it."""
-    with anyio.fail_after(WITHIN_SECONDS):
+    with anyio.fail_after(PATIENCE):
         while text not in (found := await compiler.get(page)).text:
             assert compiler.alive, compiler.log
             await anyio.sleep(0.05)
@@ -59,7 +59,7 @@ async def test_a_secret_header_of_an_auth_service_shows_nowhere(
     configuration = place.configuration("compiler", client={"endpoint": url}, intentc=compilers)
     compiler = start(["--config-file", str(configuration), "run"], tmp_path / "compiler.log", {})
     processes.append(compiler)
-    await compiler.until_ready(True, WITHIN_SECONDS)
+    await compiler.until_ready(True, PATIENCE)
 
     gate, other, wrong = (tmp_path / f"{name}.yml" for name in ("gate", "other", "wrong"))
     gate.write_text(GATE.replace("VALUE", "canary-header"))

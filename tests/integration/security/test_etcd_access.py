@@ -17,7 +17,7 @@ from intentc.watch.addresses import Tls
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import AccessDenied, NotTrusted, Put, StoreError, StoreUnavailable
 from tests.integration.security.controlled_etcd import Control, asking_for_certificates, etcd_with
-from tests.support.authority import Authority, Issued
+from tests.support.certificates import Authority, Issued
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd]
 

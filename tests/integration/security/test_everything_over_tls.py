@@ -13,10 +13,10 @@ import pytest
 
 from tests.integration.security.controlled_etcd import asking_for_certificates, etcd_with
 from tests.support import forking
-from tests.support.authority import Authority, Issued
-from tests.support.commands import SAMPLE, environment_with
-from tests.support.live_system import WITHIN_SECONDS
-from tests.support.processes import Process, start
+from tests.support.certificates import Authority, Issued
+from tests.support.commands import SAMPLE
+from tests.support.processes import Process, environment_with, start
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -34,7 +34,7 @@ def client_tls(authority: Authority, client: Issued) -> dict[str, Any]:
 
 async def command(configuration: Path, *words: str) -> tuple[int, str]:
     """Exit code, and all that it printed."""
-    with anyio.fail_after(WITHIN_SECONDS):
+    with anyio.fail_after(PATIENCE):
         done = await forking.run(["--config-file", str(configuration), *words], environment_with({}))
     return done.code, done.out + done.err
 
@@ -68,7 +68,7 @@ async def test_all_parts_work_with_certificates_alone_and_go_on_when_they_are_re
         serving = written("server", server={"address": "127.0.0.1:0", "tls": tls}, no_auth=True)
         api = start(["--config-file", str(serving), "apiserver"], tmp_path / "api.log", {})
         processes.append(api)
-        with anyio.fail_after(WITHIN_SECONDS):
+        with anyio.fail_after(PATIENCE):
             while not (url := _SERVING.search(api.log)):
                 assert api.alive, api.log
                 await anyio.sleep(0.02)
@@ -76,7 +76,7 @@ async def test_all_parts_work_with_certificates_alone_and_go_on_when_they_are_re
         compiling = written("compiler", client={"endpoint": url[1], "tls": client_tls(authority, client)})
         compiler = start(["--config-file", str(compiling), "run"], tmp_path / "compiler.log", {})
         processes.append(compiler)
-        await compiler.until_ready(True, WITHIN_SECONDS)
+        await compiler.until_ready(True, PATIENCE)
 
         unarmed = written("unarmed", client={"endpoint": url[1]})
         code, printed = await command(unarmed, "get", "project")
@@ -84,7 +84,7 @@ async def test_all_parts_work_with_certificates_alone_and_go_on_when_they_are_re
 
         code, printed = await command(compiling, "apply", str(SAMPLE))
         assert code == 0, printed
-        status = await compiler.quiet(1, WITHIN_SECONDS)
+        status = await compiler.quiet(1, PATIENCE)
         assert status["counters"]["writes"] >= 20
 
         client.replace_by(authority.issue("successor"))
@@ -92,7 +92,7 @@ async def test_all_parts_work_with_certificates_alone_and_go_on_when_they_are_re
         assert code == 0 and "ingress-access-control-list" in printed
         code, printed = await command(compiling, "delete", str(SAMPLE))
         assert code == 0, printed
-        await compiler.quiet(status["applied_revision"] + 1, WITHIN_SECONDS)
+        await compiler.quiet(status["applied_revision"] + 1, PATIENCE)
         code, printed = await command(compiling, "get", "access_control_list")
         assert code == 0 and "sample" not in printed
         assert "NOT checked" not in compiler.log and '"error"' not in compiler.log

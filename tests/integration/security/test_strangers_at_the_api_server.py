@@ -16,9 +16,9 @@ from intentc.apiserver.serving import running_api_server
 from intentc.embedded.etcd import Etcd
 from intentc.loading import load_schema
 from intentc.watch.memory import MemoryStore
-from tests.support.commands import PROGRAM, ROOT, environment_with
-from tests.support.live_system import until
-from tests.support.waiting import PATIENCE
+from tests.support.commands import PROGRAM, ROOT
+from tests.support.processes import environment_with
+from tests.support.waiting import PATIENCE, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.http]
 

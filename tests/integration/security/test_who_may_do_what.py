@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from intentc.embedded.etcd import Etcd
-from tests.support.commands import PROGRAM, ROOT, environment_with
-from tests.support.live_system import WITHIN_SECONDS
-from tests.support.processes import Process, start
+from tests.support.commands import PROGRAM, ROOT
+from tests.support.processes import Process, environment_with, start
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -70,7 +70,7 @@ async def test_tenants_a_compiler_and_commands_with_rbac(
     compiling = written("compiler", client={**client, "endpoint": url}, keystone={"authurl": f"{url}/keystone/v3"})
     compiler = start(["--config-file", str(compiling), "run"], tmp_path / "compiler.log", {})
     processes.append(compiler)
-    await compiler.until_ready(True, WITHIN_SECONDS)
+    await compiler.until_ready(True, PATIENCE)
 
     rules = [
         {"rule_object": kind, "rule_perms": [{"role_name": "Member", "role_crud": letters}]}
@@ -84,7 +84,7 @@ async def test_tenants_a_compiler_and_commands_with_rbac(
     ]  # fmt: skip
     (tmp_path / "manifest.yml").write_bytes(msgspec.yaml.encode({"resources": manifest}))
     command = [*PROGRAM, "--config-file", str(compiling), "apply", str(tmp_path / "manifest.yml")]
-    with anyio.fail_after(WITHIN_SECONDS):
+    with anyio.fail_after(PATIENCE):
         done = await anyio.run_process(command, check=False, cwd=ROOT, env=environment_with({}))
     assert done.returncode == 0, done.stderr.decode()
 
@@ -92,7 +92,7 @@ async def test_tenants_a_compiler_and_commands_with_rbac(
     made = await ann.post("/virtual-networks", json={"virtual-network": {"fq_name": [*DEMO, "n"]}})
     assert made.status_code == 200, made.text
     revision = int(made.headers["X-Etcd-Revision"])
-    await compiler.quiet(revision, WITHIN_SECONDS)
+    await compiler.quiet(revision, PATIENCE)
 
     # The compiler gave the tenant's network its target with its own user; nobody else writes that.
     name = {"type": "routing-instance", "fq_name": [*DEMO, "n", "n"]}

@@ -1,4 +1,4 @@
-"""Mappings with what they lead to, and the clusters that come of it.
+"""Mappings with Services, Endpoints and resolvers, and the clusters that follow from them.
 
 Each cluster and assignment is read as Envoy reads it (``parsed`` and ``ParseDict`` refuse what the protobuf does not
 know), whatever the test asks of it.

@@ -1,4 +1,4 @@
-"""Hosts, Listeners, TLSContexts and Secrets for tests, and the elements that follow from them."""
+"""The Ambassador compiler in memory: Hosts, Listeners, TLSContexts and Secrets, and the elements that follow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mappings compiled together with a Host and a Listener that serve everything, and the routes that come of it.
+"""Mappings compiled together with a Host and a Listener that serve everything, and the routes that follow from them.
 
 Each route is read as Envoy reads it (``ParseDict`` refuses what ``envoy.config.route.v3.Route`` does not know),
 whatever the test asks of it.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.ambassador.hosts import secret
-from tests.support.authority import Authority
+from tests.support.certificates import Authority
 
 
 class Pems:

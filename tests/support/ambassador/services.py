@@ -1,4 +1,4 @@
-"""What all listeners share, as tests give it (Module, AuthService …) and as a Listener gets it.
+"""What all Listeners share: the resources (Module, AuthService …), and the connection manager that follows from them.
 
 Every connection manager is read as Envoy reads it (``ParseDict`` refuses what its message does not know), whatever the
 test asks of it.

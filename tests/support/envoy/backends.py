@@ -1,5 +1,4 @@
-"""What stands behind and before Envoy in live tests: small HTTP and TCP servers, and clients quick enough to count by
-the thousand.
+"""Small HTTP and TCP servers behind Envoy, and clients before it that are quick enough to count by the thousand.
 
 The servers know as much of HTTP/1.1 as Envoy speaks to them: one request after another on a connection, bodies by
 ``content-length``.

@@ -1,4 +1,4 @@
-"""What is needed to understand a test with an Envoy that failed: what each stream waits for, and what Envoy says.
+"""Shows why a test with an Envoy failed: what each stream waits for, and what Envoy has logged.
 
 A wait that ran into its end says only which condition did not come; it may never come again.
 """

@@ -1,4 +1,4 @@
-"""The whole chain, as ``intentc dev`` starts it: etcd, API server over HTTP, compiler, xDS server, Envoy.
+"""A gateway system: the whole chain as ``intentc dev`` starts it, from etcd to a real Envoy.
 
 The tests of a module share one, and each leaves it empty; ports are each test's own. What people do is done by the
 functions behind the commands.
@@ -34,7 +34,6 @@ from tests.support.envoy.held_ports import held_port
 from tests.support.envoy.manifests import Manifest
 from tests.support.waiting import PATIENCE
 
-_SETTLES_WITHIN_SECONDS = PATIENCE
 _MUTE_SECONDS = 0.5
 """How long a service behind a port for TCP may say nothing."""
 CONFIGURATION = Configuration(
@@ -100,7 +99,7 @@ class GatewaySystem:
         """Return when everything up to ``revision`` is compiled, Envoy has answered what followed, and the compiler
         knows what Envoy rejected: that comes back through etcd, and more may follow from it."""
         engine = self.started.service.engine
-        with anyio.fail_after(_SETTLES_WITHIN_SECONDS):
+        with anyio.fail_after(PATIENCE):
             known: set[tuple[str, ...]] | None = None
             while known != (known := self._known_rejections()) or known != self._rejected():
                 await engine.settled(revision)

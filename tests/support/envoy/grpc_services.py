@@ -1,6 +1,4 @@
-"""Services that Envoy asks by gRPC, small enough for live tests: whether a request may pass, whether it is one too
-many, and where the access log goes.
-"""
+"""Small gRPC services that Envoy asks: external authorization, rate limits, access logs."""
 
 from __future__ import annotations
 

@@ -1,9 +1,12 @@
-"""Elements written by hand in front of two backends: a store, an xDS server and a real Envoy."""
+"""A handmade system: a store, an xDS server, a real Envoy and two backends; the test writes the elements by hand.
+
+Use it for the xDS server and Envoy, without a compiler.
+"""
 
 from __future__ import annotations
 
 import http.client
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import anyio
@@ -17,7 +20,7 @@ from intentc.watch.protocol import Operation
 from tests.support.envoy.backends import backend
 from tests.support.envoy.handmade import cluster, listener, rejections, route, virtual_host, write
 from tests.support.envoy.held_ports import held_port
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import PATIENCE, until_true
 
 WITHIN = PATIENCE
 
@@ -41,7 +44,7 @@ class HandmadeSystem:
         return await anyio.to_thread.run_sync(ask, self.port, path)
 
     async def answers(self, path: str, expected: str) -> None:
-        await until(lambda: self._is(path, expected))
+        await until_true(lambda: self._is(path, expected))
 
     async def refuses(self, *names: str) -> None:
         """The records are about exactly these."""
@@ -49,7 +52,7 @@ class HandmadeSystem:
         async def recorded() -> bool:
             return set(await rejections(self.store)) == set(names)
 
-        await until(recorded)
+        await until_true(recorded)
 
     async def _is(self, path: str, expected: str) -> bool:
         return await self.get(path) == expected
@@ -70,13 +73,6 @@ def ask(port: int, path: str) -> str:
         return "nobody"
     finally:
         connection.close()
-
-
-async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    """Return when it holds."""
-    with anyio.fail_after(WITHIN):
-        while not await condition():  # noqa: ASYNC110  # nothing notifies a test of it
-            await anyio.sleep(0.005)
 
 
 @asynccontextmanager

@@ -18,7 +18,6 @@ from tests.support.waiting import PATIENCE
 
 _ADMIN = {"address": {"socket_address": {"address": "127.0.0.1", "port_value": 0}}}
 _COMPLAINTS = ("[warning]", "[error]", "[critical]")
-_WITHIN_SECONDS = PATIENCE
 
 
 def complaints(bootstrap: Mapping[str, Any], folder: Path) -> str:
@@ -32,7 +31,7 @@ def complaints(bootstrap: Mapping[str, Any], folder: Path) -> str:
         [find_binary(), "--mode", "validate", "--config-path", path, "--disable-hot-restart", "--log-level", "warning"],
         capture_output=True,
         text=True,
-        timeout=_WITHIN_SECONDS,
+        timeout=PATIENCE,
     )
     lines = [line for line in done.stderr.splitlines() if any(level in line for level in _COMPLAINTS)]
     return "\n".join(lines) or ("" if done.returncode == 0 else done.stderr or f"exit code {done.returncode}")

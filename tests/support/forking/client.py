@@ -14,9 +14,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, NamedTuple, Protocol
+from typing import IO, Any, NamedTuple, Protocol
 
 import anyio
+import msgspec
+
+from intentc.loading.yaml import load_yaml
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = [sys.executable, "-m", "intentc.cli"]
@@ -25,11 +28,22 @@ _LOOK = 0.01
 
 
 class Ended(NamedTuple):
-    """What a process left: exit code (negative for a signal), stdout, stderr."""
+    """What a command left: exit code (negative for a signal), stdout, stderr."""
 
     code: int
     out: str
     err: str
+
+    @property
+    def json(self) -> Any:
+        """What it printed, as JSON."""
+        return msgspec.json.decode(self.out)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """What it printed, as YAML."""
+        found: dict[str, Any] = load_yaml(self.out).value
+        return found
 
 
 class Running(Protocol):

@@ -5,23 +5,9 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from intentc.cli.entry import run
-from intentc.loading.yaml import load_yaml
-
-
-class Ended(NamedTuple):
-    """How the command ended, and what it printed."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def document(self) -> dict[str, Any]:
-        found: dict[str, Any] = load_yaml(self.out).value
-        return found
+from tests.support.forking import Ended
 
 
 def compiled(compiler: str, given: Path, *, output: str = "yaml", options: tuple[str, ...] = ()) -> Ended:

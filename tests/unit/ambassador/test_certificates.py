@@ -15,7 +15,7 @@ from intentc.compilers.ambassador.tls.certificates import (
     wrong_with_certificate,
     wrong_with_revocations,
 )
-from tests.support.authority import Authority
+from tests.support.certificates import Authority
 
 EC = "-newkey ec -pkeyopt ec_paramgen_curve:P-256"
 RSA = "-newkey rsa:2048"

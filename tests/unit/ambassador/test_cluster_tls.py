@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.ambassador.clusters import NAMESPACE, Clusters, cluster_of, endpoints, service, subset
 from tests.support.ambassador.hosts import manifest, secret
-from tests.support.authority import Authority
+from tests.support.certificates import Authority
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.ambassador.hosts import NAMESPACE, MemoryGateway, host, listener, route, secret
 from tests.support.ambassador.mappings import Routes, mapping, module, upstreams
-from tests.support.authority import Authority
+from tests.support.certificates import Authority
 
 pytestmark = pytest.mark.anyio
 

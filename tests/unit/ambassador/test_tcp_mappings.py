@@ -13,7 +13,7 @@ from envoy.config.listener.v3.listener_pb2 import Listener
 from google.protobuf.json_format import ParseDict
 
 from tests.support.ambassador.hosts import NAMESPACE, MemoryGateway, host, listener, manifest, secret
-from tests.support.authority import Authority
+from tests.support.certificates import Authority
 
 pytestmark = pytest.mark.anyio
 

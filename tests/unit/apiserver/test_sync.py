@@ -13,7 +13,7 @@ from intentc.apiserver.errors import ApiError
 from intentc.apiserver.service import ApiServer
 from intentc.model import Key, Schema
 from intentc.watch.memory import MemoryStore
-from tests.support.slowness import slowness
+from tests.support.cpu import slowness
 
 from .conftest import PROJECT, Api, refused
 

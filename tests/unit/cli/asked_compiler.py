@@ -12,7 +12,7 @@ from intentc.diagnostics.serving import running_diagnostics
 from intentc.evaluation import Compiler as Package
 from intentc.inspection import Answers
 from intentc.testing import MemoryService, service_for
-from tests.support.diagnostics import Compiler
+from tests.support.diagnostics import ObservedCompiler
 
 
 @contextmanager
@@ -26,6 +26,6 @@ def answering(package: str | Package, *resources: Any) -> Iterator[str]:
 
     with start_blocking_portal() as portal:
         answers = Answers(portal.call(compiled).offline.engine.view)
-        serving = running_diagnostics(Compiler(), "127.0.0.1", 0, asked=answers)
+        serving = running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, asked=answers)
         with portal.wrap_async_context_manager(serving) as url:
             yield url.removeprefix("http://")

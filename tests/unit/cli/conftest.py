@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from intentc.cli.entry import run
-from tests.unit.cli.ended import Ended, Intentc
+from tests.support.forking import Ended
 from tests.unit.cli.ordering_etcd import OrderingEtcd
+from tests.unit.cli.running import Intentc
 from tests.unit.cli.toy_api_server import ToyApiServer, serving
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.cli.ended import Intentc
+from tests.unit.cli.running import Intentc
 from tests.unit.cli.toy_api_server import ToyApiServer
 
 TENANT = """

@@ -12,7 +12,7 @@ import pytest
 from intentc.loading.paths import reactions_file
 from intentc.testing import load
 from tests.unit.cli.asked_compiler import answering
-from tests.unit.cli.ended import Intentc
+from tests.unit.cli.running import Intentc
 
 ROOT = Path(__file__).resolve().parents[3]
 TENANT = ROOT / "sample" / "tenant.yml"

@@ -23,7 +23,7 @@ from intentc.embedded.envoy import EnvoyNotStarted
 from intentc.embedded.etcd import EtcdNotStarted
 from intentc.model import InvalidInput
 from intentc.watch.protocol import AccessDenied, StoreUnavailable
-from tests.unit.cli.ended import Intentc
+from tests.unit.cli.running import Intentc
 
 NOT_THERE = "check that it exists, and that this user may read it"
 HEAVY = (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.cli.ended import Intentc
+from tests.unit.cli.running import Intentc
 
 GROUPS = """resources:
 - kind: project

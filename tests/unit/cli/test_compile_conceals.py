@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from intentc.offline.offline import Offline
-from tests.unit.cli.ended import Intentc
+from tests.unit.cli.running import Intentc
 
 SAMPLE = Path(__file__).parents[3] / "sample" / "tenant.yml"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from intentc.cli.errors import Exit
-from tests.unit.cli.ended import Intentc
+from tests.unit.cli.running import Intentc
 
 MAPPING = """
 apiVersion: getambassador.io/v3alpha1

@@ -12,7 +12,7 @@ from intentc.cli.commands.completion import SHELLS, VARIABLE
 from intentc.cli.entry import intentc as group
 from intentc.cli.errors import Exit
 from intentc.cli.registry import COMMANDS
-from tests.unit.cli.ended import Intentc
+from tests.unit.cli.running import Intentc
 
 
 def offered(*words: str) -> list[str]:

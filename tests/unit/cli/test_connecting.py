@@ -10,8 +10,8 @@ from intentc.cli.connecting import api_server, etcd_store
 from intentc.loading.configuration import Configuration, load
 from intentc.model import InvalidInput
 from intentc.writing.endpoint import trust_lack
-from tests.support.authority import Authority
-from tests.unit.cli.ended import Intentc
+from tests.support.certificates import Authority
+from tests.unit.cli.running import Intentc
 
 
 def configuration(**environ: str) -> Configuration:

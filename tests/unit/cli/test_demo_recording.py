@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from tests.demo_recording import FILE, ROOT, Printed, drawn
 from tests.unit.cli.ended import Intentc
+
+from tests.demo_recording import FILE, ROOT, Printed, drawn
 
 SPACE = "\N{NO-BREAK SPACE}"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from intentc.cli.errors import Exit
-from tests.unit.cli.ended import Intentc
+from tests.unit.cli.running import Intentc
 
 
 def test_the_variable_that_dev_printed_is_named_when_its_file_is_gone(

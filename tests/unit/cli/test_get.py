@@ -7,8 +7,8 @@ import json
 import pytest
 
 from intentc.loading.yaml import load_yaml
-from tests.unit.cli.ended import Intentc
 from tests.unit.cli.ordering_etcd import OrderingEtcd
+from tests.unit.cli.running import Intentc
 from tests.unit.cli.toy_api_server import ToyApiServer
 
 

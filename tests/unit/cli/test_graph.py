@@ -9,7 +9,7 @@ import pytest
 
 from intentc.testing import load
 from tests.unit.cli.asked_compiler import answering
-from tests.unit.cli.ended import Intentc
+from tests.unit.cli.running import Intentc
 
 HOSTILE = load("""
 resources:

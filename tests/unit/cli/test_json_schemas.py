@@ -13,7 +13,7 @@ from intentc.cli.json_schemas import documents, write
 from intentc.loading import load_yaml
 from intentc.plugins import find_compilers, load_all
 from tests.support.toy.compiler import compiler as toy
-from tests.unit.cli.ended import Intentc
+from tests.unit.cli.running import Intentc
 
 ROOT = Path(__file__).resolve().parents[3]
 SHIPPED = ROOT / "config" / "json-schemas"

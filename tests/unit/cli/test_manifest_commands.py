@@ -10,7 +10,7 @@ import pytest
 from intentc.cli.file_lines import located
 from intentc.loading import Loaded, load_resources, load_schema
 from intentc.model import Problem
-from tests.unit.cli.ended import Intentc
+from tests.unit.cli.running import Intentc
 from tests.unit.cli.toy_api_server import ToyApiServer
 
 MAPPING = """apiVersion: getambassador.io/v3alpha1

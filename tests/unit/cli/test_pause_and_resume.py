@@ -9,8 +9,8 @@ import pytest
 
 from intentc.cli.errors import Exit
 from intentc.directives import Pause
-from tests.unit.cli.ended import Intentc
 from tests.unit.cli.ordering_etcd import OrderingEtcd
+from tests.unit.cli.running import Intentc
 from tests.unit.cli.toy_api_server import ToyApiServer
 
 OBEYED: dict[str, Any] = {"directives": {"applied_revision": 1_000_000}}

@@ -15,7 +15,7 @@ from intentc.model import Problem
 from intentc.offline.preview.reach import EdgeChange, Reach
 from intentc.offline.preview.reacting import Comparison
 from intentc.offline.preview.report import Change, Number, Owner, Plan, Withheld, summary_of
-from tests.unit.cli.ended import Intentc
+from tests.unit.cli.running import Intentc
 
 PLACEHOLDER = "<route_target_number for d:p:net:net>"
 

@@ -10,8 +10,8 @@ import pytest
 from intentc.cli.errors import Exit
 from intentc.directives import AllowDeletes, Drop, Retry
 from intentc.loading.yaml import load_yaml
-from tests.unit.cli.ended import Intentc
 from tests.unit.cli.ordering_etcd import OrderingEtcd
+from tests.unit.cli.running import Intentc
 from tests.unit.cli.toy_api_server import ToyApiServer
 
 NOBODY = "127.0.0.1:1"

@@ -9,8 +9,8 @@ import pytest
 
 from intentc.cli.errors import Exit
 from intentc.watch.keys import claim_key, heartbeat_key, leader_key
-from tests.unit.cli.ended import Intentc
 from tests.unit.cli.ordering_etcd import OrderingEtcd
+from tests.unit.cli.running import Intentc
 from tests.unit.cli.toy_api_server import ToyApiServer
 
 OTHER = {"key": "team", "value": "net"}

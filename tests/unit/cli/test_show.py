@@ -13,8 +13,8 @@ from intentc.cli.commands.show import cell
 from intentc.cli.errors import Exit
 from intentc.diagnostics.serving import running_diagnostics
 from intentc.loading.yaml import load_yaml
-from tests.support.diagnostics import Compiler
-from tests.unit.cli.ended import Intentc
+from tests.support.diagnostics import ObservedCompiler
+from tests.unit.cli.running import Intentc
 
 NOBODY = "127.0.0.1:1"
 ROWS: list[dict[str, Any]] = [
@@ -41,7 +41,9 @@ def compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A compiler that can be asked, where commands ask."""
     with (
         start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(running_diagnostics(Compiler(), "127.0.0.1", 0, browsed=Routes())) as url,
+        portal.wrap_async_context_manager(
+            running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, browsed=Routes())
+        ) as url,
     ):
         monkeypatch.setenv("INTENTC_INTENTC__DIAGNOSTICS__ADDRESS", url.removeprefix("http://"))
         yield

@@ -16,7 +16,7 @@ from intentc.cli.errors import CommandError, Exit
 from intentc.cli.status_display import rendered
 from intentc.cli.status_text import selected, span
 from intentc.loading.yaml import load_yaml
-from tests.unit.cli.ended import Intentc
+from tests.unit.cli.running import Intentc
 from tests.unit.cli.toy_api_server import ToyApiServer
 
 

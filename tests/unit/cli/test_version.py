@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from intentc.cli.version import COMMIT_FILE, commit, commit_of_checkout
-from tests.unit.cli.ended import Intentc
+from tests.unit.cli.running import Intentc
 
 
 @pytest.fixture

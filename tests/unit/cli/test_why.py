@@ -13,8 +13,8 @@ from intentc.diagnostics.serving import running_diagnostics
 from intentc.inspection import Answers
 from intentc.loading.yaml import load_yaml
 from tests.support.contrail_system import ContrailSystem, rule, rules
-from tests.support.diagnostics import Compiler
-from tests.unit.cli.ended import Intentc
+from tests.support.diagnostics import ObservedCompiler
+from tests.unit.cli.running import Intentc
 
 NOBODY = "127.0.0.1:1"
 EGRESS = "default-domain:blue:web:egress-access-control-list"
@@ -35,7 +35,7 @@ def compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A compiler that can be asked, where commands ask."""
     with start_blocking_portal() as portal:
         answers = portal.call(world)
-        diagnostics = running_diagnostics(Compiler(), "127.0.0.1", 0, asked=answers)
+        diagnostics = running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, asked=answers)
         with portal.wrap_async_context_manager(diagnostics) as url:
             monkeypatch.setenv("INTENTC_INTENTC__DIAGNOSTICS__ADDRESS", url.removeprefix("http://"))
             yield

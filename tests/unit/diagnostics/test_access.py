@@ -21,9 +21,8 @@ from intentc.diagnostics.access import EVERYBODY, Access, PresentToken, Tls, sho
 from intentc.diagnostics.serving import OpenToAll, UnusableCertificate, running_diagnostics
 from intentc.loading.configuration import Address, FilePath, Secret
 from intentc.loading.configuration.sections import Diagnostics, DiagnosticsTls
-from tests.support.authority import Authority, Issued
-from tests.support.certificates import write_certificate
-from tests.support.diagnostics import Answered, Compiler
+from tests.support.certificates import Authority, Issued, write_certificate
+from tests.support.diagnostics import Answered, ObservedCompiler
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
@@ -33,8 +32,10 @@ PATHS = ("/", "/status", "/metrics", "/objects", "/events", "/pages/objects", "/
 
 
 @asynccontextmanager
-async def served(access: Access, compiler: Compiler | None = None, host: str = "127.0.0.1") -> AsyncIterator[str]:
-    async with running_diagnostics(compiler or Compiler(), host, 0, asked=Answered(), access=access) as url:
+async def served(
+    access: Access, compiler: ObservedCompiler | None = None, host: str = "127.0.0.1"
+) -> AsyncIterator[str]:
+    async with running_diagnostics(compiler or ObservedCompiler(), host, 0, asked=Answered(), access=access) as url:
         yield url
 
 
@@ -155,7 +156,7 @@ async def test_a_token_file_that_became_a_pipe_holds_nobody_up(tmp_path: Path) -
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
 async def test_probes_are_answered_without_a_token_and_without_reasons(path: str) -> None:
-    compiler = Compiler()
+    compiler = ObservedCompiler()
     compiler.alive, compiler.reasons = False, ("etcd at 10.0.0.1 is away",)
     async with served(with_token(), compiler) as url, httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http:
         stranger = await http.get(url + path)
@@ -296,7 +297,7 @@ async def test_what_a_command_shows_never_holds_the_token() -> None:
 async def test_the_answer_about_what_is_not_there_is_handed_to_the_command() -> None:
     answered = Answered()
     answered.reasons["k", "n"] = {"exists": False, "summary": "nobody claims it", "parts": []}
-    async with running_diagnostics(Compiler(), "127.0.0.1", 0, asked=answered) as url:
+    async with running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, asked=answered) as url:
         found: dict[str, Any] = await asked(reaching(url), "/why", {"kind": "k", "name": "n"})
         assert found["summary"] == "nobody claims it"
 

@@ -16,7 +16,7 @@ from intentc.diagnostics.asking import QUESTIONS
 from intentc.diagnostics.observed import JournalQuery, ObjectQuery, Unanswerable
 from intentc.diagnostics.serving import running_diagnostics
 from intentc.inspection import resource_states as states
-from tests.support.diagnostics import INGRESS, WEB, Answered, Compiler
+from tests.support.diagnostics import INGRESS, WEB, Answered, ObservedCompiler
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
@@ -44,7 +44,7 @@ class Asking:
 async def ask() -> AsyncIterator[Asking]:
     answered = Answered()
     async with (
-        running_diagnostics(Compiler(), "127.0.0.1", 0, asked=answered) as url,
+        running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, asked=answered) as url,
         httpx2.AsyncClient(timeout=PATIENCE, trust_env=False, base_url=url) as http,
     ):
         yield Asking(http, answered)
@@ -162,7 +162,7 @@ async def test_the_quarantine_is_paged_beyond_what_the_status_lists(ask: Asking)
 
 async def test_a_status_with_many_entries_is_cut_and_says_so(ask: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
     entries = [{"kind": "k", "name": f"n{number}", "message": "x" * 300} for number in range(1000)]
-    monkeypatch.setattr(Compiler, "status", lambda compiler: {"quarantine": entries})
+    monkeypatch.setattr(ObservedCompiler, "status", lambda compiler: {"quarantine": entries})
     whole = await ask("/status")
     assert len(whole.content) <= MOST_BYTES
     assert whole.json()["cut"] is True
@@ -170,7 +170,7 @@ async def test_a_status_with_many_entries_is_cut_and_says_so(ask: Asking, monkey
 
 async def test_one_without_answers_has_none_of_these_paths() -> None:
     async with (
-        running_diagnostics(Compiler(), "127.0.0.1", 0) as url,
+        running_diagnostics(ObservedCompiler(), "127.0.0.1", 0) as url,
         httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http,
     ):
         assert (await http.get(f"{url}/why?kind=k&name=n")).status_code == 404

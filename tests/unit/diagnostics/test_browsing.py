@@ -11,7 +11,7 @@ import pytest
 
 from intentc.diagnostics.browsing import MOST_ENTRIES
 from intentc.diagnostics.serving import running_diagnostics
-from tests.support.diagnostics import Compiler
+from tests.support.diagnostics import ObservedCompiler
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
@@ -45,7 +45,7 @@ class Long(Fruit):
 
 async def ask(path: str, browsed: Fruit | None = None, method: str = "GET") -> httpx2.Response:
     async with (
-        running_diagnostics(Compiler(), "127.0.0.1", 0, browsed=browsed or Fruit()) as url,
+        running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, browsed=browsed or Fruit()) as url,
         httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http,
     ):
         return await http.request(method, url + path)
@@ -143,7 +143,7 @@ async def test_views_are_for_reading_only(path: str) -> None:
 
 async def test_who_has_no_results_has_no_views() -> None:
     async with (
-        running_diagnostics(Compiler(), "127.0.0.1", 0) as url,
+        running_diagnostics(ObservedCompiler(), "127.0.0.1", 0) as url,
         httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http,
     ):
         assert (await http.get(url + "/views")).status_code == 404

@@ -20,9 +20,9 @@ from intentc.diagnostics import serving
 from intentc.diagnostics.access import EVERYBODY, Access, Tls
 from intentc.listening.connections import MOST, PATIENCE, Connections, Listener, most_connections
 from tests.support.certificates import write_certificate
-from tests.support.diagnostics import Answered, Compiler
-from tests.support.live_system import until
+from tests.support.diagnostics import Answered, ObservedCompiler
 from tests.support.waiting import PATIENCE as WAIT
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.anyio
 
@@ -58,7 +58,7 @@ async def site(mocker: MockerFixture, patience: float = PATIENCE, access: Access
     mocker.patch.object(serving, "Connections", return_value=connections)
     with anyio.fail_after(WAIT):
         async with (
-            serving.running_diagnostics(Compiler(), "127.0.0.1", 0, asked=Answered(), access=access) as url,
+            serving.running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, asked=Answered(), access=access) as url,
             AsyncExitStack() as opened,
         ):
             yield Site(url, opened, connections)
@@ -174,7 +174,7 @@ def test_most_of_the_files_are_left_to_the_compiler(mocker: MockerFixture, files
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "localhost", "::1"])
 async def test_at_any_address_of_this_machine_its_own_name_is_answered(host: str) -> None:
     async with (
-        serving.running_diagnostics(Compiler(), host, 0) as url,
+        serving.running_diagnostics(ObservedCompiler(), host, 0) as url,
         httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http,
     ):
         assert (await http.get(f"{url}/status")).status_code == 200

@@ -9,13 +9,13 @@ from starlette.routing import Route
 
 from intentc.diagnostics.app import HEADERS, diagnostics_app
 from intentc.diagnostics.serving import AddressInUse, running_diagnostics
-from tests.support.diagnostics import Answered, Compiler
+from tests.support.diagnostics import Answered, ObservedCompiler
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
 
-async def answer(compiler: Compiler, path: str, **headers: str) -> httpx2.Response:
+async def answer(compiler: ObservedCompiler, path: str, **headers: str) -> httpx2.Response:
     async with (
         running_diagnostics(compiler, "127.0.0.1", 0) as url,
         httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http,
@@ -24,25 +24,25 @@ async def answer(compiler: Compiler, path: str, **headers: str) -> httpx2.Respon
 
 
 async def test_a_living_compiler_is_healthy() -> None:
-    found = await answer(Compiler(), "/healthz")
+    found = await answer(ObservedCompiler(), "/healthz")
     assert (found.status_code, found.json()) == (200, {"ok": True, "reasons": []})
 
 
 async def test_a_broken_compiler_is_not_healthy() -> None:
-    compiler = Compiler()
+    compiler = ObservedCompiler()
     compiler.alive = False
     assert (await answer(compiler, "/healthz")).status_code == 503
 
 
 async def test_not_ready_says_why() -> None:
-    compiler = Compiler()
+    compiler = ObservedCompiler()
     compiler.reasons = ("first list not applied",)
     found = await answer(compiler, "/readyz")
     assert (found.status_code, found.json()["reasons"]) == (503, ["first list not applied"])
 
 
 async def test_a_path_that_there_is_not_is_reported_as_json_with_what_to_do_next() -> None:
-    found = await answer(Compiler(), "/nonsense")
+    found = await answer(ObservedCompiler(), "/nonsense")
     assert found.status_code == 404
     assert found.json() == {
         "error": "there is nothing at '/nonsense'",
@@ -53,11 +53,11 @@ async def test_a_path_that_there_is_not_is_reported_as_json_with_what_to_do_next
 
 
 async def test_status_is_json() -> None:
-    assert (await answer(Compiler(), "/status")).json()["applied_revision"] == 42
+    assert (await answer(ObservedCompiler(), "/status")).json()["applied_revision"] == 42
 
 
 async def test_the_root_lists_every_path_with_a_line() -> None:
-    compiler = Compiler()
+    compiler = ObservedCompiler()
     paths = (await answer(compiler, "/")).json()["paths"]
     assert sorted(paths) == ["/events", "/healthz", "/metrics", "/pending", "/quarantine", "/readyz", "/status"]
     assert all(paths.values())
@@ -66,14 +66,14 @@ async def test_the_root_lists_every_path_with_a_line() -> None:
 
 
 async def test_json_is_indented_for_who_asks() -> None:
-    plain, pretty = [await answer(Compiler(), path) for path in ("/status", "/status?pretty")]
+    plain, pretty = [await answer(ObservedCompiler(), path) for path in ("/status", "/status?pretty")]
     assert plain.json() == pretty.json()
     assert b"\n" not in plain.content
     assert b'\n  "converged": true' in pretty.content
 
 
 async def test_metrics_show_the_status() -> None:
-    text = (await answer(Compiler(), "/metrics")).text
+    text = (await answer(ObservedCompiler(), "/metrics")).text
     for line in (
         "intentc_converged 1.0",
         "intentc_healthy 0.0",
@@ -90,18 +90,18 @@ async def test_metrics_show_the_status() -> None:
 
 @pytest.mark.parametrize("path", ["/", "/healthz", "/status", "/metrics", "/nowhere"])
 async def test_every_answer_carries_the_strict_headers(path: str) -> None:
-    found = await answer(Compiler(), path)
+    found = await answer(ObservedCompiler(), path)
     assert {name: found.headers[name] for name in HEADERS} == HEADERS
     assert "server" not in found.headers
 
 
 async def test_a_foreign_host_name_is_not_answered_on_loopback() -> None:
-    assert (await answer(Compiler(), "/status", host="rebound.example")).status_code == 400
+    assert (await answer(ObservedCompiler(), "/status", host="rebound.example")).status_code == 400
 
 
 async def test_hosts_that_are_named_are_answered_on_loopback() -> None:
     async with (
-        running_diagnostics(Compiler(), "127.0.0.1", 0, hosts=["intentc.example.org"]) as url,
+        running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, hosts=["intentc.example.org"]) as url,
         httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http,
     ):
         assert (await http.get(url + "/status", headers={"host": "Intentc.example.org:443"})).status_code == 200
@@ -113,7 +113,7 @@ async def test_hosts_that_are_named_are_answered_on_loopback() -> None:
 @pytest.mark.parametrize(("path", "status"), [("/healthz", b"200"), ("/readyz", b"200"), ("/status", b"400")])
 async def test_probes_are_answered_without_a_host(path: str, status: bytes) -> None:
     """As load balancers send them, in HTTP/1.0."""
-    async with running_diagnostics(Compiler(), "127.0.0.1", 0) as url:
+    async with running_diagnostics(ObservedCompiler(), "127.0.0.1", 0) as url:
         with anyio.fail_after(PATIENCE):
             async with await anyio.connect_tcp("127.0.0.1", int(url.rpartition(":")[2])) as stream:
                 await stream.send(f"GET {path} HTTP/1.0\r\n\r\n".encode())
@@ -122,22 +122,22 @@ async def test_probes_are_answered_without_a_host(path: str, status: bytes) -> N
 
 async def test_nothing_can_be_changed() -> None:
     async with (
-        running_diagnostics(Compiler(), "127.0.0.1", 0) as url,
+        running_diagnostics(ObservedCompiler(), "127.0.0.1", 0) as url,
         httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http,
     ):
         assert (await http.post(url + "/status")).status_code == 405
 
 
 async def test_an_address_in_use_is_named() -> None:
-    async with running_diagnostics(Compiler(), "127.0.0.1", 0) as url:
+    async with running_diagnostics(ObservedCompiler(), "127.0.0.1", 0) as url:
         port = int(url.rpartition(":")[2])
         with pytest.raises(AddressInUse, match=r"is in use; set intentc\.diagnostics\.address"):
-            async with running_diagnostics(Compiler(), "127.0.0.1", port):
+            async with running_diagnostics(ObservedCompiler(), "127.0.0.1", port):
                 pass
 
 
 async def test_references_that_wait_for_their_target_are_reported() -> None:
-    reported = await answer(Compiler(), "/pending")
+    reported = await answer(ObservedCompiler(), "/pending")
     assert reported.json() == {
         "total": 1,
         "offset": 0,
@@ -147,12 +147,12 @@ async def test_references_that_wait_for_their_target_are_reported() -> None:
 
 
 async def test_a_slash_too_many_leads_nowhere_and_least_of_all_to_a_host_that_the_asker_names() -> None:
-    found = await answer(Compiler(), "/status/", host="localhost:99")
+    found = await answer(ObservedCompiler(), "/status/", host="localhost:99")
     assert found.status_code == 404
     assert "location" not in found.headers
 
 
 def test_every_path_has_one_route() -> None:
-    routes = diagnostics_app(Compiler(), asked=Answered()).app.routes
+    routes = diagnostics_app(ObservedCompiler(), asked=Answered()).app.routes
     paths = [route.path for route in routes if isinstance(route, Route)]
     assert sorted(paths) == sorted(set(paths))

@@ -21,7 +21,7 @@ from tests.support.diagnostics import (
     OBJECT,
     WEB,
     Answered,
-    Compiler,
+    ObservedCompiler,
     line,
     resource,
     text_of,
@@ -32,7 +32,7 @@ PAGES = ("/", "/pages/objects", OBJECT, "/pages/reactions", "/pages/quarantine",
 SPITE = "<script>alert(1)</script>\"'onload=x"
 
 
-class Watched(Compiler):
+class Watched(ObservedCompiler):
     """An ``Observed`` whose status a test fills."""
 
     def __init__(self) -> None:

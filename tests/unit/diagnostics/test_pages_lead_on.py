@@ -18,7 +18,7 @@ from tests.support.diagnostics import (
     OBJECT,
     WEB,
     Answered,
-    Compiler,
+    ObservedCompiler,
     line,
     text_of,
     why_of,
@@ -51,7 +51,7 @@ def browser(asked: Answered) -> Iterator[TestClient]:
 
 
 def browsing(asked: Answered) -> TestClient:
-    return TestClient(diagnostics_app(Compiler(), asked=asked).app, headers=HTML)
+    return TestClient(diagnostics_app(ObservedCompiler(), asked=asked).app, headers=HTML)
 
 
 def unknown(*kinds: str) -> Refusing:

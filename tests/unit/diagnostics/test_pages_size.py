@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from intentc.diagnostics import pages
 from intentc.diagnostics.app import diagnostics_app
 from intentc.diagnostics.pages.assets import address
-from tests.support.diagnostics import INGRESS, Answered, Compiler, line, resource, why_of
+from tests.support.diagnostics import INGRESS, Answered, ObservedCompiler, line, resource, why_of
 
 HTML = {"Accept": "text/html"}
 LIMIT = 200_000
@@ -94,7 +94,7 @@ class Full(Answered):
         self.quarantined = [{**one, "state": "held", "since": 1.0, "tries": 1} for one in problems]
 
 
-class Troubled(Compiler):
+class Troubled(ObservedCompiler):
     def __init__(self, reported: dict[str, Any]) -> None:
         super().__init__()
         self._status = reported
@@ -127,7 +127,7 @@ def test_a_page_of_usual_names_needs_no_cut(crowded: TestClient) -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> TestClient:
-    return TestClient(diagnostics_app(Compiler(), asked=Answered()).app, headers=HTML)
+    return TestClient(diagnostics_app(ObservedCompiler(), asked=Answered()).app, headers=HTML)
 
 
 def test_files_may_be_kept_since_their_names_hold_their_hashes(browser: TestClient) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -13,7 +13,6 @@ from intentc.directives import DirectiveWatch
 from intentc.model import Key
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.protocol import Store
-from tests.support.waiting import PATIENCE
 
 INSTALLATION = "test"
 FAST = Backoff(0.001, 0.01)
@@ -111,10 +110,3 @@ class Process:
             group.start_soon(self.directives.run, self.changed)
             yield self
             group.cancel_scope.cancel()
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait for what another task does; fails after five seconds."""
-    with anyio.fail_after(PATIENCE):
-        while not condition():  # noqa: ASYNC110 - what is waited for has no event
-            await anyio.sleep(0.002)

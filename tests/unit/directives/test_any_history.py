@@ -15,8 +15,8 @@ from intentc.watch.heartbeat import Heartbeat, Pulse
 from intentc.watch.memory import MemoryStore
 from intentc.watch.status import SourceCounters
 from tests.property.profiles import share
-from tests.support.waiting import PATIENCE
-from tests.unit.directives.recorded_actions import INSTALLATION, Process, until
+from tests.support.waiting import PATIENCE, until
+from tests.unit.directives.recorded_actions import INSTALLATION, Process
 
 UUIDS = st.sampled_from(["u", "v", "w"])
 ORDERS: st.SearchStrategy[Directive] = st.one_of(

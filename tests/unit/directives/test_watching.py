@@ -13,7 +13,8 @@ from intentc.watch.heartbeat import Heartbeat, Pulse
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
 from intentc.watch.status import SourceCounters
-from tests.unit.directives.recorded_actions import INSTALLATION, Process, RecordedActions, until
+from tests.support.waiting import until
+from tests.unit.directives.recorded_actions import INSTALLATION, Process, RecordedActions
 
 pytestmark = pytest.mark.anyio
 

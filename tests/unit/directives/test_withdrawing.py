@@ -7,7 +7,8 @@ import pytest
 from intentc.directives import AllowDeletes, Book, Drop, Pause, Retry, Suspect
 from intentc.model import Key
 from intentc.watch.memory import MemoryStore
-from tests.unit.directives.recorded_actions import INSTALLATION, Process, until
+from tests.support.waiting import until
+from tests.unit.directives.recorded_actions import INSTALLATION, Process
 
 pytestmark = pytest.mark.anyio
 

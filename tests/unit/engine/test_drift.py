@@ -7,8 +7,9 @@ import pytest
 from intentc.engine.drift import CONTENDED, REVERTS, WINDOW, Drift
 from intentc.journal import Write
 from intentc.model import Name
-from tests.support.box_system import BoxSystem, Gate, part, until
+from tests.support.box_system import BoxSystem, Gate, part
 from tests.support.engine_status import engine_status
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.anyio
 

@@ -10,8 +10,9 @@ import pytest
 
 from intentc.model import Key
 from intentc.writing import Rejected, Throttled
-from tests.support.box_system import BoxSystem, part, until
+from tests.support.box_system import BoxSystem, part
 from tests.support.engine_status import engine_status
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.anyio
 

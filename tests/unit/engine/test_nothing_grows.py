@@ -12,7 +12,8 @@ import pytest
 
 from intentc.model import Delete
 from intentc.writing import Conflict, Rejected, Throttled, Written
-from tests.support.box_system import POOL, BoxSystem, until
+from tests.support.box_system import POOL, BoxSystem
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.anyio
 

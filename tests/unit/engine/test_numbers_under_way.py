@@ -8,7 +8,8 @@ import pytest
 from intentc.engine.allocations import Place
 from intentc.model import Name
 from intentc.writing import Rejected, Throttled, UnknownOutcome, WriteError
-from tests.support.box_system import BoxSystem, Gate, until
+from tests.support.box_system import BoxSystem, Gate
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.anyio
 

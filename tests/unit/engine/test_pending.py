@@ -8,7 +8,8 @@ import pytest
 
 from intentc.inspection.status.pending_references import PendingReferences
 from intentc.watch.protocol import Put
-from tests.support.box_system import BoxSystem, until
+from tests.support.box_system import BoxSystem
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.anyio
 

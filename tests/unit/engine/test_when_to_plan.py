@@ -16,7 +16,8 @@ from intentc.engine.reconciler import Reconciler
 from intentc.model import Name
 from intentc.planning import Plan
 from intentc.writing import Unreachable
-from tests.support.box_system import BoxSystem, Gate, part, until
+from tests.support.box_system import BoxSystem, Gate, part
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.anyio
 

@@ -16,7 +16,7 @@ from intentc.inspection import Answers
 from intentc.model import Key
 from tests.browser.large_world import at_rest
 from tests.support.contrail_system import ContrailSystem, rule, rules
-from tests.support.slowness import slowness
+from tests.support.cpu import slowness
 
 pytestmark = pytest.mark.anyio
 

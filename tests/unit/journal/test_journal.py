@@ -11,7 +11,7 @@ import pytest
 
 from intentc.journal import Entry, Journal, TooManyFollowers, Write
 from intentc.model import Key, Name
-from tests.support.slowness import slowness
+from tests.support.cpu import slowness
 
 GROUP = Key("group", "g1")
 OTHER = Key("group", "g2")

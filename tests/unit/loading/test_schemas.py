@@ -11,7 +11,7 @@ import pytest
 
 from intentc.loading import load_schema
 from intentc.model.problem import InvalidInput
-from tests.support.slowness import slowness
+from tests.support.cpu import slowness
 
 Write = Callable[..., Path]
 TYPES = "types:\n  Port:\n    number: integer\n"

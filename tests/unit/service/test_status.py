@@ -20,7 +20,8 @@ from intentc.watch.protocol import Put
 from intentc.watch.source import Source
 from intentc.watch.status import Phase
 from intentc.writing import Rejected, Throttled, Unreachable
-from tests.support.box_system import BoxSystem, part, until
+from tests.support.box_system import BoxSystem, part
+from tests.support.waiting import until
 from tests.unit.engine.conftest import plant
 
 __all__ = ["plant"]

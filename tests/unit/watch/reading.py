@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import anyio
@@ -65,13 +65,6 @@ class Reader:
 
     async def close(self) -> None:
         await self._events.aclose()
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait for what others do; fails after five seconds."""
-    with anyio.fail_after(PATIENCE):
-        while not condition():  # noqa: ASYNC110 - counters have no event to wait for
-            await anyio.sleep(0.002)
 
 
 @asynccontextmanager

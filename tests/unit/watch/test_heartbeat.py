@@ -8,7 +8,8 @@ import pytest
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.memory import MemoryStore
 from intentc.watch.status import Phase
-from tests.unit.watch.reading import put, reading, until, write
+from tests.support.waiting import until
+from tests.unit.watch.reading import put, reading, write
 
 pytestmark = pytest.mark.anyio
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -35,16 +35,10 @@ from tests.support.envoy.handmade import (
     virtual_host,
     write,
 )
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import PATIENCE, until
 from tests.unit.bridges.xds.client import Client, connected, names
 
 pytestmark = pytest.mark.anyio
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    with anyio.fail_after(PATIENCE):
-        while not condition():  # noqa: ASYNC110  # nothing notifies a test of it
-            await anyio.sleep(0.002)
 
 
 async def recorded(store: MemoryStore, *expected: str) -> None:

@@ -16,8 +16,9 @@ from intentc.service.audits import Verdict
 from intentc.service.audits.look import Look, Sort
 from intentc.writing import Rejected, Throttled
 from tests.support.audited_system import AuditedSystem, Start
-from tests.support.box_system import Gate, part, until
+from tests.support.box_system import Gate, part
 from tests.support.toy.compiler import compiler as toy
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,8 @@ from intentc.loading.configuration.values import Seconds
 from intentc.offline.audit import Report
 from intentc.service.audits import AuditFailed, PeriodicAudit
 from tests.support.audited_system import Start
-from tests.support.box_system import BoxSystem, until
+from tests.support.box_system import BoxSystem
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.anyio
 

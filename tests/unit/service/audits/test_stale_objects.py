@@ -11,8 +11,8 @@ from intentc.plugins import find_compilers, load_all
 from intentc.service.audits import Mismatch, Verdict
 from intentc.service.audits.look import Sort
 from tests.support.audited_system import ROUTE, AuditedSystem, Start, without
-from tests.support.box_system import until
 from tests.support.toy.compiler import compiler as toy
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.anyio
 

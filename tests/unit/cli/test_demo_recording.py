@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from tests.unit.cli.ended import Intentc
-
 from tests.demo_recording import FILE, ROOT, Printed, drawn
+from tests.unit.cli.running import Intentc
 
 SPACE = "\N{NO-BREAK SPACE}"
 

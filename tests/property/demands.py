@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from tests.oracle.contrail import mark
 from tests.property.resources import Put
 from tests.property.steps import Step
-from tests.support.simulated_system import INSTALLATION, POOL, SimulatedSystem
+from tests.support.simulated_system import INSTALLATION, POOL, PORT_POOL, SimulatedSystem
 
 FIRST_NUMBER = 8_000_100
 FIRST_SHORT_NUMBER = 8_000
@@ -37,6 +37,19 @@ async def check_numbers(system: SimulatedSystem) -> None:
         assert carried, f"{owner} has the number {number}, and no route target that carries it"
 
 
+async def check_ports(system: SimulatedSystem) -> None:
+    """Ports of BGP services have one owner each, a service, and a client that carries them."""
+    world = await system.world()
+    ports = dict(await system.server.allocations(PORT_POOL, ""))
+    assert len(set(ports.values())) == len(ports), f"a port has two owners: {ports}"
+    carried = [
+        (router.get("bgp_router_parameters") or {}).get("source_port")
+        for router in world.get("bgp_router", {}).values()
+        if mark(router) is not None
+    ]
+    assert sorted(ports.values()) == sorted(port for port in carried if port)
+
+
 async def live(begin: Sequence[Put], history: Sequence[Step]) -> set[str]:
     """Live through a history in one system and check all that is demanded; features of the outcome."""
     system = SimulatedSystem()
@@ -53,6 +66,7 @@ async def check_all(system: SimulatedSystem) -> set[str]:
     await system.settle()
     await check_outcome(system)
     await check_numbers(system)
+    await check_ports(system)
     features = await relations_of(system)
     await check_silence(system)
     await check_repair(system)

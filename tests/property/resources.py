@@ -174,6 +174,21 @@ speakers = st.builds(
     ),
 )
 
+bgp_services = st.builds(
+    Put,
+    st.just("bgp_as_a_service"),
+    st.just(NAMES[0]),
+    st.fixed_dictionaries(
+        {
+            "autonomous_system": st.sampled_from([64600, 64600, 64601, 0]),
+            "bgpaas_ip_address": st.sampled_from(["", "10.9.9.9"]),
+            "bgpaas_session_attributes": st.sampled_from([{}, {"hold_time": 30}]),
+            "virtual_machine_interface_refs": _references(st.sampled_from(NAMES[:3]), 2),
+        }
+    ),
+)
+"""One BGP service. Two with one interface, or two interfaces of one name in one network, would dispute a client."""
+
 mesh_switches = st.builds(
     Put,
     st.just("global_system_config"),

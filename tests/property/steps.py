@@ -253,6 +253,8 @@ users_steps: st.SearchStrategy[Step] = st.one_of(
     _step(Remove, st.sampled_from([*USERS_KINDS, "route_target", "bgp_router", "sub_cluster"]), _which),
     _step(TearDown, resources.names),
     _step(Apply, resources.mesh_switches),
+    _step(Apply, resources.bgp_services),
+    _step(Remove, st.just("bgp_as_a_service"), _which),
 )
 """What users do to higher-level resources, and to route targets of their own."""
 

@@ -93,8 +93,9 @@ async def _compare_with_scratch(begin: list[Put], history: list[Step]) -> None:
 
 def leans_on_numbers(step: Step) -> bool:
     """Whether a user's router comes to refer to what was made for another: that reference keeps an object from being
-    deleted, which a compile from scratch would never have made. Or the mesh is switched: its links then stay."""
-    if isinstance(step, Apply) and "ibgp_auto_mesh" in step.put.fields:
+    deleted, which a compile from scratch would never have made. Or the mesh is switched: its links then stay. Or a BGP
+    service gets ports, in the order of its interfaces' arrival."""
+    if isinstance(step, Apply) and (step.put.kind == "bgp_as_a_service" or "ibgp_auto_mesh" in step.put.fields):
         return True
     return isinstance(step, EditTargets) and step.kind == "logical_router" and step.how == "add"
 

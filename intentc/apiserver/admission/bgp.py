@@ -28,19 +28,23 @@ class BgpRouterRules(Rules):
         parameters = _parameters(change.after)
         _check_systems("bgp_router_parameters", _parameters(change.before), parameters, found)
         zones = (change.after or {}).get(_ZONES) or ()
-        if len(zones) > 1:
+        if len(zones) > 1 and change.changes(_ZONES):
             raise BadRequest(f"{_ZONES}: a BGP router has one control node zone at most; leave the others out")
-        if zones and change.changes(_ZONES) and parameters.get("router_type") != "control-node":
+        is_new = change.changes(_ZONES) or parameters.get("router_type") != _parameters(change.before).get(
+            "router_type"
+        )
+        if zones and is_new and parameters.get("router_type") != "control-node":
             raise BadRequest(
                 f"{_ZONES}: only a BGP router with router_type control-node has a zone; set that, or leave the zone out"
             )
 
     def final_lookups(self, change: Change) -> Iterable[Lookup]:
-        return (_clusters(change),)
+        changes = any(map(change.changes, ("bgp_router_parameters", "sub_cluster_refs")))
+        return (_clusters(change),) if changes else ()
 
     def verify(self, change: Change, found: Found) -> None:
         system = _parameters(change.after).get("autonomous_system")
-        for cluster in found[_clusters(change)]:
+        for cluster in found.get(_clusters(change), ()):
             expected = cluster.get("sub_cluster_asn")
             if system and expected and system != expected:
                 raise BadRequest(
@@ -63,12 +67,14 @@ class BgpAsAServiceRules(Rules):
         if change.before is not None and change.changes("bgpaas_shared"):
             raise BadRequest("bgpaas_shared can't change; delete the service and create another")
         address = after.get("bgpaas_ip_address")
-        if after.get("bgpaas_shared") and not address:
-            raise BadRequest("bgpaas_ip_address is missing; a shared service needs the address of its router")
-        if address and change.changes("bgpaas_ip_address"):
-            parse_address(address, "bgpaas_ip_address")
+        if change.changes("bgpaas_ip_address") or change.before is None:
+            if address:
+                parse_address(address, "bgpaas_ip_address")
+            elif after.get("bgpaas_shared"):
+                raise BadRequest("bgpaas_ip_address is missing; a shared service needs the address of its router")
         _check_systems("bgp_as_a_service", _of_service(change.before), _of_service(after), found)
-        sorts = [(zone.get("attr") or {}).get(_ZONE_SORT) for zone in after.get(_ZONES) or ()]
+        zones = (after.get(_ZONES) or ()) if change.changes(_ZONES) else ()
+        sorts = [(zone.get("attr") or {}).get(_ZONE_SORT) for zone in zones]
         for sort in ("primary", "secondary"):
             if sorts.count(sort) > 1:
                 raise BadRequest(f"{_ZONES}: more than one zone is the {sort} one; leave the others out")
@@ -115,7 +121,7 @@ def _lookups_of_systems(before: Document, after: Document) -> Iterable[Lookup]:
 def _check_systems(where: str, before: Document, after: Document, found: Found) -> None:
     for field in _SYSTEMS:
         system = after.get(field)
-        if isinstance(system, int) and system < 0:
+        if isinstance(system, int) and system < 0 and system != before.get(field):
             raise BadRequest(f"{where}: {field} {system} is negative; give 1 to 4294967295")
     for field, system in _new_long(before, after):
         if system >= 1 << 32:

@@ -40,7 +40,7 @@ class GlobalSystemConfigRules(Rules):
         if system > users_targets.LONGEST_TWO_BYTE_SYSTEM and not after.get("enable_4byte_as"):
             raise BadRequest(f"autonomous_system {system} needs enable_4byte_as; set it, or give 1 to 65535")
         start, end = _ports(after)
-        if end < start:
+        if end < start and change.changes(_PORTS):
             raise BadRequest(f"{_PORTS}: port_end {end} is below port_start {start}; give a range of one port or more")
         old_start, old_end = _ports(change.before or {})
         for lookup in self.lookups(change):

@@ -70,8 +70,8 @@ class _AddressRules(Rules):
             after[self.field] = old
         if before is not None and now is not None and before != now:
             raise BadRequest(
-                f"the address {old} comes from {':'.join(before.fq_name)} and can't move to {':'.join(now.fq_name)}; "
-                f"delete the resource and create another"
+                f"{now.kind}_refs: the address {old} comes from {':'.join(before.fq_name)} and can't move to "
+                f"{':'.join(now.fq_name)}; delete the resource and create another"
             )
 
     def address_lookups(self, change: Change) -> Iterable[Lookup]:
@@ -107,8 +107,9 @@ class _AddressRules(Rules):
         else:
             subnets = [subnet for subnet in subnets if subnet.network.version == 4] or subnets
         if not subnets:
+            missing = f"{family} subnet" if family else "subnet"
             raise BadRequest(
-                f"{name} has no {f'{family} ' if family else ''}subnet ({shown}) from which to give an address; add one"
+                f"{self.field}: {source.kind} {name} has no {missing} ({shown}) from which to give an address; add one"
             )
         return self.request(change, after, subnets, found)
 

@@ -51,7 +51,7 @@ class LogicalRouterRules(Rules):
         if change.before is not None and change.changes("logical_router_type"):
             raise BadRequest("logical_router_type can't change; delete the router and create another")
         vxlan_id = after.get(_VXLAN_ID)
-        if vxlan_id and not 0 < (parse_integer(vxlan_id) or 0) <= _LARGEST_VXLAN_ID:
+        if vxlan_id and change.changes(_VXLAN_ID) and not 0 < (parse_integer(vxlan_id) or 0) <= _LARGEST_VXLAN_ID:
             raise BadRequest(
                 f"{_VXLAN_ID} is {vxlan_id!r}; give a number from 1 to {_LARGEST_VXLAN_ID}, or leave it out"
             )
@@ -62,7 +62,10 @@ class LogicalRouterRules(Rules):
         }
         if _is_vxlan(after, found):
             if gateways:
-                raise BadRequest("a router in vxlan routing mode can't have an external gateway")
+                raise BadRequest(
+                    f"{_NETWORKS}: a router in vxlan routing mode can't have an external gateway "
+                    f"({':'.join(next(iter(gateways.values())))}); leave it out, or use snat-routing"
+                )
             _keep_internal(change, after, found, uuids)
         for port in after.get("virtual_machine_interface_refs") or ():
             for document in found[ByUuid("virtual_machine_interface", port["uuid"])]:
@@ -147,8 +150,9 @@ def _keep_internal(change: Change, after: Document, found: Found, uuids: Uuids) 
 def _copied(router: Document) -> dict[str, Any]:
     """The fields of the internal network that follow from its router."""
     properties: Document = {"forwarding_mode": "l3"}
-    if router.get(_VXLAN_ID):
-        properties["vxlan_network_identifier"] = int(router[_VXLAN_ID])
+    vxlan_id = parse_integer(router.get(_VXLAN_ID) or "")
+    if vxlan_id:
+        properties["vxlan_network_identifier"] = vxlan_id
     fields: Document = {"virtual_network_properties": properties}
     if (router.get(_CONFIGURED) or {}).get("route_target"):
         fields["route_target_list"] = router[_CONFIGURED]

@@ -6,9 +6,12 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
+import msgspec
 import pytest
 
 from intentc.apiserver.app import create_app
+from intentc.watch.memory import MemoryStore
+from intentc.watch.protocol import Put
 
 from .conftest import PROJECT, Api
 
@@ -253,6 +256,9 @@ CHANGES: list[tuple[str, list[tuple[str, Fields]], tuple[str, Fields], Fields, i
      400, ("logical_router_type can't change",)),
     ("sharing", [], ("bgp-as-a-service", named("b")), {"bgpaas_shared": True, "bgpaas_ip_address": "1.1.1.1"},
      400, ("bgpaas_shared can't change",)),
+    ("the type of a router with a zone", list(ZONES), bgp_router(
+        bgp_router_parameters={"router_type": "control-node"}, control_node_zone_refs=zones("zone-1")),
+     {"bgp_router_parameters": {"router_type": "router"}}, 400, ("control_node_zone_refs", "router_type control-node")),
     ("the system of a sub-cluster", [], CLUSTER, {"sub_cluster_asn": 64514}, 400, ("sub_cluster_asn can't change",)),
     ("fewer ports", [("bgp-as-a-service", named("b"))], ("global-system-config", {"uuid": CONFIG}),
      {"bgpaas_parameters": {"port_start": 50001, "port_end": 60000}}, 400, ("bgpaas_parameters", "50000 to 50512")),
@@ -354,3 +360,29 @@ async def test_a_default_policy_set_is_deleted_with_its_project_alone(client: ht
     check(await client.delete(f"/application-policy-set/{uuid}"), 400, ("default application policy set",))
     assert (await client.delete(f"/project/{project['uuid']}")).status_code == 200
     assert (await client.get(f"/application-policy-set/{uuid}")).status_code == 404
+
+
+STORED: list[tuple[str, Fields, Fields]] = [
+    ("logical-router", {"logical_router_type": "vxlan-routing"}, {"vxlan_network_identifier": "many"}),
+    ("bgp-as-a-service", {}, {"bgpaas_shared": True, "bgpaas_ip_address": "", "autonomous_system": 70000}),
+    ("bgp-as-a-service", {}, {"bgpaas_ip_address": "here"}),
+    ("route-table", {}, {"routes": {"route": [{"prefix": "1.0.0.0/8"}, {"prefix": "1.0.0.0/8"}]}}),
+    ("virtual-network", {}, {"provider_properties": {"segmentation_id": 5}}),
+    ("network-ipam", {}, {"ipam_subnets": {"subnets": [subnet("nonsense")]}}),
+    ("bgp-router", {"fq_name": [*ROUTER_RI, "r"]}, {"bgp_router_parameters": {"autonomous_system": 70000}}),
+    ("tag", {"parent_type": "project", "tag_type_name": "site", "tag_value": "a"}, {"tag_type_name": "", "tag_id": ""}),
+]
+"""(kind, fields of a creation, what an older server stored besides)."""
+
+
+@pytest.mark.parametrize(("kind", "fields", "left"), STORED, ids=[f"{case[0]} {'+'.join(case[2])}" for case in STORED])
+async def test_what_an_older_server_stored_hinders_no_other_change_and_no_deletion(
+    client: httpx2.AsyncClient, store: MemoryStore, kind: str, fields: Fields, left: Fields
+) -> None:
+    document = await made(client, kind, named("x") | fields)
+    key = f"/contrail/{kind.replace('-', '_')}/{document['uuid']}"
+    await store.transaction([], [Put(key, msgspec.json.encode(document | left))])
+    other = {"id_perms": {"description": "another"}}
+    answer = await client.put(f"/{kind}/{document['uuid']}", json={kind: other})
+    assert answer.status_code == 200, answer.text
+    assert (await client.delete(f"/{kind}/{document['uuid']}")).status_code == 200

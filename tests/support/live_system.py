@@ -195,8 +195,15 @@ class LiveSystem:
         return {item.key: (item.value, item.mod_revision) for item in items}
 
     async def numbers(self) -> dict[str, int]:
-        """The ledger: owner → number."""
-        answer = await self.person.get(f"{self.persons_url or self.url}/int-pool", params={"pool": POOL, "owner": ""})
+        """The ledger of route targets: owner → number."""
+        return await self._allocations(POOL)
+
+    async def ports(self) -> dict[str, int]:
+        """The ledger of BGP services: owner → port."""
+        return await self._allocations("bgpaas_port")
+
+    async def _allocations(self, pool: str) -> dict[str, int]:
+        answer = await self.person.get(f"{self.persons_url or self.url}/int-pool", params={"pool": pool, "owner": ""})
         return {entry["owner"]: entry["value"] for entry in answer.json()["allocations"]}
 
     async def owned(self) -> list[dict[str, Any]]:
@@ -219,7 +226,7 @@ class LiveSystem:
         """What is there is what the naive oracle expects, no object twice, and the ledger is exact: each number has
         one owner that lives, and a route target that carries it."""
         world, numbers = await self.stored(), await self.numbers()
-        there, wanted = oracle.actual(world), oracle.expected(world, numbers)
+        there, wanted = oracle.actual(world), oracle.expected(world, numbers | await self.ports())
         assert there == wanted, json.dumps(_difference(there, wanted), indent=1)
         for kind, resources in world.items():
             names = [tuple(resource["fq_name"]) for resource in resources.values()]

@@ -15,6 +15,6 @@ async def system(anyio_backend: str) -> ContrailSystem:
 
 
 @pytest.fixture
-async def plant(anyio_backend: str) -> BoxSystem:
+async def box_system(anyio_backend: str) -> BoxSystem:
     """A small compiler of two kinds whose server fails on demand."""
     return await BoxSystem().begin()

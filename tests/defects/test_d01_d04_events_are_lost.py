@@ -122,7 +122,7 @@ async def test_d4_an_event_whose_work_was_not_done_is_done_after_a_restart(syste
     await again.check()
 
 
-async def test_d4_work_that_failed_is_not_taken_for_done(plant: BoxSystem) -> None:
-    plant.write.failures["a"] = [UnknownOutcome("the process was cut off")]
-    await plant.boxes("a")
-    assert await plant.contents() == {"a": "hello"}
+async def test_d4_work_that_failed_is_not_taken_for_done(box_system: BoxSystem) -> None:
+    box_system.write.failures["a"] = [UnknownOutcome("the process was cut off")]
+    await box_system.boxes("a")
+    assert await box_system.contents() == {"a": "hello"}

@@ -24,14 +24,14 @@ pytestmark = pytest.mark.anyio
 ROOT = Path(__file__).resolve().parents[2]
 
 
-async def test_d5_a_thousand_events_of_one_key_are_one_job_and_the_last_value_wins(plant: BoxSystem) -> None:
-    await plant.boxes("a")
-    runs = plant.engine.progress.evaluations
+async def test_d5_a_thousand_events_of_one_key_are_one_job_and_the_last_value_wins(box_system: BoxSystem) -> None:
+    await box_system.boxes("a")
+    runs = box_system.engine.progress.evaluations
     for number in range(1_000):
-        await plant.change("a", text=f"text {number}", settle=False)
-    await plant.offline.settle()
-    assert await plant.contents() == {"a": "text 999"}
-    assert plant.engine.progress.evaluations - runs <= 2
+        await box_system.change("a", text=f"text {number}", settle=False)
+    await box_system.offline.settle()
+    assert await box_system.contents() == {"a": "text 999"}
+    assert box_system.engine.progress.evaluations - runs <= 2
 
 
 async def test_d5_one_key_is_never_worked_on_twice_at_once() -> None:
@@ -47,44 +47,44 @@ async def test_d5_one_key_is_never_worked_on_twice_at_once() -> None:
 
 
 @pytest.mark.parametrize("failure", [Rejected(500, "a bad day"), Conflict(409, "stale"), UnknownOutcome("cut off")])
-async def test_d6_a_write_that_fails_is_made_later(plant: BoxSystem, failure: Exception) -> None:
-    plant.write.failures["a"] = [failure] * 3
-    await plant.boxes("a")
-    assert await plant.contents() == {}
-    plant.write.failures.clear()
-    await plant.retry("a")
-    assert await plant.contents() == {"a": "hello"}
+async def test_d6_a_write_that_fails_is_made_later(box_system: BoxSystem, failure: Exception) -> None:
+    box_system.write.failures["a"] = [failure] * 3
+    await box_system.boxes("a")
+    assert await box_system.contents() == {}
+    box_system.write.failures.clear()
+    await box_system.retry("a")
+    assert await box_system.contents() == {"a": "hello"}
 
 
-async def test_d6_an_evaluation_that_fails_is_reported_and_tried_again(plant: BoxSystem) -> None:
-    await plant.boxes("a", text="fail")
-    (problem,) = plant.offline.problems()
+async def test_d6_an_evaluation_that_fails_is_reported_and_tried_again(box_system: BoxSystem) -> None:
+    await box_system.boxes("a", text="fail")
+    (problem,) = box_system.offline.problems()
     assert "as the test asked for" in problem.message
-    assert await plant.key("box", "a") in plant.engine._scheduler._jobs.delayed()
-    await plant.change("a", text="repaired")
-    assert await plant.contents() == {"a": "repaired"}
-    assert plant.offline.problems() == ()
+    assert await box_system.key("box", "a") in box_system.engine._scheduler._jobs.delayed()
+    await box_system.change("a", text="repaired")
+    assert await box_system.contents() == {"a": "repaired"}
+    assert box_system.offline.problems() == ()
 
 
-async def test_d6_a_value_that_cannot_be_read_is_held_and_heals_when_it_can(plant: BoxSystem) -> None:
-    await plant.boxes("a", "b")
-    key = f"/contrail/box/{(await plant.key('box', 'a')).uuid}"
-    good = (await plant.offline.store.range(key)).items[0].value
-    await plant.offline.store.transaction((), [Put(key, b'{"fq_name": ')])
-    await plant.change("b", text="goes on")
-    assert len(plant.offline.problems()) == 1
-    assert await plant.contents() == {"a": "hello", "b": "goes on"}
-    await plant.offline.store.transaction((), [Put(key, good.replace(b"hello", b"healed"))])
-    await plant.offline.settle()
-    assert plant.offline.problems() == ()
-    assert await plant.contents() == {"a": "healed", "b": "goes on"}
+async def test_d6_a_value_that_cannot_be_read_is_held_and_heals_when_it_can(box_system: BoxSystem) -> None:
+    await box_system.boxes("a", "b")
+    key = f"/contrail/box/{(await box_system.key('box', 'a')).uuid}"
+    good = (await box_system.offline.store.range(key)).items[0].value
+    await box_system.offline.store.transaction((), [Put(key, b'{"fq_name": ')])
+    await box_system.change("b", text="goes on")
+    assert len(box_system.offline.problems()) == 1
+    assert await box_system.contents() == {"a": "hello", "b": "goes on"}
+    await box_system.offline.store.transaction((), [Put(key, good.replace(b"hello", b"healed"))])
+    await box_system.offline.settle()
+    assert box_system.offline.problems() == ()
+    assert await box_system.contents() == {"a": "healed", "b": "goes on"}
 
 
-async def test_d7_a_dependant_that_fails_stops_no_other(plant: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> None:
-    await plant.boxes("hub", text="old")
+async def test_d7_a_dependant_that_fails_stops_no_other(box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> None:
+    await box_system.boxes("hub", text="old")
     dependants = [f"d{number}" for number in range(5)]
-    await plant.boxes(*dependants, text="see hub")
-    assert set((await plant.contents()).values()) == {"old"}
+    await box_system.boxes(*dependants, text="see hub")
+    assert set((await box_system.contents()).values()) == {"old"}
     evaluate = BoxIntent.evaluate
     failed: list[str] = []
 
@@ -96,8 +96,8 @@ async def test_d7_a_dependant_that_fails_stops_no_other(plant: BoxSystem, monkey
         return evaluate(self, ctx)
 
     monkeypatch.setattr(BoxIntent, "evaluate", first_one_fails)
-    await plant.change("hub", text="new")
-    contents = await plant.contents()
+    await box_system.change("hub", text="new")
+    contents = await box_system.contents()
     assert sorted(contents[name] for name in dependants) == ["new"] * 4 + ["old"]
 
 
@@ -145,9 +145,9 @@ def compiled(hash_seed: str) -> bytes:
 async def test_d8_evaluations_come_in_the_same_order_each_time() -> None:
     orders = []
     for _ in range(2):
-        plant = await BoxSystem().begin()
+        box_system = await BoxSystem().begin()
         names = ["hub", *(f"d{number}" for number in range(9))]
-        await plant.boxes(*names, text="see hub")
-        orders.append(plant.write.log)
+        await box_system.boxes(*names, text="see hub")
+        orders.append(box_system.write.log)
     assert orders[0] == orders[1]
     assert len(list(itertools.chain(*orders))) == 20

@@ -53,13 +53,13 @@ def test_d14_keys_of_the_ancestor_that_mean_nothing_here_are_named_when_read(tmp
     assert any("ignored keys" in note and f"compilation.{key}" in note for note in notes)
 
 
-async def test_d14_master_election_decides_whether_a_leadership_is_asked_for(plant: BoxSystem) -> None:
-    assert service(Compilation(master_election=True), plant.offline.local).takeover is not None
-    assert service(Compilation(master_election=False), plant.offline.local).takeover is None
+async def test_d14_master_election_decides_whether_a_leadership_is_asked_for(box_system: BoxSystem) -> None:
+    assert service(Compilation(master_election=True), box_system.offline.local).takeover is not None
+    assert service(Compilation(master_election=False), box_system.offline.local).takeover is None
 
 
-async def test_d14_the_number_of_workers_reaches_the_engine(plant: BoxSystem) -> None:
-    assert service(Compilation(number_of_workers=7), plant.offline.local).engine._workers == 7
+async def test_d14_the_number_of_workers_reaches_the_engine(box_system: BoxSystem) -> None:
+    assert service(Compilation(number_of_workers=7), box_system.offline.local).engine._workers == 7
 
 
 async def test_d16_no_body_of_a_resource_is_logged(system: ContrailSystem, caplog: pytest.LogCaptureFixture) -> None:

@@ -37,23 +37,23 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]
 async def test_poison_evaluators_are_held_alone_and_the_loop_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert NAMED.keys() <= POISONS.keys()
     poison_boxes(monkeypatch, LIMITS)
-    plant = BoxSystem()
+    box_system = BoxSystem()
     healthy = [f"healthy-{number}" for number in range(HEALTHY)]
-    async with running(plant) as heartbeat:
-        await plant.boxes(*healthy, *NAMED, settle=False)
-        await settled(plant)
+    async with running(box_system) as heartbeat:
+        await box_system.boxes(*healthy, *NAMED, settle=False)
+        await settled(box_system)
         for name in NAMED:
-            await plant.change(name, text=name, settle=False)
-        await held(plant, *NAMED)
+            await box_system.change(name, text=name, settle=False)
+        await held(box_system, *NAMED)
         for name in healthy:
-            await plant.change(name, text="changed", settle=False)
-        await settled(plant)
-        assert await plant.contents() == dict.fromkeys(healthy, "changed") | dict.fromkeys(NAMED, "hello")
-        assert {problem.name: problem.reason for problem in plant.offline.problems()} == NAMED
-        written = len(plant.write.log)
-        for key, _ in plant.engine.states.held.items():
-            plant.engine.reevaluate([key])
-        await settled(plant)
-        assert len(plant.write.log) == written
+            await box_system.change(name, text="changed", settle=False)
+        await settled(box_system)
+        assert await box_system.contents() == dict.fromkeys(healthy, "changed") | dict.fromkeys(NAMED, "hello")
+        assert {problem.name: problem.reason for problem in box_system.offline.problems()} == NAMED
+        written = len(box_system.write.log)
+        for key, _ in box_system.engine.states.held.items():
+            box_system.engine.reevaluate([key])
+        await settled(box_system)
+        assert len(box_system.write.log) == written
     assert heartbeat.cuts == 1, "the loop is held by one evaluation at a time"
     assert heartbeat.busy < LIMITS.thread_seconds + _UNEVEN

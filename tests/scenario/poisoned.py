@@ -66,16 +66,16 @@ def poison_boxes(monkeypatch: pytest.MonkeyPatch, limits: Limits) -> None:
 
 
 @asynccontextmanager
-async def running(plant: BoxSystem) -> AsyncIterator[Heartbeat]:
+async def running(box_system: BoxSystem) -> AsyncIterator[Heartbeat]:
     """The engine at work, evaluations bounded, a heart beating beside it."""
     heartbeat = Heartbeat()
 
     async def run() -> None:
-        await plant.engine.load_allocations()
-        async with aclosing(Source(plant.offline.store, "/contrail/").events()) as events:
-            await plant.engine.run(events)
+        await box_system.engine.load_allocations()
+        async with aclosing(Source(box_system.offline.store, "/contrail/").events()) as events:
+            await box_system.engine.run(events)
 
-    await plant.offline.server.ensure_pool(POOL, 1, 1000)
+    await box_system.offline.server.ensure_pool(POOL, 1, 1000)
     tasks = [asyncio.ensure_future(run()), asyncio.ensure_future(heartbeat.run())]
     try:
         with PROCESS.enforced(tick=0.02):
@@ -84,17 +84,17 @@ async def running(plant: BoxSystem) -> AsyncIterator[Heartbeat]:
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
-        plant.close()
+        box_system.close()
 
 
-async def settled(plant: BoxSystem) -> None:
+async def settled(box_system: BoxSystem) -> None:
     """All that was written until now is applied, and whatever is not held has converged."""
-    unseen = plant.offline.store.batches("/contrail/", plant.engine.revision)
+    unseen = box_system.offline.store.batches("/contrail/", box_system.engine.revision)
     with anyio.fail_after(PATIENCE):
-        await plant.engine.settled(max((batch.revision for batch in unseen), default=0))
+        await box_system.engine.settled(max((batch.revision for batch in unseen), default=0))
 
 
-async def held(plant: BoxSystem, *names: str) -> None:
+async def held(box_system: BoxSystem, *names: str) -> None:
     """These boxes, and no others, are held."""
-    wanted = {await plant.key("box", name) for name in names}
-    await until(lambda: {key for key, _ in plant.engine.states.held.items()} == wanted)
+    wanted = {await box_system.key("box", name) for name in names}
+    await until(lambda: {key for key, _ in box_system.engine.states.held.items()} == wanted)

@@ -22,51 +22,51 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]
 
 
 @pytest.fixture
-def plant(monkeypatch: pytest.MonkeyPatch) -> BoxSystem:
+def box_system(monkeypatch: pytest.MonkeyPatch) -> BoxSystem:
     poison_boxes(monkeypatch, LIMITS)
     return BoxSystem()
 
 
 @pytest.mark.parametrize("name", POISONS)
-async def test_a_poisoned_intent_is_held_alone_until_it_is_repaired(plant: BoxSystem, name: str) -> None:
-    async with running(plant) as heartbeat:
-        await plant.boxes("poisoned", "healthy", settle=False)
-        await settled(plant)
-        await plant.change("poisoned", text=name, settle=False)
-        await held(plant, "poisoned")
-        await plant.boxes("new", settle=False)
-        await plant.change("healthy", text="changed", settle=False)
-        await settled(plant)
-        assert await plant.contents() == {"poisoned": "hello", "healthy": "changed", "new": "hello"}
-        await held(plant, "poisoned")
-        problems = plant.offline.problems()
+async def test_a_poisoned_intent_is_held_alone_until_it_is_repaired(box_system: BoxSystem, name: str) -> None:
+    async with running(box_system) as heartbeat:
+        await box_system.boxes("poisoned", "healthy", settle=False)
+        await settled(box_system)
+        await box_system.change("poisoned", text=name, settle=False)
+        await held(box_system, "poisoned")
+        await box_system.boxes("new", settle=False)
+        await box_system.change("healthy", text="changed", settle=False)
+        await settled(box_system)
+        assert await box_system.contents() == {"poisoned": "hello", "healthy": "changed", "new": "hello"}
+        await held(box_system, "poisoned")
+        problems = box_system.offline.problems()
         assert {(problem.name, problem.reason) for problem in problems} == {("poisoned", POISONS[name].reason)}
-        await plant.change("poisoned", text="repaired", settle=False)
-        await settled(plant)
-        await held(plant)
-        assert (await plant.contents())["poisoned"] == "repaired"
+        await box_system.change("poisoned", text="repaired", settle=False)
+        await settled(box_system)
+        await held(box_system)
+        assert (await box_system.contents())["poisoned"] == "repaired"
     assert heartbeat.cuts <= 1
     assert heartbeat.busy < LIMITS.thread_seconds + _UNEVEN
 
 
-async def test_a_poisoned_intent_that_never_compiled_holds_up_nobody(plant: BoxSystem) -> None:
-    await plant.boxes("poisoned", text="swallows everything", settle=False)
-    await plant.boxes("healthy", settle=False)
-    async with running(plant):
-        await settled(plant)
-        await held(plant, "poisoned")
-        assert await plant.contents() == {"healthy": "hello"}
+async def test_a_poisoned_intent_that_never_compiled_holds_up_nobody(box_system: BoxSystem) -> None:
+    await box_system.boxes("poisoned", text="swallows everything", settle=False)
+    await box_system.boxes("healthy", settle=False)
+    async with running(box_system):
+        await settled(box_system)
+        await held(box_system, "poisoned")
+        assert await box_system.contents() == {"healthy": "hello"}
 
 
-async def test_what_a_cut_off_run_read_wakes_it(plant: BoxSystem) -> None:
+async def test_what_a_cut_off_run_read_wakes_it(box_system: BoxSystem) -> None:
     """It is evaluated again when that changes, and not only when its back-off is over."""
-    async with running(plant):
-        await plant.boxes("poisoned", text="reads the same for ever", settle=False)
-        await settled(plant)
-        await held(plant, "poisoned")
-        key = await plant.key("box", "poisoned")
-        plant.engine._scheduler.forget(key)
-        runs = plant.engine.progress.evaluations
-        await plant.boxes("nobody", settle=False)
-        await settled(plant)
-        assert plant.engine.progress.evaluations >= runs + 2
+    async with running(box_system):
+        await box_system.boxes("poisoned", text="reads the same for ever", settle=False)
+        await settled(box_system)
+        await held(box_system, "poisoned")
+        key = await box_system.key("box", "poisoned")
+        box_system.engine._scheduler.forget(key)
+        runs = box_system.engine.progress.evaluations
+        await box_system.boxes("nobody", settle=False)
+        await settled(box_system)
+        assert box_system.engine.progress.evaluations >= runs + 2

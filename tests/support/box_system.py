@@ -66,10 +66,10 @@ class BoxIntent(Intent):
 
 def boxes_and_parts() -> Loaded:
     """The compiler and its kinds. The map leads from a box to the boxes that it is related to."""
-    compiler = Compiler("plant", [BoxIntent], pools=[POOL])
+    compiler = Compiler("boxes", [BoxIntent], pools=[POOL])
     schema = Schema(build(declared) for declared in _KINDS)
     reactions = ReactionMap([Reaction("box", "self", (Visit("box", False, "here"),), "here")])
-    return Loaded((compiler,), schema, reactions, compiler.intents, dict.fromkeys(schema.kinds, "plant"))
+    return Loaded((compiler,), schema, reactions, compiler.intents, dict.fromkeys(schema.kinds, "boxes"))
 
 
 class Gate:

@@ -23,12 +23,12 @@ PREFIX = "/contrail/"
 
 
 def service_of(
-    plant: BoxSystem, process: str = "one", *, elected: bool = False, auditing: PeriodicAudit | None = None,
+    box_system: BoxSystem, process: str = "one", *, elected: bool = False, auditing: PeriodicAudit | None = None,
     most: int = 1000, version: str = "1", etcd: str = "", installation: str = INSTALLATION,
     claim: Callable[[], Awaitable[None]] | None = None,
 ) -> CompilerService:  # fmt: skip
     """``elected``: it stands for election. ``most``: ``max_writes_on_upgrade``. ``version``: of its compiler."""
-    store, engine = plant.offline.store, plant.engine
+    store, engine = box_system.offline.store, box_system.engine
     heartbeat = Heartbeat(installation, process)
     source = Source(store, PREFIX, heartbeat=heartbeat)
     engine.see_by(source)
@@ -40,7 +40,7 @@ def service_of(
         heartbeat=heartbeat,
     )
     takeover = TakeOver(
-        engine, store, PREFIX, installation=installation, process=process, ttl=2, versions={"plant": version},
+        engine, store, PREFIX, installation=installation, process=process, ttl=2, versions={"boxes": version},
         max_writes_on_upgrade=most, resources=source, directives=directives, claim=claim,
     ) if elected else None  # fmt: skip
 

@@ -13,9 +13,9 @@ from intentc.cli.process import reloading_of
 from intentc.diagnostics import logs
 from intentc.loading.configuration import Configuration, load
 from tests.support.box_system import BoxSystem
-from tests.unit.engine.conftest import plant
+from tests.unit.engine.conftest import box_system
 
-__all__ = ["plant"]
+__all__ = ["box_system"]
 
 pytestmark = pytest.mark.anyio
 
@@ -48,11 +48,11 @@ def _unchanged(configuration: Configuration) -> Configuration:
 
 
 async def test_the_level_of_the_log_changes_and_former_secrets_stay_out_of_it(
-    plant: BoxSystem, file: Path, capsys: pytest.CaptureFixture[str]
+    box_system: BoxSystem, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     configure(file, OLD, "warning")
     loaded = load(file, {})
-    reloading = reloading_of(plant.engine, (), loaded, adapted=_unchanged, relog=True)
+    reloading = reloading_of(box_system.engine, (), loaded, adapted=_unchanged, relog=True)
     configure(file, NEW, "debug")
     assert await reloading.once()
     logging.getLogger("intentc").debug("%s and %s", OLD, NEW)
@@ -60,10 +60,10 @@ async def test_the_level_of_the_log_changes_and_former_secrets_stay_out_of_it(
     assert last.endswith("<secret> and <secret>")
 
 
-async def test_a_command_that_does_not_log_as_configured_goes_on_so(plant: BoxSystem, file: Path) -> None:
+async def test_a_command_that_does_not_log_as_configured_goes_on_so(box_system: BoxSystem, file: Path) -> None:
     configure(file, OLD, "warning")
     before = logging.getLogger().level
-    reloading = reloading_of(plant.engine, (), load(file, {}), adapted=_unchanged)
+    reloading = reloading_of(box_system.engine, (), load(file, {}), adapted=_unchanged)
     configure(file, OLD, "debug")
     assert await reloading.once()
     assert logging.getLogger().level == before

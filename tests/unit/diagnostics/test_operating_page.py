@@ -18,9 +18,9 @@ from intentc.loading.yaml import load_yaml
 from intentc.service.audits import PeriodicAudit
 from tests.support.box_system import BoxSystem
 from tests.support.compiler_service import service_of
-from tests.unit.engine.conftest import plant
+from tests.unit.engine.conftest import box_system
 
-__all__ = ["plant"]
+__all__ = ["box_system"]
 
 PAGE = (Path(__file__).parents[3] / "docs" / "operating.md").read_text()
 DOCUMENTED = {(name, kind) for name, kind in re.findall(r"^\| `(intentc_\w+)`[^|]*\| (\w+) \|", PAGE, re.MULTILINE)}
@@ -88,11 +88,11 @@ def test_the_alerts_are_rules_over_metrics_that_exist() -> None:
 
 
 @pytest.mark.anyio
-async def test_each_metric_stands_for_what_a_service_reports(plant: BoxSystem) -> None:
+async def test_each_metric_stands_for_what_a_service_reports(box_system: BoxSystem) -> None:
     async def spawn() -> Any:
         raise AssertionError("nobody audits here")
 
-    service = service_of(plant, elected=True, auditing=PeriodicAudit(plant.engine, spawn))
+    service = service_of(box_system, elected=True, auditing=PeriodicAudit(box_system.engine, spawn))
     missing = [figure.place for figure in (*GAUGES, *COUNTERS) if _at(service.status(), figure.place) is None]
     # What it waits for is not known before it has listed; fences, before the server has answered.
     assert set(missing) - NEEDS_FILES == {"lag_revisions", "api_server.fences"}

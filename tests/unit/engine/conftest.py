@@ -13,12 +13,12 @@ from tests.support.box_system import BoxSystem
 
 
 @pytest.fixture
-async def plant(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[BoxSystem]:
-    """A plant that has made its first pass over nothing. What backs off stays so until the test ends it
+async def box_system(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[BoxSystem]:
+    """A box system that has made its first pass over nothing. What backs off stays so until the test ends it
     (``retry``), however slow the machine is; back-offs that a test leaves behind are called off."""
     slow = partial(KeyedQueue, backoff=Backoff(60.0, 60.0))
     monkeypatch.setattr("intentc.engine.scheduler.KeyedQueue", slow)
     monkeypatch.setattr("intentc.engine.object_queue.KeyedQueue", slow)
-    plant = await BoxSystem().begin()
-    yield plant
-    plant.close()
+    box_system = await BoxSystem().begin()
+    yield box_system
+    box_system.close()

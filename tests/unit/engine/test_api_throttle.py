@@ -70,22 +70,22 @@ async def test_a_limit_of_writes_per_second_is_kept() -> None:
     assert asyncio.get_running_loop().time() - before >= 0.05
 
 
-async def test_after_a_throttled_write_nobody_asks_before_the_pause_is_over(plant: BoxSystem) -> None:
-    await plant.boxes("a", settle=False)
-    plant.write.failures["a"] = [Throttled(0.2)]
-    async with plant.running():
-        await asyncio.wait_for(_asked(plant, "create a"), PATIENCE)
-        await plant.boxes("b", settle=False)
-        await plant.settled()
-    assert asked_at(plant, "create b") >= asked_at(plant, "create a") + 0.2
-    assert await plant.contents() == {"a": "hello", "b": "hello"}
+async def test_after_a_throttled_write_nobody_asks_before_the_pause_is_over(box_system: BoxSystem) -> None:
+    await box_system.boxes("a", settle=False)
+    box_system.write.failures["a"] = [Throttled(0.2)]
+    async with box_system.running():
+        await asyncio.wait_for(_asked(box_system, "create a"), PATIENCE)
+        await box_system.boxes("b", settle=False)
+        await box_system.settled()
+    assert asked_at(box_system, "create b") >= asked_at(box_system, "create a") + 0.2
+    assert await box_system.contents() == {"a": "hello", "b": "hello"}
 
 
-def asked_at(plant: BoxSystem, entry: str) -> float:
+def asked_at(box_system: BoxSystem, entry: str) -> float:
     """When it was asked for first, by the loop's clock."""
-    return plant.write.times[plant.write.log.index(entry)]
+    return box_system.write.times[box_system.write.log.index(entry)]
 
 
-async def _asked(plant: BoxSystem, entry: str) -> None:
-    while entry not in plant.write.log:  # noqa: ASYNC110 - the log is a list without notifications
+async def _asked(box_system: BoxSystem, entry: str) -> None:
+    while entry not in box_system.write.log:  # noqa: ASYNC110 - the log is a list without notifications
         await asyncio.sleep(0.005)

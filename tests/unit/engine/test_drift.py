@@ -91,105 +91,105 @@ def test_what_was_long_ago_is_forgotten(drift: Drift, clock: Clock) -> None:
     assert not drift._records
 
 
-def writes(plant: BoxSystem) -> list[tuple[Name, bool]]:
-    return [(line.name, line.drift) for line in plant.engine.journal if isinstance(line, Write)]
+def writes(box_system: BoxSystem) -> list[tuple[Name, bool]]:
+    return [(line.name, line.drift) for line in box_system.engine.journal if isinstance(line, Write)]
 
 
-async def revert(plant: BoxSystem, box: str = "a") -> None:
+async def revert(box_system: BoxSystem, box: str = "a") -> None:
     """Another writer sets the content of a box's part, and the compiler has its say."""
-    await plant.offline.server.update(await plant.key("part", box, "one"), {"content": "mine"})
-    await plant.offline.settle()
+    await box_system.offline.server.update(await box_system.key("part", box, "one"), {"content": "mine"})
+    await box_system.offline.settle()
 
 
-async def test_a_changed_object_is_repaired_and_journalled_as_drift(plant: BoxSystem) -> None:
-    await plant.boxes("a")
-    await revert(plant)
-    assert await plant.contents() == {"a": "hello"}
-    assert writes(plant) == [(part("a"), False), (part("a"), True)]
-    assert engine_status(plant.engine)["counters"]["drift_repairs"] == 1
+async def test_a_changed_object_is_repaired_and_journalled_as_drift(box_system: BoxSystem) -> None:
+    await box_system.boxes("a")
+    await revert(box_system)
+    assert await box_system.contents() == {"a": "hello"}
+    assert writes(box_system) == [(part("a"), False), (part("a"), True)]
+    assert engine_status(box_system.engine)["counters"]["drift_repairs"] == 1
 
 
-async def test_a_deleted_object_is_made_again_and_journalled_as_drift(plant: BoxSystem) -> None:
-    await plant.boxes("a")
-    await plant.offline.server.delete(await plant.key("part", "a", "one"))
-    await plant.offline.settle()
-    assert await plant.contents() == {"a": "hello"}
-    assert writes(plant)[-1] == (part("a"), True)
+async def test_a_deleted_object_is_made_again_and_journalled_as_drift(box_system: BoxSystem) -> None:
+    await box_system.boxes("a")
+    await box_system.offline.server.delete(await box_system.key("part", "a", "one"))
+    await box_system.offline.settle()
+    assert await box_system.contents() == {"a": "hello"}
+    assert writes(box_system)[-1] == (part("a"), True)
 
 
-async def test_a_change_of_the_intent_is_no_drift(plant: BoxSystem) -> None:
-    await plant.boxes("a")
-    await plant.change("a", text="bye")
-    assert await plant.contents() == {"a": "bye"}
-    assert not any(drift for _, drift in writes(plant))
+async def test_a_change_of_the_intent_is_no_drift(box_system: BoxSystem) -> None:
+    await box_system.boxes("a")
+    await box_system.change("a", text="bye")
+    assert await box_system.contents() == {"a": "bye"}
+    assert not any(drift for _, drift in writes(box_system))
 
 
-async def test_what_was_changed_while_no_compiler_ran_is_no_drift(plant: BoxSystem) -> None:
+async def test_what_was_changed_while_no_compiler_ran_is_no_drift(box_system: BoxSystem) -> None:
     """Nobody knows whether the intent or the object was changed."""
-    await plant.boxes("a")
-    await plant.offline.server.update(await plant.key("part", "a", "one"), {"content": "mine"})
-    again = await BoxSystem(plant.offline.store).begin()
+    await box_system.boxes("a")
+    await box_system.offline.server.update(await box_system.key("part", "a", "one"), {"content": "mine"})
+    again = await BoxSystem(box_system.offline.store).begin()
     assert await again.contents() == {"a": "hello"}
     assert writes(again) == [(part("a"), False)]
 
 
-async def test_contention_stops_the_writes_for_that_object_alone(plant: BoxSystem) -> None:
-    await plant.boxes("a", "b")
+async def test_contention_stops_the_writes_for_that_object_alone(box_system: BoxSystem) -> None:
+    await box_system.boxes("a", "b")
     for _ in range(REVERTS + 3):
-        await revert(plant)
-    assert await plant.contents() == {"a": "mine", "b": "hello"}
-    status = engine_status(plant.engine)
+        await revert(box_system)
+    assert await box_system.contents() == {"a": "mine", "b": "hello"}
+    status = engine_status(box_system.engine)
     (entry,) = status["quarantine"]
     assert (entry["state"], entry["kind"], entry["name"]) == ("contended", "part", "a:one")
     assert "content" in entry["message"]
     assert not status["healthy"]
     assert status["converged"], "what is reported as contended is not waited for"
-    await revert(plant, "b")
-    assert await plant.contents() == {"a": "mine", "b": "hello"}
+    await revert(box_system, "b")
+    assert await box_system.contents() == {"a": "mine", "b": "hello"}
 
 
-async def test_a_retry_ends_the_rest_of_a_contention(plant: BoxSystem) -> None:
-    await plant.boxes("a")
+async def test_a_retry_ends_the_rest_of_a_contention(box_system: BoxSystem) -> None:
+    await box_system.boxes("a")
     for _ in range(REVERTS):
-        await revert(plant)
-    assert plant.engine.operator_actions.retry(await plant.key("part", "a", "one")) == 1
-    await plant.offline.settle()
-    assert await plant.contents() == {"a": "hello"}
-    assert engine_status(plant.engine)["healthy"]
+        await revert(box_system)
+    assert box_system.engine.operator_actions.retry(await box_system.key("part", "a", "one")) == 1
+    await box_system.offline.settle()
+    assert await box_system.contents() == {"a": "hello"}
+    assert engine_status(box_system.engine)["healthy"]
 
 
-async def test_an_object_that_nobody_wants_any_more_goes_also_if_it_is_contended(plant: BoxSystem) -> None:
-    await plant.boxes("a")
+async def test_an_object_that_nobody_wants_any_more_goes_also_if_it_is_contended(box_system: BoxSystem) -> None:
+    await box_system.boxes("a")
     for _ in range(REVERTS):
-        await revert(plant)
-    await plant.remove("a")
-    assert await plant.contents() == {}
-    assert engine_status(plant.engine)["quarantine"] == []
+        await revert(box_system)
+    await box_system.remove("a")
+    assert await box_system.contents() == {}
+    assert engine_status(box_system.engine)["quarantine"] == []
 
 
-async def test_many_children_of_one_intent_are_no_contention(plant: BoxSystem) -> None:
+async def test_many_children_of_one_intent_are_no_contention(box_system: BoxSystem) -> None:
     """crossplane #7108"""
-    await plant.boxes(*(f"box-{number}" for number in range(60)))
-    assert plant.engine._drift.repairs == 0
-    assert len(await plant.contents()) == 60
+    await box_system.boxes(*(f"box-{number}" for number in range(60)))
+    assert box_system.engine._drift.repairs == 0
+    assert len(await box_system.contents()) == 60
 
 
-async def test_what_is_wanted_anew_while_it_is_written_is_no_drift(plant: BoxSystem) -> None:
-    gate = plant.write.gates["create a"] = Gate()
-    async with plant.running():
-        await plant.boxes("a", settle=False)
+async def test_what_is_wanted_anew_while_it_is_written_is_no_drift(box_system: BoxSystem) -> None:
+    gate = box_system.write.gates["create a"] = Gate()
+    async with box_system.running():
+        await box_system.boxes("a", settle=False)
         await gate.entered.wait()
-        await plant.change("a", text="bye", settle=False)
-        await until(lambda: plant.engine._objects.is_asked_again(part("a")))
+        await box_system.change("a", text="bye", settle=False)
+        await until(lambda: box_system.engine._objects.is_asked_again(part("a")))
         gate.opened.set()
-        await plant.settled()
-    assert await plant.contents() == {"a": "bye"}
-    assert plant.engine._drift.repairs == 0
+        await box_system.settled()
+    assert await box_system.contents() == {"a": "bye"}
+    assert box_system.engine._drift.repairs == 0
 
 
-async def test_a_contended_object_gets_what_is_wanted_of_it_anew(plant: BoxSystem) -> None:
-    await plant.boxes("a")
+async def test_a_contended_object_gets_what_is_wanted_of_it_anew(box_system: BoxSystem) -> None:
+    await box_system.boxes("a")
     for _ in range(REVERTS):
-        await revert(plant)
-    await plant.change("a", text="bye")
-    assert await plant.contents() == {"a": "bye"}
+        await revert(box_system)
+    await box_system.change("a", text="bye")
+    assert await box_system.contents() == {"a": "bye"}

@@ -50,69 +50,69 @@ def test_the_edges_of_a_map_are_named_once_each() -> None:
     assert list(edges_of(boxes_and_parts().reactions)) == [EDGE]
 
 
-async def test_an_intent_that_reads_nothing_of_what_changed_is_idle_on_the_edge(plant: BoxSystem) -> None:
-    await plant.boxes("b")
-    await plant.boxes("a", **referring("b"))
-    before = plant.engine.progress.figures_of(EDGE)
-    await plant.change("b", text="other")
-    after = plant.engine.progress.figures_of(EDGE)
+async def test_an_intent_that_reads_nothing_of_what_changed_is_idle_on_the_edge(box_system: BoxSystem) -> None:
+    await box_system.boxes("b")
+    await box_system.boxes("a", **referring("b"))
+    before = box_system.engine.progress.figures_of(EDGE)
+    await box_system.change("b", text="other")
+    after = box_system.engine.progress.figures_of(EDGE)
     assert [now - then for now, then in zip(after, before, strict=True)] == [1, 1, 0, 0]
 
 
-async def test_an_intent_whose_output_changes_by_it_is_counted_as_changed(plant: BoxSystem) -> None:
-    await plant.boxes("b")
-    await plant.boxes("a", text="see b", **referring("b"))
-    before = plant.engine.progress.figures_of(EDGE)
-    await plant.change("b", text="other")
-    after = plant.engine.progress.figures_of(EDGE)
+async def test_an_intent_whose_output_changes_by_it_is_counted_as_changed(box_system: BoxSystem) -> None:
+    await box_system.boxes("b")
+    await box_system.boxes("a", text="see b", **referring("b"))
+    before = box_system.engine.progress.figures_of(EDGE)
+    await box_system.change("b", text="other")
+    after = box_system.engine.progress.figures_of(EDGE)
     assert [now - then for now, then in zip(after, before, strict=True)] == [1, 0, 1, 1]
 
 
-async def test_an_intent_that_runs_and_wants_the_same_is_not(plant: BoxSystem) -> None:
-    await plant.boxes("b")
-    await plant.boxes("a", text="see b", **referring("b"))
-    before = plant.engine.progress.figures_of(EDGE)
-    await plant.change("b", **referring("b"))
-    after = plant.engine.progress.figures_of(EDGE)
+async def test_an_intent_that_runs_and_wants_the_same_is_not(box_system: BoxSystem) -> None:
+    await box_system.boxes("b")
+    await box_system.boxes("a", text="see b", **referring("b"))
+    before = box_system.engine.progress.figures_of(EDGE)
+    await box_system.change("b", **referring("b"))
+    after = box_system.engine.progress.figures_of(EDGE)
     assert [now - then for now, then in zip(after, before, strict=True)] == [1, 0, 1, 0]
 
 
-async def test_the_journal_shows_the_path_and_the_revision_of_its_source(plant: BoxSystem) -> None:
-    await plant.boxes("b")
-    await plant.boxes("a", text="see b", **referring("b"))
-    await plant.change("b", text="other")
-    a, b = await plant.key("box", "a"), await plant.key("box", "b")
-    entry = last_evaluation(plant.engine, a)
-    assert (entry.path, entry.source_revision) == ((b, a), plant.engine.world.mod_revision(b))
+async def test_the_journal_shows_the_path_and_the_revision_of_its_source(box_system: BoxSystem) -> None:
+    await box_system.boxes("b")
+    await box_system.boxes("a", text="see b", **referring("b"))
+    await box_system.change("b", text="other")
+    a, b = await box_system.key("box", "a"), await box_system.key("box", "b")
+    entry = last_evaluation(box_system.engine, a)
+    assert (entry.path, entry.source_revision) == ((b, a), box_system.engine.world.mod_revision(b))
 
 
-async def test_one_that_goes_on_once_it_has_its_number_keeps_the_path_that_it_began_with(plant: BoxSystem) -> None:
-    await plant.boxes("a", text="number")
-    a = await plant.key("box", "a")
-    waiting, done = (line for line in plant.engine.journal if isinstance(line, Entry))
+async def test_one_that_goes_on_once_it_has_its_number_keeps_the_path_that_it_began_with(box_system: BoxSystem) -> None:
+    await box_system.boxes("a", text="number")
+    a = await box_system.key("box", "a")
+    waiting, done = (line for line in box_system.engine.journal if isinstance(line, Entry))
     assert (waiting.status, waiting.path) == ("waiting", (a,))
     assert (done.status, done.path) == ("done", (a,))
 
 
-async def test_a_missing_reaction_has_no_path(plant: BoxSystem) -> None:
-    await plant.boxes("b")
-    await plant.boxes("a", text="see b")
-    await plant.change("b", text="other")
-    entry = last_evaluation(plant.engine, await plant.key("box", "a"))
+async def test_a_missing_reaction_has_no_path(box_system: BoxSystem) -> None:
+    await box_system.boxes("b")
+    await box_system.boxes("a", text="see b")
+    await box_system.change("b", text="other")
+    entry = last_evaluation(box_system.engine, await box_system.key("box", "a"))
     assert (entry.path, entry.source_revision) == ((), 0)
 
 
 async def test_the_end_of_an_intent_is_journalled_with_what_it_leaves_and_its_name_is_remembered(
-    plant: BoxSystem,
+    box_system: BoxSystem,
 ) -> None:
-    await plant.boxes("a")
-    a = await plant.key("box", "a")
-    await plant.remove("a")
-    entry, write = plant.engine.journal.about(part("a"))[-2:]
+    await box_system.boxes("a")
+    a = await box_system.key("box", "a")
+    await box_system.remove("a")
+    entry, write = box_system.engine.journal.about(part("a"))[-2:]
     assert isinstance(entry, Entry) and isinstance(write, Write)
     assert (entry.origin, entry.path, entry.status, entry.source_revision) == (a, (a,), "gone", 0)
     assert write.operation == "delete"
-    assert plant.engine.journal.names[a] == "a"
+    assert box_system.engine.journal.names[a] == "a"
 
 
 def manifest(kind: str, name: str, **spec: Any) -> dict[str, Any]:

@@ -18,31 +18,33 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def plant() -> BoxSystem:
-    """A plant whose engine does not run yet."""
-    plant = BoxSystem()
-    await plant.offline.server.ensure_pool(POOL, 1, 1000)
-    return plant
+async def box_system() -> BoxSystem:
+    """A box system whose engine does not run yet."""
+    box_system = BoxSystem()
+    await box_system.offline.server.ensure_pool(POOL, 1, 1000)
+    return box_system
 
 
-async def test_it_settles_on_what_was_there_and_on_what_comes(plant: BoxSystem) -> None:
-    await plant.boxes("a", settle=False)
-    async with plant.running():
-        await plant.settled()
-        assert await plant.contents() == {"a": "hello"}
-        await plant.boxes("b", text="see a", settle=False)
-        await plant.settled()
-        assert await plant.contents() == {"a": "hello", "b": "hello"}
-        assert engine_status(plant.engine)["converged"]
+async def test_it_settles_on_what_was_there_and_on_what_comes(box_system: BoxSystem) -> None:
+    await box_system.boxes("a", settle=False)
+    async with box_system.running():
+        await box_system.settled()
+        assert await box_system.contents() == {"a": "hello"}
+        await box_system.boxes("b", text="see a", settle=False)
+        await box_system.settled()
+        assert await box_system.contents() == {"a": "hello", "b": "hello"}
+        assert engine_status(box_system.engine)["converged"]
 
 
-async def test_a_second_engine_over_the_same_store_writes_nothing_and_repairs_what_is_deleted(plant: BoxSystem) -> None:
+async def test_a_second_engine_over_the_same_store_writes_nothing_and_repairs_what_is_deleted(
+    box_system: BoxSystem,
+) -> None:
     names = [f"box-{number:02}" for number in range(25)]
-    await plant.boxes(*names, settle=False)
-    async with plant.running():
-        await plant.settled()
-    assert len(await plant.contents()) == 25
-    again = BoxSystem(plant.offline.store)
+    await box_system.boxes(*names, settle=False)
+    async with box_system.running():
+        await box_system.settled()
+    assert len(await box_system.contents()) == 25
+    again = BoxSystem(box_system.offline.store)
     async with again.running():
         await again.settled()
         assert again.write.log == []
@@ -53,18 +55,18 @@ async def test_a_second_engine_over_the_same_store_writes_nothing_and_repairs_wh
         assert again.write.log == ["create box-07"]
 
 
-async def test_writes_under_way_are_drained_when_it_is_cancelled(plant: BoxSystem) -> None:
+async def test_writes_under_way_are_drained_when_it_is_cancelled(box_system: BoxSystem) -> None:
     begun, go_on = asyncio.Event(), asyncio.Event()
-    create = plant.write.create
+    create = box_system.write.create
 
     async def slow(operation, fence=None, /):  # type: ignore[no-untyped-def]
         begun.set()
         await go_on.wait()
         return await create(operation, fence)
 
-    plant.write.create = slow  # type: ignore[method-assign]
-    await plant.boxes("a", settle=False)
-    async with plant.running() as task:
+    box_system.write.create = slow  # type: ignore[method-assign]
+    await box_system.boxes("a", settle=False)
+    async with box_system.running() as task:
         with anyio.fail_after(PATIENCE):
             await begun.wait()
         task.cancel()
@@ -72,72 +74,72 @@ async def test_writes_under_way_are_drained_when_it_is_cancelled(plant: BoxSyste
         assert not task.done()
         go_on.set()
         await asyncio.wait([task])
-    assert await plant.contents() == {"a": "hello"}
-    assert plant.engine._reconciler.in_flight == 0
+    assert await box_system.contents() == {"a": "hello"}
+    assert box_system.engine._reconciler.in_flight == 0
 
 
-async def test_another_leader_ends_it(plant: BoxSystem) -> None:
-    plant.write.failures["*"] = [Fenced(412, "fence is over")]
-    await plant.boxes("a", settle=False)
-    async with plant.running() as task:
+async def test_another_leader_ends_it(box_system: BoxSystem) -> None:
+    box_system.write.failures["*"] = [Fenced(412, "fence is over")]
+    await box_system.boxes("a", settle=False)
+    async with box_system.running() as task:
         with anyio.fail_after(PATIENCE):
             await asyncio.wait([task])
         error = task.exception()
     assert isinstance(error, BaseExceptionGroup) and error.subgroup(Fenced) is not None
-    assert await plant.contents() == {}
+    assert await box_system.contents() == {}
 
 
 async def test_a_long_queue_of_evaluations_does_not_starve_writing(
-    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
+    box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await plant.boxes("first", settle=False)
-    async with plant.running():
-        await plant.settled()
+    await box_system.boxes("first", settle=False)
+    async with box_system.running():
+        await box_system.settled()
         monkeypatch.setattr(engine_module, "_BURST", 10)
         left: list[int] = []
-        create = plant.write.create
+        create = box_system.write.create
 
         async def noting(operation, fence=None, /):  # type: ignore[no-untyped-def]
-            left.append(plant.engine.progress.jobs)
+            left.append(box_system.engine.progress.jobs)
             return await create(operation, fence)
 
-        plant.write.create = noting  # type: ignore[method-assign]
+        box_system.write.create = noting  # type: ignore[method-assign]
         monkeypatch.setattr("intentc.engine.slices._LENGTH", 0.0)
-        await plant.boxes(*(f"box-{number:03}" for number in range(200)), settle=False)
-        await plant.settled()
+        await box_system.boxes(*(f"box-{number:03}" for number in range(200)), settle=False)
+        await box_system.settled()
     assert len(left) == 200
     assert max(left) > 0
 
 
-async def test_an_outage_is_waited_out_and_everything_is_written_then(plant: BoxSystem) -> None:
+async def test_an_outage_is_waited_out_and_everything_is_written_then(box_system: BoxSystem) -> None:
     """F15"""
-    plant.write.failures["*"] = [Unreachable("refused")]
-    await plant.boxes("a", "b", "c", settle=False)
-    async with plant.running():
-        await plant.settled()
-        assert await plant.contents() == {"a": "hello", "b": "hello", "c": "hello"}
-        assert plant.engine.reachable
+    box_system.write.failures["*"] = [Unreachable("refused")]
+    await box_system.boxes("a", "b", "c", settle=False)
+    async with box_system.running():
+        await box_system.settled()
+        assert await box_system.contents() == {"a": "hello", "b": "hello", "c": "hello"}
+        assert box_system.engine.reachable
 
 
 async def test_a_new_outage_after_a_success_begins_with_a_short_pause(
-    plant: BoxSystem, caplog: pytest.LogCaptureFixture
+    box_system: BoxSystem, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with plant.running():
+    async with box_system.running():
         for name in ("a", "b"):
-            plant.write.failures["*"] = [Unreachable("refused")]
-            await plant.boxes(name, settle=False)
-            await plant.settled()
+            box_system.write.failures["*"] = [Unreachable("refused")]
+            await box_system.boxes(name, settle=False)
+            await box_system.settled()
     assert len(re.findall(r"next try in 0\.[12] s", caplog.text)) == 2
 
 
-async def test_an_owner_whose_number_is_refused_is_granted_it_later_and_holds_up_nobody(plant: BoxSystem) -> None:
-    plant.write.failures["*"] = [Rejected(403, "no")]
-    await plant.boxes("a", "b", text="number", settle=False)
-    async with plant.running():
+async def test_an_owner_whose_number_is_refused_is_granted_it_later_and_holds_up_nobody(box_system: BoxSystem) -> None:
+    box_system.write.failures["*"] = [Rejected(403, "no")]
+    await box_system.boxes("a", "b", text="number", settle=False)
+    async with box_system.running():
         with anyio.fail_after(PATIENCE):
-            while plant.write.log[-1:] != ["create ticket-2"]:
+            while box_system.write.log[-1:] != ["create ticket-2"]:
                 await anyio.lowlevel.checkpoint()
-        await plant.settled()
-    granted = await plant.offline.local.allocations(POOL, "default/")
+        await box_system.settled()
+    granted = await box_system.offline.local.allocations(POOL, "default/")
     assert sorted(granted.values()) == [1, 2]
-    assert [entry.partition(" ")[0] for entry in plant.write.log].count("allocate") == 3
+    assert [entry.partition(" ")[0] for entry in box_system.write.log].count("allocate") == 3

@@ -22,77 +22,77 @@ EVENTS = 100
 
 
 @pytest.fixture
-async def plant() -> BoxSystem:
-    plant = BoxSystem()
-    await plant.offline.server.ensure_pool(POOL, 1, 1000)
-    return plant
+async def box_system() -> BoxSystem:
+    box_system = BoxSystem()
+    await box_system.offline.server.ensure_pool(POOL, 1, 1000)
+    return box_system
 
 
-def taking(plant: BoxSystem, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def taking(box_system: BoxSystem, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each evaluation take so long."""
-    run: Callable[[Key], Outcome] = plant.engine._evaluator._runner.run
+    run: Callable[[Key], Outcome] = box_system.engine._evaluator._runner.run
 
     def slow(key: Key) -> Outcome:
         time.sleep(seconds)
         return run(key)
 
-    monkeypatch.setattr(plant.engine._evaluator._runner, "run", slow)
+    monkeypatch.setattr(box_system.engine._evaluator._runner, "run", slow)
 
 
-async def storm(plant: BoxSystem) -> int:
+async def storm(box_system: BoxSystem) -> int:
     """Change one box in a hundred revisions, each seen by itself; how often it was evaluated."""
-    key, runs = await plant.key("box", "hub"), plant.engine.progress.evaluations
+    key, runs = await box_system.key("box", "hub"), box_system.engine.progress.evaluations
     for number in range(EVENTS):
-        revision = (await plant.offline.server.update(key, {"text": f"text {number}"})).revision
+        revision = (await box_system.offline.server.update(key, {"text": f"text {number}"})).revision
         with anyio.fail_after(PATIENCE):
-            while plant.engine.revision < revision:
+            while box_system.engine.revision < revision:
                 await anyio.lowlevel.checkpoint()
-    await plant.settled()
-    return plant.engine.progress.evaluations - runs
+    await box_system.settled()
+    return box_system.engine.progress.evaluations - runs
 
 
 async def test_a_expensive_intent_is_not_evaluated_for_each_event(
-    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
+    box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await plant.boxes("hub", settle=False)
-    taking(plant, 0.005, monkeypatch)
-    async with plant.running():
-        await plant.settled()
-        assert 1 <= await storm(plant) <= EVENTS / 4
-        assert await plant.contents() == {"hub": f"text {EVENTS - 1}"}, "the last event counts"
+    await box_system.boxes("hub", settle=False)
+    taking(box_system, 0.005, monkeypatch)
+    async with box_system.running():
+        await box_system.settled()
+        assert 1 <= await storm(box_system) <= EVENTS / 4
+        assert await box_system.contents() == {"hub": f"text {EVENTS - 1}"}, "the last event counts"
 
 
 async def test_while_a_expensive_intent_rests_the_engine_is_not_quiet_and_others_are_served(
-    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
+    box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await plant.boxes("hub", settle=False)
-    async with plant.running():
-        await plant.settled()
-        taking(plant, 0.05, monkeypatch)
-        key = await plant.key("box", "hub")
+    await box_system.boxes("hub", settle=False)
+    async with box_system.running():
+        await box_system.settled()
+        taking(box_system, 0.05, monkeypatch)
+        key = await box_system.key("box", "hub")
         for text in ("one", "two"):
-            await plant.offline.server.update(key, {"text": text})
+            await box_system.offline.server.update(key, {"text": text})
             with anyio.fail_after(PATIENCE):
-                while key not in plant.engine._evaluator.cooling_down and text == "two":
+                while key not in box_system.engine._evaluator.cooling_down and text == "two":
                     await anyio.lowlevel.checkpoint()
-                while (await plant.contents())["hub"] != "one":
+                while (await box_system.contents())["hub"] != "one":
                     await anyio.lowlevel.checkpoint()
-        assert not plant.engine.quiet
-        await plant.boxes("other", settle=False)
+        assert not box_system.engine.quiet
+        await box_system.boxes("other", settle=False)
         with anyio.fail_after(PATIENCE):
-            while "other" not in await plant.contents():
+            while "other" not in await box_system.contents():
                 await anyio.lowlevel.checkpoint()
-        assert (await plant.contents())["hub"] == "one", "it still rests"
-        await plant.settled()
-        assert (await plant.contents())["hub"] == "two"
+        assert (await box_system.contents())["hub"] == "one", "it still rests"
+        await box_system.settled()
+        assert (await box_system.contents())["hub"] == "two"
 
 
 async def test_places_for_writes_that_become_free_together_are_taken_together(
-    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
+    box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     under_way: list[asyncio.Event] = []
     at_once: list[int] = []
-    create = plant.write.create
+    create = box_system.write.create
 
     async def gated(operation: Create, fence: str | None = None, /) -> Written:
         gate = asyncio.Event()
@@ -100,10 +100,10 @@ async def test_places_for_writes_that_become_free_together_are_taken_together(
         await gate.wait()
         return await create(operation, fence)
 
-    monkeypatch.setattr(plant.write, "create", gated)
-    monkeypatch.setattr(plant.engine._reconciler, "_most", 5)
-    await plant.boxes(*(f"box-{number:02}" for number in range(15)), settle=False)
-    async with plant.running():
+    monkeypatch.setattr(box_system.write, "create", gated)
+    monkeypatch.setattr(box_system.engine._reconciler, "_most", 5)
+    await box_system.boxes(*(f"box-{number:02}" for number in range(15)), settle=False)
+    async with box_system.running():
         for _ in range(3):
             with anyio.fail_after(PATIENCE):
                 while not under_way:
@@ -113,24 +113,24 @@ async def test_places_for_writes_that_become_free_together_are_taken_together(
             for gate in under_way:
                 gate.set()
             under_way.clear()
-        await plant.settled()
+        await box_system.settled()
     assert at_once == [5, 5, 5]
 
 
-async def test_the_first_pass_waits_for_a_expensive_intent_that_rests(plant: BoxSystem) -> None:
+async def test_the_first_pass_waits_for_a_expensive_intent_that_rests(box_system: BoxSystem) -> None:
     """What it yielded before its rest may lack what others have contributed since: objects would be written half made,
     and orphans found that are none."""
-    await plant.boxes("one", settle=False)
-    cooling_down = plant.engine._evaluator.cooling_down
+    await box_system.boxes("one", settle=False)
+    cooling_down = box_system.engine._evaluator.cooling_down
     cooling_down.add(Key("box", "expensive"))
-    async with plant.running():
+    async with box_system.running():
         with anyio.fail_after(PATIENCE):
-            while not plant.engine.progress.evaluations:
+            while not box_system.engine.progress.evaluations:
                 await anyio.lowlevel.checkpoint()
         await anyio.wait_all_tasks_blocked()
-        assert not plant.engine.first_pass_complete
-        assert await plant.contents() == {}
+        assert not box_system.engine.first_pass_complete
+        assert await box_system.contents() == {}
         cooling_down.clear()
-        plant.engine.advance()
-        await plant.settled()
-        assert (await plant.contents()).keys() == {"one"}
+        box_system.engine.advance()
+        await box_system.settled()
+        assert (await box_system.contents()).keys() == {"one"}

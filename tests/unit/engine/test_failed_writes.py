@@ -18,121 +18,125 @@ from tests.support.waiting import PATIENCE
 pytestmark = pytest.mark.anyio
 
 
-async def test_after_a_conflict_the_object_is_planned_again(plant: BoxSystem) -> None:
-    plant.write.failures["a"] = [Conflict(409, "stale")]
-    await plant.boxes("a")
-    assert plant.write.log == ["create a", "create a"]
-    assert await plant.contents() == {"a": "hello"}
-    assert plant.offline.problems() == ()
+async def test_after_a_conflict_the_object_is_planned_again(box_system: BoxSystem) -> None:
+    box_system.write.failures["a"] = [Conflict(409, "stale")]
+    await box_system.boxes("a")
+    assert box_system.write.log == ["create a", "create a"]
+    assert await box_system.contents() == {"a": "hello"}
+    assert box_system.offline.problems() == ()
 
 
-async def test_after_a_conflict_the_plan_starts_from_what_the_server_has(plant: BoxSystem) -> None:
-    await plant.boxes("a")
-    plant.write.failures["a"] = [Conflict(412, "not at this revision")]
-    await plant.change("a", text="other")
-    first, second = plant.write.written[-1], plant.write.log[-2:]
-    assert isinstance(first, Update) and first.revision == await stored_revision(plant, "a")
+async def test_after_a_conflict_the_plan_starts_from_what_the_server_has(box_system: BoxSystem) -> None:
+    await box_system.boxes("a")
+    box_system.write.failures["a"] = [Conflict(412, "not at this revision")]
+    await box_system.change("a", text="other")
+    first, second = box_system.write.written[-1], box_system.write.log[-2:]
+    assert isinstance(first, Update) and first.revision == await stored_revision(box_system, "a")
     assert second == ["update a", "update a"]
 
 
-async def stored_revision(plant: BoxSystem, box: str) -> int:
+async def stored_revision(box_system: BoxSystem, box: str) -> int:
     """The revision before the last write of a box's part: what that write had to compare with."""
-    key = await plant.key("part", box, "one")
-    (item,) = (await plant.offline.store.range(f"/contrail/part/{key.uuid}")).items
-    return (await plant.offline.store.range(item.key, revision=item.mod_revision - 1)).items[0].mod_revision
+    key = await box_system.key("part", box, "one")
+    (item,) = (await box_system.offline.store.range(f"/contrail/part/{key.uuid}")).items
+    return (await box_system.offline.store.range(item.key, revision=item.mod_revision - 1)).items[0].mod_revision
 
 
-async def test_after_three_conflicts_the_object_backs_off(plant: BoxSystem) -> None:
-    plant.write.failures["a"] = [Conflict(409, "stale") for _ in range(5)]
-    await plant.boxes("a", "b")
-    assert plant.write.log.count("create a") == 3
-    assert part("a") in plant.engine._objects.delayed
-    assert await plant.contents() == {"b": "hello"}
+async def test_after_three_conflicts_the_object_backs_off(box_system: BoxSystem) -> None:
+    box_system.write.failures["a"] = [Conflict(409, "stale") for _ in range(5)]
+    await box_system.boxes("a", "b")
+    assert box_system.write.log.count("create a") == 3
+    assert part("a") in box_system.engine._objects.delayed
+    assert await box_system.contents() == {"b": "hello"}
 
 
-async def test_a_write_that_was_made_and_not_answered_is_read_back_and_not_repeated(plant: BoxSystem) -> None:
+async def test_a_write_that_was_made_and_not_answered_is_read_back_and_not_repeated(box_system: BoxSystem) -> None:
     """F16"""
-    plant.write.lost.add("a")
-    await plant.boxes("a")
-    assert plant.write.log == ["create a"]
-    assert await plant.contents() == {"a": "hello"}
+    box_system.write.lost.add("a")
+    await box_system.boxes("a")
+    assert box_system.write.log == ["create a"]
+    assert await box_system.contents() == {"a": "hello"}
 
 
-async def test_a_write_that_was_not_made_and_not_answered_is_made_again(plant: BoxSystem) -> None:
-    plant.write.failures["a"] = [UnknownOutcome("cut off")]
-    await plant.boxes("a")
-    assert plant.write.log == ["create a", "create a"]
-    assert await plant.contents() == {"a": "hello"}
+async def test_a_write_that_was_not_made_and_not_answered_is_made_again(box_system: BoxSystem) -> None:
+    box_system.write.failures["a"] = [UnknownOutcome("cut off")]
+    await box_system.boxes("a")
+    assert box_system.write.log == ["create a", "create a"]
+    assert await box_system.contents() == {"a": "hello"}
 
 
-async def test_a_throttled_object_waits_as_long_as_the_server_asks(plant: BoxSystem) -> None:
-    plant.write.failures["a"] = [Throttled(5_000.0)]
-    await plant.boxes("a", "b")
-    due = plant.engine._objects._queue.delayed()[part("a")]
+async def test_a_throttled_object_waits_as_long_as_the_server_asks(box_system: BoxSystem) -> None:
+    box_system.write.failures["a"] = [Throttled(5_000.0)]
+    await box_system.boxes("a", "b")
+    due = box_system.engine._objects._queue.delayed()[part("a")]
     assert 5_000.0 - PATIENCE < due - asyncio.get_running_loop().time() <= 5_000.0
-    assert await plant.contents() == {"b": "hello"}
-    assert plant.engine.states.failed_writes(part("a")) == 0
+    assert await box_system.contents() == {"b": "hello"}
+    assert box_system.engine.states.failed_writes(part("a")) == 0
 
 
-async def test_a_rejected_object_is_reported_with_the_servers_message_and_the_others_go_on(plant: BoxSystem) -> None:
+async def test_a_rejected_object_is_reported_with_the_servers_message_and_the_others_go_on(
+    box_system: BoxSystem,
+) -> None:
     """F17"""
-    plant.write.failures["b"] = [Rejected(422, "no such colour")]
-    await plant.boxes("a", "b", "c")
-    (problem,) = plant.offline.problems()
+    box_system.write.failures["b"] = [Rejected(422, "no such colour")]
+    await box_system.boxes("a", "b", "c")
+    (problem,) = box_system.offline.problems()
     assert (problem.kind, problem.name, problem.reason) == ("part", "b:one", "Refused")
     assert "no such colour" in problem.message
-    assert await plant.contents() == {"a": "hello", "c": "hello"}
-    assert part("b") in plant.engine._objects.delayed
+    assert await box_system.contents() == {"a": "hello", "c": "hello"}
+    assert part("b") in box_system.engine._objects.delayed
 
 
-async def test_a_refusal_is_forgotten_when_the_object_gets_through(plant: BoxSystem) -> None:
-    plant.write.failures["a"] = [Rejected(422, "no such colour")]
-    await plant.boxes("a")
-    await plant.retry("a")
-    assert plant.offline.problems() == ()
-    assert engine_status(plant.engine)["healthy"]
+async def test_a_refusal_is_forgotten_when_the_object_gets_through(box_system: BoxSystem) -> None:
+    box_system.write.failures["a"] = [Rejected(422, "no such colour")]
+    await box_system.boxes("a")
+    await box_system.retry("a")
+    assert box_system.offline.problems() == ()
+    assert engine_status(box_system.engine)["healthy"]
 
 
-async def test_when_the_server_cannot_be_reached_nobody_writes(plant: BoxSystem) -> None:
-    plant.write.failures["*"] = [Unreachable("refused")]
-    await plant.boxes("a", "b", "c")
-    assert len(plant.write.log) == 1
-    assert not plant.engine.reachable
-    assert set(plant.engine._objects.delayed) == {part("a"), part("b"), part("c")}
+async def test_when_the_server_cannot_be_reached_nobody_writes(box_system: BoxSystem) -> None:
+    box_system.write.failures["*"] = [Unreachable("refused")]
+    await box_system.boxes("a", "b", "c")
+    assert len(box_system.write.log) == 1
+    assert not box_system.engine.reachable
+    assert set(box_system.engine._objects.delayed) == {part("a"), part("b"), part("c")}
 
 
-async def test_another_leader_ends_all_writing(plant: BoxSystem) -> None:
-    plant.write.failures["a"] = [Fenced(412, "fence is over")]
+async def test_another_leader_ends_all_writing(box_system: BoxSystem) -> None:
+    box_system.write.failures["a"] = [Fenced(412, "fence is over")]
     with pytest.raises(Fenced):
-        await plant.boxes("a", "b")
+        await box_system.boxes("a", "b")
     with pytest.raises(Fenced):
-        await plant.retry("a")
-    assert plant.write.log.count("create a") == 1
+        await box_system.retry("a")
+    assert box_system.write.log.count("create a") == 1
 
 
-async def test_a_fault_of_our_own_is_logged_and_tried_again(plant: BoxSystem, caplog: pytest.LogCaptureFixture) -> None:
-    plant.write.failures["a"] = [ZeroDivisionError("a fault")]
+async def test_a_fault_of_our_own_is_logged_and_tried_again(
+    box_system: BoxSystem, caplog: pytest.LogCaptureFixture
+) -> None:
+    box_system.write.failures["a"] = [ZeroDivisionError("a fault")]
     with caplog.at_level(logging.ERROR):
-        await plant.boxes("a", "b")
+        await box_system.boxes("a", "b")
     assert "failed unexpectedly" in caplog.text
-    assert await plant.contents() == {"b": "hello"}
-    await plant.retry("a")
-    assert set(await plant.contents()) == {"a", "b"}
+    assert await box_system.contents() == {"b": "hello"}
+    await box_system.retry("a")
+    assert set(await box_system.contents()) == {"a", "b"}
 
 
 async def test_a_write_whose_echo_does_not_come_is_settled_by_reading(
-    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
+    box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The object is read back before it is written again (docs/engine.md §6.1)."""
-    plant.write.target = Acknowledging()  # says that it wrote, and did not
-    await plant.boxes("a")
-    await plant.retry("a")
-    assert plant.write.log == ["create a"]
+    box_system.write.target = Acknowledging()  # says that it wrote, and did not
+    await box_system.boxes("a")
+    await box_system.retry("a")
+    assert box_system.write.log == ["create a"]
 
-    plant.write.target = plant.offline.local
+    box_system.write.target = box_system.offline.local
     clock = time.monotonic
-    monkeypatch.setattr(plant.engine._read_back._assumed, "_clock", lambda: clock() + 3.0)
-    assert await plant.engine._read_back.unseen()
-    await plant.offline.settle()
-    assert plant.write.log == ["create a", "create a"]
-    assert await plant.contents() == {"a": "hello"}
+    monkeypatch.setattr(box_system.engine._read_back._assumed, "_clock", lambda: clock() + 3.0)
+    assert await box_system.engine._read_back.unseen()
+    await box_system.offline.settle()
+    assert box_system.write.log == ["create a", "create a"]
+    assert await box_system.contents() == {"a": "hello"}

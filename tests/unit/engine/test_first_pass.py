@@ -17,44 +17,44 @@ OBJECT = Name("part", ("a", "one"))
 PROBLEM = Problem("box", "a", "Odd", "it is odd")
 
 
-async def test_what_an_owner_left_behind_is_deleted_after_the_first_pass(plant: BoxSystem) -> None:
-    await plant.boxes("a", "b")
-    await plant.offline.server.delete(await plant.key("box", "a"))
-    again = BoxSystem(plant.offline.store)
+async def test_what_an_owner_left_behind_is_deleted_after_the_first_pass(box_system: BoxSystem) -> None:
+    await box_system.boxes("a", "b")
+    await box_system.offline.server.delete(await box_system.key("box", "a"))
+    again = BoxSystem(box_system.offline.store)
     await again.offline.settle()
     assert again.engine.first_pass_complete
     assert again.write.log == ["delete a"]
     assert await again.contents() == {"b": "hello"}
 
 
-async def test_the_carriers_of_an_origin_are_the_stored_objects_with_its_mark(plant: BoxSystem) -> None:
-    await plant.boxes("a", "b")
-    origin = (await plant.key("box", "a")).uuid
-    assert plant.engine._carriers.of(origin) == {part("a")}
-    await plant.remove("a")
-    assert plant.engine._carriers.of(origin) == frozenset()
+async def test_the_carriers_of_an_origin_are_the_stored_objects_with_its_mark(box_system: BoxSystem) -> None:
+    await box_system.boxes("a", "b")
+    origin = (await box_system.key("box", "a")).uuid
+    assert box_system.engine._carriers.of(origin) == {part("a")}
+    await box_system.remove("a")
+    assert box_system.engine._carriers.of(origin) == frozenset()
 
 
-async def test_an_origin_without_any_intent_is_absent(plant: BoxSystem) -> None:
-    await plant.boxes("a")
-    key = await plant.key("box", "a")
-    assert plant.engine._logic.has_intent(key.uuid)
-    await plant.remove("a")
-    assert not plant.engine._logic.has_intent(key.uuid)
+async def test_an_origin_without_any_intent_is_absent(box_system: BoxSystem) -> None:
+    await box_system.boxes("a")
+    key = await box_system.key("box", "a")
+    assert box_system.engine._logic.has_intent(key.uuid)
+    await box_system.remove("a")
+    assert not box_system.engine._logic.has_intent(key.uuid)
 
 
-async def test_the_report_shows_converged_and_counts(plant: BoxSystem) -> None:
-    await plant.boxes("a", "b")
-    status = engine_status(plant.engine)
+async def test_the_report_shows_converged_and_counts(box_system: BoxSystem) -> None:
+    await box_system.boxes("a", "b")
+    status = engine_status(box_system.engine)
     assert (status["converged"], status["healthy"], status["first_pass_complete"]) == (True, True, True)
     assert status["counts"]["evaluated"] == 2
     assert status["counters"]["writes"] == 2
     assert status["queue"] == {"jobs": 0, "objects": 0, "in_flight": 0}
 
 
-async def test_an_observer_reports_what_it_would_write(plant: BoxSystem) -> None:
-    await plant.boxes("a", settle=False)
-    observer = BoxSystem(plant.offline.store, observe=True)
+async def test_an_observer_reports_what_it_would_write(box_system: BoxSystem) -> None:
+    await box_system.boxes("a", settle=False)
+    observer = BoxSystem(box_system.offline.store, observe=True)
     await observer.offline.settle()
     assert observer.write.log == []
     assert engine_status(observer.engine)["planned"] == [{"object": str(part("a")), "writes": ["create"]}]

@@ -20,154 +20,156 @@ MANY = [f"box-{number:02}" for number in range(60)]
 """More than may go at once without leave."""
 
 
-async def test_many_owners_that_vanish_in_a_gap_take_nothing_with_them_without_leave(plant: BoxSystem) -> None:
-    await plant.boxes(*MANY, "other")
-    await plant.remove(*MANY, settle=False)
-    await plant.relist()
-    assert len(await plant.contents()) == len(MANY) + 1
-    assert not [entry for entry in plant.write.log if entry.startswith("delete")]
-    status = engine_status(plant.engine)
+async def test_many_owners_that_vanish_in_a_gap_take_nothing_with_them_without_leave(box_system: BoxSystem) -> None:
+    await box_system.boxes(*MANY, "other")
+    await box_system.remove(*MANY, settle=False)
+    await box_system.relist()
+    assert len(await box_system.contents()) == len(MANY) + 1
+    assert not [entry for entry in box_system.write.log if entry.startswith("delete")]
+    status = engine_status(box_system.engine)
     assert (status["healthy"], status["counts"]["withheld_deletes"]) == (False, len(MANY))
     assert str(part(MANY[0])) in status["withheld_deletes"]
     assert {problem["reason"] for problem in status["problems"]} == {"DeletesHeld"}
 
 
-async def test_few_owners_that_vanish_in_a_gap_take_what_is_theirs_with_them(plant: BoxSystem) -> None:
-    await plant.boxes("a", "b")
-    await plant.remove("a", settle=False)
-    await plant.relist()
-    assert await plant.contents() == {"b": "hello"}
-    assert engine_status(plant.engine)["healthy"]
+async def test_few_owners_that_vanish_in_a_gap_take_what_is_theirs_with_them(box_system: BoxSystem) -> None:
+    await box_system.boxes("a", "b")
+    await box_system.remove("a", settle=False)
+    await box_system.relist()
+    assert await box_system.contents() == {"b": "hello"}
+    assert engine_status(box_system.engine)["healthy"]
 
 
-async def test_many_deletes_that_were_seen_live_need_no_leave(plant: BoxSystem) -> None:
-    await plant.boxes(*MANY)
-    await plant.remove(*MANY)
-    assert await plant.contents() == {}
-    assert engine_status(plant.engine)["healthy"]
+async def test_many_deletes_that_were_seen_live_need_no_leave(box_system: BoxSystem) -> None:
+    await box_system.boxes(*MANY)
+    await box_system.remove(*MANY)
+    assert await box_system.contents() == {}
+    assert engine_status(box_system.engine)["healthy"]
 
 
-async def test_many_deletes_that_were_seen_live_need_no_leave_at_a_later_listing_either(plant: BoxSystem) -> None:
-    await plant.boxes(*MANY)
+async def test_many_deletes_that_were_seen_live_need_no_leave_at_a_later_listing_either(box_system: BoxSystem) -> None:
+    await box_system.boxes(*MANY)
     for name in MANY:
-        plant.write.failures[name] = [Throttled(300.0)]
-    await plant.remove(*MANY)
-    assert len(await plant.contents()) == len(MANY), "they are deferred"
-    await plant.relist()
-    assert engine_status(plant.engine)["counts"]["withheld_deletes"] == 0
-    await plant.retry(*MANY)
-    assert await plant.contents() == {}
+        box_system.write.failures[name] = [Throttled(300.0)]
+    await box_system.remove(*MANY)
+    assert len(await box_system.contents()) == len(MANY), "they are deferred"
+    await box_system.relist()
+    assert engine_status(box_system.engine)["counts"]["withheld_deletes"] == 0
+    await box_system.retry(*MANY)
+    assert await box_system.contents() == {}
 
 
 async def test_deletes_that_were_seen_live_and_deferred_for_long_need_no_approval_at_any_later_listing(
-    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
+    box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("intentc.engine.engine._READ_BACK_PERIOD", 0.001)
-    await plant.boxes(*MANY)
+    await box_system.boxes(*MANY)
     for name in MANY:
-        plant.write.failures[name] = [Rejected(403, "not now")] * 1000
+        box_system.write.failures[name] = [Rejected(403, "not now")] * 1000
     looks = 0
-    settle = plant.engine._planner.guard.settle
+    settle = box_system.engine._planner.guard.settle
 
     def counted(leaves_something: Callable[[str], object]) -> None:
         nonlocal looks
         settle(leaves_something)
-        looks += plant.engine.quiet and len(plant.engine._objects.delayed) == len(MANY)
+        looks += box_system.engine.quiet and len(box_system.engine._objects.delayed) == len(MANY)
 
-    monkeypatch.setattr(plant.engine._planner.guard, "settle", counted)
-    async with plant.running():
-        await plant.settled()
-        await plant.remove(*MANY, settle=False)
+    monkeypatch.setattr(box_system.engine._planner.guard, "settle", counted)
+    async with box_system.running():
+        await box_system.settled()
+        await box_system.remove(*MANY, settle=False)
         await until(lambda: looks > 0)
     for _ in range(2):
-        await plant.relist()
-        assert engine_status(plant.engine)["counts"]["withheld_deletes"] == 0
+        await box_system.relist()
+        assert engine_status(box_system.engine)["counts"]["withheld_deletes"] == 0
 
 
-async def test_an_owner_that_came_again_and_vanished_in_a_gap_counts(plant: BoxSystem) -> None:
+async def test_an_owner_that_came_again_and_vanished_in_a_gap_counts(box_system: BoxSystem) -> None:
     for uuid in (str(UUID(int=number)) for number in range(1, len(MANY) + 1)):
-        plant.engine._planner.guard.owner_gone(uuid)
-        await plant.boxes(f"box-{int(UUID(uuid))}", uuid=uuid, settle=False)
-    await plant.offline.settle()
-    plant.engine._planner.guard.settle(plant.engine._leaves_something)
-    await plant.remove(*await plant.contents(), settle=False)
-    await plant.relist()
-    assert engine_status(plant.engine)["counts"]["withheld_deletes"] == len(MANY)
+        box_system.engine._planner.guard.owner_gone(uuid)
+        await box_system.boxes(f"box-{int(UUID(uuid))}", uuid=uuid, settle=False)
+    await box_system.offline.settle()
+    box_system.engine._planner.guard.settle(box_system.engine._leaves_something)
+    await box_system.remove(*await box_system.contents(), settle=False)
+    await box_system.relist()
+    assert engine_status(box_system.engine)["counts"]["withheld_deletes"] == len(MANY)
 
 
-async def test_after_leave_the_withheld_deletes_are_made(plant: BoxSystem) -> None:
-    await plant.boxes(*MANY)
-    await plant.remove(*MANY, settle=False)
-    await plant.relist()
-    for name in plant.engine._planner.guard.allow("part"):
-        plant.engine._objects.plan([name])
-    await plant.offline.settle()
-    assert await plant.contents() == {}
-    assert engine_status(plant.engine)["healthy"]
+async def test_after_leave_the_withheld_deletes_are_made(box_system: BoxSystem) -> None:
+    await box_system.boxes(*MANY)
+    await box_system.remove(*MANY, settle=False)
+    await box_system.relist()
+    for name in box_system.engine._planner.guard.allow("part"):
+        box_system.engine._objects.plan([name])
+    await box_system.offline.settle()
+    assert await box_system.contents() == {}
+    assert engine_status(box_system.engine)["healthy"]
 
 
-async def test_over_a_store_that_was_put_back_it_becomes_quiet_and_converged_again(plant: BoxSystem) -> None:
-    await plant.boxes("a", "b")
-    restore = plant.offline.store.faults.backup()
-    await plant.boxes("c")
-    await plant.remove("a")
-    before = plant.engine.revision
+async def test_over_a_store_that_was_put_back_it_becomes_quiet_and_converged_again(box_system: BoxSystem) -> None:
+    await box_system.boxes("a", "b")
+    restore = box_system.offline.store.faults.backup()
+    await box_system.boxes("c")
+    await box_system.remove("a")
+    before = box_system.engine.revision
     restore()
-    await plant.relist()
-    assert plant.engine.revision < before
-    assert plant.engine.quiet
-    assert engine_status(plant.engine)["converged"]
-    assert await plant.contents() == {"a": "hello", "b": "hello"}
+    await box_system.relist()
+    assert box_system.engine.revision < before
+    assert box_system.engine.quiet
+    assert engine_status(box_system.engine)["converged"]
+    assert await box_system.contents() == {"a": "hello", "b": "hello"}
 
 
-async def test_writes_that_a_restore_undid_are_made_again(plant: BoxSystem) -> None:
-    await plant.boxes("a", settle=False)
-    restore = plant.offline.store.faults.backup()
-    await plant.offline.settle()
-    plant.write.log.clear()
+async def test_writes_that_a_restore_undid_are_made_again(box_system: BoxSystem) -> None:
+    await box_system.boxes("a", settle=False)
+    restore = box_system.offline.store.faults.backup()
+    await box_system.offline.settle()
+    box_system.write.log.clear()
     restore()
-    await plant.relist()
-    assert plant.write.log == ["create a"]
-    assert await plant.contents() == {"a": "hello"}
+    await box_system.relist()
+    assert box_system.write.log == ["create a"]
+    assert await box_system.contents() == {"a": "hello"}
 
 
-async def test_writes_not_seen_yet_that_a_restore_undid_are_made_again(plant: BoxSystem) -> None:
-    await plant.boxes("a")
-    await plant.offline.server.delete(await plant.key("part", "a", "one"))
-    restore = plant.offline.store.faults.backup()
-    await plant.boxes("b", settle=False)
-    await plant.relist(settle=False)
-    assert plant.write.log.count("create a") == 2, "it was repaired, and then that was undone"
+async def test_writes_not_seen_yet_that_a_restore_undid_are_made_again(box_system: BoxSystem) -> None:
+    await box_system.boxes("a")
+    await box_system.offline.server.delete(await box_system.key("part", "a", "one"))
+    restore = box_system.offline.store.faults.backup()
+    await box_system.boxes("b", settle=False)
+    await box_system.relist(settle=False)
+    assert box_system.write.log.count("create a") == 2, "it was repaired, and then that was undone"
     restore()
-    await plant.relist()
-    assert plant.write.log.count("create a") == 3
-    assert await plant.contents() == {"a": "hello"}
+    await box_system.relist()
+    assert box_system.write.log.count("create a") == 3
+    assert await box_system.contents() == {"a": "hello"}
 
 
-async def test_numbers_that_the_restored_store_does_not_know_are_asked_for_again(plant: BoxSystem) -> None:
-    await plant.boxes("a", text="number", settle=False)
-    restore = plant.offline.store.faults.backup()
-    await plant.offline.settle()
+async def test_numbers_that_the_restored_store_does_not_know_are_asked_for_again(box_system: BoxSystem) -> None:
+    await box_system.boxes("a", text="number", settle=False)
+    restore = box_system.offline.store.faults.backup()
+    await box_system.offline.settle()
     restore()
-    await plant.relist()
-    await plant.boxes("b", text="number")
-    assert sorted((await plant.numbers()).values()) == [1, 2]
-    assert await tickets(plant) == {1, 2}
+    await box_system.relist()
+    await box_system.boxes("b", text="number")
+    assert sorted((await box_system.numbers()).values()) == [1, 2]
+    assert await tickets(box_system) == {1, 2}
 
 
-async def test_numbers_of_owners_that_a_restore_undid_are_given_to_others_and_never_to_two(plant: BoxSystem) -> None:
-    await plant.boxes("a", text="number")
-    restore = plant.offline.store.faults.backup()
-    await plant.boxes("b", "c", text="number")
+async def test_numbers_of_owners_that_a_restore_undid_are_given_to_others_and_never_to_two(
+    box_system: BoxSystem,
+) -> None:
+    await box_system.boxes("a", text="number")
+    restore = box_system.offline.store.faults.backup()
+    await box_system.boxes("b", "c", text="number")
     restore()
-    await plant.relist()
-    await plant.boxes("d", "e", text="number")
-    assert sorted((await plant.numbers()).values()) == [1, 2, 3]
-    assert await tickets(plant) == {1, 2, 3}
+    await box_system.relist()
+    await box_system.boxes("d", "e", text="number")
+    assert sorted((await box_system.numbers()).values()) == [1, 2, 3]
+    assert await tickets(box_system) == {1, 2, 3}
 
 
-async def tickets(plant: BoxSystem) -> set[int]:
+async def tickets(box_system: BoxSystem) -> set[int]:
     """The numbers on tickets in the store."""
-    items = (await plant.offline.store.range("/contrail/ticket/", "/contrail/ticket0")).items
+    items = (await box_system.offline.store.range("/contrail/ticket/", "/contrail/ticket0")).items
     keys = [Key("ticket", item.key.rpartition("/")[2]) for item in items]
-    return {int((await plant.offline.server.name_of(key.uuid)).fq_name[0].removeprefix("ticket-")) for key in keys}
+    return {int((await box_system.offline.server.name_of(key.uuid)).fq_name[0].removeprefix("ticket-")) for key in keys}

@@ -23,11 +23,11 @@ _NOT_THE_ENGINES = {"write", "_write", "read", "_read", "schema"}
 
 
 @pytest.fixture
-async def plant() -> BoxSystem:
-    """A plant whose engine does not run yet, with back-offs as in life."""
-    plant = BoxSystem()
-    await plant.offline.server.ensure_pool(POOL, 1, 1000)
-    return plant
+async def box_system() -> BoxSystem:
+    """A box system whose engine does not run yet, with back-offs as in life."""
+    box_system = BoxSystem()
+    await box_system.offline.server.ensure_pool(POOL, 1, 1000)
+    return box_system
 
 
 def tables(thing: Any, path: str, seen: set[int]) -> Iterator[tuple[str, int]]:
@@ -44,66 +44,68 @@ def tables(thing: Any, path: str, seen: set[int]) -> Iterator[tuple[str, int]]:
             yield from tables(value, f"{path}.{name}", seen)
 
 
-def sizes(plant: BoxSystem) -> dict[str, int]:
-    return dict(tables(plant.engine, "engine", set()))
+def sizes(box_system: BoxSystem) -> dict[str, int]:
+    return dict(tables(box_system.engine, "engine", set()))
 
 
-async def generation(plant: BoxSystem, number: int) -> None:
+async def generation(box_system: BoxSystem, number: int) -> None:
     """Boxes of every sort come and go; some of their writes fail once."""
     names = {sort: f"{sort}-{number}" for sort in ("plain", "numbered", "failing", "refused", "delayed", "stale")}
-    plant.write.failures[names["refused"]] = [Rejected(422, "no such colour")]
-    plant.write.failures[names["delayed"]] = [Throttled(0.001)]
-    plant.write.failures[names["stale"]] = [Conflict(409, "stale")] * 4
+    box_system.write.failures[names["refused"]] = [Rejected(422, "no such colour")]
+    box_system.write.failures[names["delayed"]] = [Throttled(0.001)]
+    box_system.write.failures[names["stale"]] = [Conflict(409, "stale")] * 4
     for sort, name in names.items():
         text = {"numbered": "number", "failing": "fail"}.get(sort, "hello")
-        await plant.boxes(name, text=text, settle=False)
-    await quiet(plant)
-    await plant.remove(*names.values(), settle=False)
-    await quiet(plant)
+        await box_system.boxes(name, text=text, settle=False)
+    await quiet(box_system)
+    await box_system.remove(*names.values(), settle=False)
+    await quiet(box_system)
 
 
-async def quiet(plant: BoxSystem) -> None:
+async def quiet(box_system: BoxSystem) -> None:
     """Everything is applied, and nothing is under way; things may be deferred."""
-    batches = plant.offline.store.batches
-    await until(lambda: not batches("/contrail/", plant.engine.revision) and plant.engine.quiet)
+    batches = box_system.offline.store.batches
+    await until(lambda: not batches("/contrail/", box_system.engine.revision) and box_system.engine.quiet)
 
 
-async def test_what_is_gone_is_remembered_nowhere(plant: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_gone_is_remembered_nowhere(box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("intentc.engine.engine._READ_BACK_PERIOD", 0.01)
     monkeypatch.setattr("intentc.planning.assumed.PATIENCE", 0.01)
     monkeypatch.setattr("intentc.engine.evaluator._EXPENSIVE", 0.0)
     monkeypatch.setattr("intentc.engine.evaluator._COOLDOWN", 0.01)
-    async with plant.running():
-        await plant.boxes("stays", settle=False)
-        await generation(plant, 0)
-        assert len(sizes(plant)) >= 20
+    async with box_system.running():
+        await box_system.boxes("stays", settle=False)
+        await generation(box_system, 0)
+        assert len(sizes(box_system)) >= 20
         before: dict[str, int] = {}
         for number in range(1, 6):
-            await generation(plant, number)
-            before = before or sizes(plant)
+            await generation(box_system, number)
+            before = before or sizes(box_system)
         with anyio.move_on_after(5):
-            while grown(before, sizes(plant)):
+            while grown(before, sizes(box_system)):
                 await anyio.lowlevel.checkpoint()
-        assert grown(before, sizes(plant)) == {}
+        assert grown(before, sizes(box_system)) == {}
 
 
-async def test_an_object_whose_delete_was_seen_before_it_was_answered_is_remembered_nowhere(plant: BoxSystem) -> None:
-    delete = plant.write.delete
+async def test_an_object_whose_delete_was_seen_before_it_was_answered_is_remembered_nowhere(
+    box_system: BoxSystem,
+) -> None:
+    delete = box_system.write.delete
 
     async def late(operation: Delete, fence: str | None = None, /) -> Written:
         written = await delete(operation, fence)
         assert written.revision is not None
-        await until(lambda: plant.engine.revision >= (written.revision or 0))
+        await until(lambda: box_system.engine.revision >= (written.revision or 0))
         return written
 
-    plant.write.delete = late  # type: ignore[method-assign]
-    await plant.boxes("a", "b", settle=False)
-    async with plant.running():
-        await plant.settled()
-        assert plant.engine._carriers.of((await plant.key("box", "a")).uuid)
-        await plant.remove("a", "b", settle=False)
-        await plant.settled()
-        carriers = plant.engine._carriers
+    box_system.write.delete = late  # type: ignore[method-assign]
+    await box_system.boxes("a", "b", settle=False)
+    async with box_system.running():
+        await box_system.settled()
+        assert box_system.engine._carriers.of((await box_system.key("box", "a")).uuid)
+        await box_system.remove("a", "b", settle=False)
+        await box_system.settled()
+        carriers = box_system.engine._carriers
         others = {id(carriers._assumed), id(carriers._book), id(carriers._objects)}
         assert set(dict(tables(carriers, "", others)).values()) == {0}
 

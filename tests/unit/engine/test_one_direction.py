@@ -56,30 +56,30 @@ def recorded() -> Iterator[Calls]:
         sys.setprofile(None)
 
 
-async def test_no_step_calls_back(plant: BoxSystem) -> None:
+async def test_no_step_calls_back(box_system: BoxSystem) -> None:
     with recorded() as calls:
         for sort, error in {
             "refused": Rejected(422, "no such colour"),
             "paused": Throttled(0.001),
             "stale": Conflict(409, "stale"),
         }.items():
-            plant.write.failures[sort] = [error]
-            await plant.boxes(sort)
-            await plant.retry(sort)
-        await plant.boxes("plain", "numbered", "failing")
-        await plant.change("numbered", text="number")
-        await plant.change("failing", text="fail")
-        plant.engine.operator_actions.pause(await plant.key("box", "plain"), ("plain",), "by a test")
-        await plant.offline.settle()
-        plant.engine.operator_actions.resume(await plant.key("box", "plain"))
-        plant.engine.withhold(STANDING_BY, "another leads")
-        await plant.change("plain", text="other")
-        plant.engine.allow(STANDING_BY)
-        await plant.relist()
-        await plant.remove("plain", "numbered", "failing")
-        async with plant.running():
-            await plant.boxes("live", settle=False)
-            await plant.settled()
+            box_system.write.failures[sort] = [error]
+            await box_system.boxes(sort)
+            await box_system.retry(sort)
+        await box_system.boxes("plain", "numbered", "failing")
+        await box_system.change("numbered", text="number")
+        await box_system.change("failing", text="fail")
+        box_system.engine.operator_actions.pause(await box_system.key("box", "plain"), ("plain",), "by a test")
+        await box_system.offline.settle()
+        box_system.engine.operator_actions.resume(await box_system.key("box", "plain"))
+        box_system.engine.withhold(STANDING_BY, "another leads")
+        await box_system.change("plain", text="other")
+        box_system.engine.allow(STANDING_BY)
+        await box_system.relist()
+        await box_system.remove("plain", "numbered", "failing")
+        async with box_system.running():
+            await box_system.boxes("live", settle=False)
+            await box_system.settled()
     assert len(calls.stacks) > 50
     assert {"engine", "applier", "evaluator", "claims", "object_queue"} <= set().union(*calls.stacks)
     assert ("engine", "reconciler", "sender", "write_failures", "object_queue") in calls.stacks

@@ -16,31 +16,31 @@ pytestmark = pytest.mark.anyio
 ABSENT = "00000000-0000-4000-8000-00000000000"
 
 
-async def put(plant: BoxSystem, number: int, *targets: str) -> None:
+async def put(box_system: BoxSystem, number: int, *targets: str) -> None:
     """A box that refers to these, past the API server, which would refuse it."""
     references = ",".join(f'{{"to":["{target}"],"uuid":"{target}"}}' for target in targets)
     value = f'{{"uuid":"{ABSENT}{number}","fq_name":["{ABSENT}{number}"],"text":"x","box_refs":[{references}]}}'
-    await plant.offline.store.transaction([], [Put(f"/contrail/box/{ABSENT}{number}", value.encode())])
-    await plant.offline.settle()
+    await box_system.offline.store.transaction([], [Put(f"/contrail/box/{ABSENT}{number}", value.encode())])
+    await box_system.offline.settle()
 
 
-async def test_a_reference_whose_target_has_not_come_is_counted_until_it_has(plant: BoxSystem) -> None:
-    pending = PendingReferences(plant.engine.world, lambda: True)
-    await put(plant, 1, f"{ABSENT}2", f"{ABSENT}3")
+async def test_a_reference_whose_target_has_not_come_is_counted_until_it_has(box_system: BoxSystem) -> None:
+    pending = PendingReferences(box_system.engine.world, lambda: True)
+    await put(box_system, 1, f"{ABSENT}2", f"{ABSENT}3")
     await pending.look()
     assert pending.count == 2
     assert [example.link.value for example in pending.examples] == [f"{ABSENT}2", f"{ABSENT}3"]
-    await put(plant, 2)
+    await put(box_system, 2)
     assert [example.link.value for example in pending.still()] == [f"{ABSENT}3"], "at once, whatever was counted"
     await pending.look()
     assert pending.count == 1
-    await put(plant, 3)
+    await put(box_system, 3)
     await pending.look()
     assert (pending.count, pending.examples) == (0, ())
 
 
-async def test_nothing_is_counted_while_nothing_changes(plant: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> None:
-    pending = PendingReferences(plant.engine.world, lambda: True, period=0.0)
+async def test_nothing_is_counted_while_nothing_changes(box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> None:
+    pending = PendingReferences(box_system.engine.world, lambda: True, period=0.0)
     looks = 0
     look = pending.look
 
@@ -56,14 +56,14 @@ async def test_nothing_is_counted_while_nothing_changes(plant: BoxSystem, monkey
         for _ in range(20):
             await anyio.lowlevel.checkpoint()
         assert looks == 1
-        await put(plant, 1, f"{ABSENT}2")
+        await put(box_system, 1, f"{ABSENT}2")
         await until(lambda: pending.count == 1)
         assert looks == 2
         group.cancel_scope.cancel()
 
 
-async def test_who_asks_after_a_change_is_not_answered_with_an_old_count(plant: BoxSystem) -> None:
-    pending = PendingReferences(plant.engine.world, lambda: True)
+async def test_who_asks_after_a_change_is_not_answered_with_an_old_count(box_system: BoxSystem) -> None:
+    pending = PendingReferences(box_system.engine.world, lambda: True)
     await pending.look()
-    await put(plant, 1, f"{ABSENT}2")
+    await put(box_system, 1, f"{ABSENT}2")
     assert pending.now() == 1

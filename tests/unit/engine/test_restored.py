@@ -25,123 +25,123 @@ async def soon(condition: Callable[[], bool]) -> None:
             await anyio.sleep(0.005)
 
 
-async def test_what_the_backup_lacks_is_written_again_after_a_pass_over_everything(plant: BoxSystem) -> None:
-    await plant.boxes("a", settle=False)
-    restore = plant.offline.store.faults.backup()
-    await plant.offline.settle()
+async def test_what_the_backup_lacks_is_written_again_after_a_pass_over_everything(box_system: BoxSystem) -> None:
+    await box_system.boxes("a", settle=False)
+    restore = box_system.offline.store.faults.backup()
+    await box_system.offline.settle()
     restore()
-    plant.write.log.clear()
-    await plant.relist()
-    assert plant.write.log == ["create a"]
-    assert plant.engine.restores == 1
-    assert plant.engine.may_write
+    box_system.write.log.clear()
+    await box_system.relist()
+    assert box_system.write.log == ["create a"]
+    assert box_system.engine.restores == 1
+    assert box_system.engine.may_write
 
 
-async def test_nothing_is_written_until_whoever_audits_gives_permission(plant: BoxSystem) -> None:
-    plant.engine.confirm_restores()
-    await plant.boxes("a", settle=False)
-    restore = plant.offline.store.faults.backup()
-    await plant.offline.settle()
+async def test_nothing_is_written_until_whoever_audits_gives_permission(box_system: BoxSystem) -> None:
+    box_system.engine.confirm_restores()
+    await box_system.boxes("a", settle=False)
+    restore = box_system.offline.store.faults.backup()
+    await box_system.offline.settle()
     restore()
-    plant.write.log.clear()
-    await plant.relist()
-    assert plant.write.log == []
+    box_system.write.log.clear()
+    await box_system.relist()
+    assert box_system.write.log == []
     with anyio.fail_after(PATIENCE):
-        await plant.engine.compared()
-    assert plant.engine.first_pass_complete, "compared is what is evaluated"
-    assert not engine_status(plant.engine)["healthy"]
-    plant.engine.allow(RESTORED)
-    await plant.offline.settle()
-    assert plant.write.log == ["create a"]
+        await box_system.engine.compared()
+    assert box_system.engine.first_pass_complete, "compared is what is evaluated"
+    assert not engine_status(box_system.engine)["healthy"]
+    box_system.engine.allow(RESTORED)
+    await box_system.offline.settle()
+    assert box_system.write.log == ["create a"]
 
 
-async def test_a_restore_is_noticed_although_others_have_written_past_our_revision_since(plant: BoxSystem) -> None:
+async def test_a_restore_is_noticed_although_others_have_written_past_our_revision_since(box_system: BoxSystem) -> None:
     """By a key whose last write is older than the one that we have seen: revisions of a key never go back."""
-    await plant.boxes("a")
-    restore = plant.offline.store.faults.backup()
-    await plant.change("a", text="bye")
-    seen = plant.engine.revision
+    await box_system.boxes("a")
+    restore = box_system.offline.store.faults.backup()
+    await box_system.change("a", text="bye")
+    seen = box_system.engine.revision
     restore()
     for number in range(20):
-        await plant.boxes(f"box-{number}", settle=False)
-    await plant.relist()
-    assert plant.engine.revision > seen
-    assert plant.engine.restores == 1
-    assert (await plant.contents())["a"] == "hello"
+        await box_system.boxes(f"box-{number}", settle=False)
+    await box_system.relist()
+    assert box_system.engine.revision > seen
+    assert box_system.engine.restores == 1
+    assert (await box_system.contents())["a"] == "hello"
 
 
-async def test_a_listing_after_a_gap_is_no_restore(plant: BoxSystem) -> None:
-    await plant.boxes("a")
-    await plant.change("a", text="bye", settle=False)
-    await plant.relist()
-    assert plant.engine.restores == 0
+async def test_a_listing_after_a_gap_is_no_restore(box_system: BoxSystem) -> None:
+    await box_system.boxes("a")
+    await box_system.change("a", text="bye", settle=False)
+    await box_system.relist()
+    assert box_system.engine.restores == 0
 
 
 async def test_a_service_audits_a_restored_store_before_it_writes() -> None:
-    plant = await BoxSystem().begin()
+    box_system = await BoxSystem().begin()
     audited, may_end = anyio.Event(), anyio.Event()
 
     async def spawn() -> Report:
         audited.set()
         await may_end.wait()
-        return Report(revision=plant.engine.revision)
+        return Report(revision=box_system.engine.revision)
 
-    service = service_of(plant, auditing=PeriodicAudit(plant.engine, spawn, period=0.0))
-    await plant.boxes("a", settle=False)
-    restore = plant.offline.store.faults.backup()
+    service = service_of(box_system, auditing=PeriodicAudit(box_system.engine, spawn, period=0.0))
+    await box_system.boxes("a", settle=False)
+    restore = box_system.offline.store.faults.backup()
     async with serving(service):
         with anyio.fail_after(PATIENCE):
             # Asked for is not made: what the restore takes back must have been seen first.
-            await soon(lambda: plant.engine.world.named("part", ("a", "one")) is not None)
-            assert plant.write.log == ["create a"]
+            await soon(lambda: box_system.engine.world.named("part", ("a", "one")) is not None)
+            assert box_system.write.log == ["create a"]
             restore()
-            plant.offline.store.faults.cut_watches()
+            box_system.offline.store.faults.cut_watches()
             await audited.wait()
-        assert plant.write.log == ["create a"]
+        assert box_system.write.log == ["create a"]
         assert not service.ready()[0]
         may_end.set()
-        await soon(lambda: RESTORED not in plant.engine.withheld)
+        await soon(lambda: RESTORED not in box_system.engine.withheld)
         with anyio.fail_after(PATIENCE):
-            await plant.engine.settled()
-    assert plant.write.log == ["create a", "create a"]
+            await box_system.engine.settled()
+    assert box_system.write.log == ["create a", "create a"]
 
 
 async def test_a_second_restore_during_the_audit_of_the_first_is_audited_too() -> None:
-    plant = await BoxSystem().begin()
+    box_system = await BoxSystem().begin()
     audits: list[anyio.Event] = []
 
     async def spawn() -> Report:
         audits.append(anyio.Event())
         await audits[-1].wait()
-        return Report(revision=plant.engine.revision)
+        return Report(revision=box_system.engine.revision)
 
-    await plant.boxes("a", settle=False)
-    restore = plant.offline.store.faults.backup()
-    async with serving(service_of(plant, auditing=PeriodicAudit(plant.engine, spawn, period=0.0))):
+    await box_system.boxes("a", settle=False)
+    restore = box_system.offline.store.faults.backup()
+    async with serving(service_of(box_system, auditing=PeriodicAudit(box_system.engine, spawn, period=0.0))):
         # Asked for is not made: what a restore should take back must have been seen first.
-        await soon(lambda: plant.engine.world.named("part", ("a", "one")) is not None)
+        await soon(lambda: box_system.engine.world.named("part", ("a", "one")) is not None)
         restore()
         await soon(lambda: len(audits) == 1)
-        await plant.boxes("b", settle=False)
-        b = await plant.key("box", "b")
-        await soon(lambda: plant.engine.world.exists(b))
+        await box_system.boxes("b", settle=False)
+        b = await box_system.key("box", "b")
+        await soon(lambda: box_system.engine.world.exists(b))
         restore()
-        await soon(lambda: plant.engine.restores == 2)
+        await soon(lambda: box_system.engine.restores == 2)
         audits[0].set()
         await soon(lambda: len(audits) == 2)
-        assert RESTORED in plant.engine.withheld
+        assert RESTORED in box_system.engine.withheld
         audits[1].set()
-        await soon(lambda: RESTORED not in plant.engine.withheld)
+        await soon(lambda: RESTORED not in box_system.engine.withheld)
 
 
-async def test_the_journal_holds_nothing_of_the_future_that_never_was(plant: BoxSystem) -> None:
+async def test_the_journal_holds_nothing_of_the_future_that_never_was(box_system: BoxSystem) -> None:
     """Its revisions will be given out again; an audit that compared with them would never come to a verdict."""
-    await plant.boxes("a", settle=False)
-    restore = plant.offline.store.faults.backup()
-    await plant.offline.settle()
+    await box_system.boxes("a", settle=False)
+    restore = box_system.offline.store.faults.backup()
+    await box_system.offline.settle()
     for number in range(10):
-        await plant.boxes(f"box-{number}")
+        await box_system.boxes(f"box-{number}")
     restore()
-    await plant.relist()
-    assert len(plant.engine.journal)
-    assert all(line.revision <= plant.engine.revision for line in plant.engine.journal)
+    await box_system.relist()
+    assert len(box_system.engine.journal)
+    assert all(line.revision <= box_system.engine.revision for line in box_system.engine.journal)

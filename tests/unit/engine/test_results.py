@@ -30,66 +30,66 @@ def everything(row: Row) -> bool:
     return True
 
 
-def results(plant: BoxSystem, **views: Overview) -> Results:
-    return Results(plant.engine.view, views)
+def results(box_system: BoxSystem, **views: Overview) -> Results:
+    return Results(box_system.engine.view, views)
 
 
-async def test_a_view_sees_the_objects_of_its_kinds_sorted_by_name(plant: BoxSystem) -> None:
-    await plant.boxes("b", "a")
-    assert await results(plant, parts=PARTS).rows("parts", everything) == [
+async def test_a_view_sees_the_objects_of_its_kinds_sorted_by_name(box_system: BoxSystem) -> None:
+    await box_system.boxes("b", "a")
+    assert await results(box_system, parts=PARTS).rows("parts", everything) == [
         {"name": "a:one", "content": "hello", "box": True},
         {"name": "b:one", "content": "hello", "box": True},
     ]
 
 
-async def test_a_view_sees_only_the_kinds_that_it_declares(plant: BoxSystem) -> None:
-    await plant.boxes("a")
+async def test_a_view_sees_only_the_kinds_that_it_declares(box_system: BoxSystem) -> None:
+    await box_system.boxes("a")
     blind = PARTS._replace(kinds=("part",))
-    assert [row["box"] for row in await results(plant, parts=blind).rows("parts", everything)] == [False]
+    assert [row["box"] for row in await results(box_system, parts=blind).rows("parts", everything)] == [False]
     with pytest.raises(KeyError):
-        await results(plant, parts=PARTS._replace(kinds=("box",))).rows("parts", everything)
+        await results(box_system, parts=PARTS._replace(kinds=("box",))).rows("parts", everything)
 
 
-async def test_only_rows_that_are_wanted_come(plant: BoxSystem) -> None:
-    await plant.boxes("a", "b")
-    found = await results(plant, parts=PARTS).rows("parts", lambda row: row["name"] == "b:one")
+async def test_only_rows_that_are_wanted_come(box_system: BoxSystem) -> None:
+    await box_system.boxes("a", "b")
+    found = await results(box_system, parts=PARTS).rows("parts", lambda row: row["name"] == "b:one")
     assert [row["name"] for row in found] == ["b:one"]
 
 
 async def test_before_anything_was_listed_there_is_nothing_to_see() -> None:
-    plant = BoxSystem()
-    found = results(plant, parts=PARTS)
+    box_system = BoxSystem()
+    found = results(box_system, parts=PARTS)
     assert [await found.rows(view, everything) for view in found.views] == [[], []]
 
 
-async def test_rows_are_read_in_a_thread_so_that_the_loop_is_not_held(plant: BoxSystem) -> None:
+async def test_rows_are_read_in_a_thread_so_that_the_loop_is_not_held(box_system: BoxSystem) -> None:
     threads = Overview("", (), ("thread",), lambda compiled: [{"thread": threading.get_ident()}])
-    (row,) = await results(plant, threads=threads).rows("threads", everything)
+    (row,) = await results(box_system, threads=threads).rows("threads", everything)
     assert row["thread"] != threading.get_ident()
 
 
-async def test_problems_are_a_view_of_every_compiler(plant: BoxSystem) -> None:
-    plant.write.failures["a"] = [Rejected(422, "no such colour")] * 1000
-    await plant.boxes("a", "b")
-    found = results(plant)
+async def test_problems_are_a_view_of_every_compiler(box_system: BoxSystem) -> None:
+    box_system.write.failures["a"] = [Rejected(422, "no such colour")] * 1000
+    await box_system.boxes("a", "b")
+    found = results(box_system)
     (row,) = await found.rows("problems", everything)
     assert (row["name"], "no such colour" in row["message"]) == ("a:one", True)
     assert list(found.views) == ["problems"]
 
 
-async def test_a_problem_stays_while_others_change_and_ends_when_it_is_fixed(plant: BoxSystem) -> None:
+async def test_a_problem_stays_while_others_change_and_ends_when_it_is_fixed(box_system: BoxSystem) -> None:
     """docs/ambassador.md §5.3: it vanished at the next pass."""
-    await plant.boxes("a", text="fail")
-    await plant.boxes("b")
-    await plant.change("b", text="other")
-    assert [row["kind"] for row in await results(plant).rows("problems", everything)] == ["box"]
-    await plant.change("a", text="fine")
-    assert await results(plant).rows("problems", everything) == []
+    await box_system.boxes("a", text="fail")
+    await box_system.boxes("b")
+    await box_system.change("b", text="other")
+    assert [row["kind"] for row in await results(box_system).rows("problems", everything)] == ["box"]
+    await box_system.change("a", text="fine")
+    assert await results(box_system).rows("problems", everything) == []
 
 
-async def test_an_unknown_view_is_a_key_error(plant: BoxSystem) -> None:
+async def test_an_unknown_view_is_a_key_error(box_system: BoxSystem) -> None:
     with pytest.raises(KeyError):
-        await results(plant).rows("parts", everything)
+        await results(box_system).rows("parts", everything)
 
 
 def test_no_compiler_may_call_a_view_problems() -> None:

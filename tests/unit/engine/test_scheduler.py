@@ -17,10 +17,10 @@ MISSING = ("box", "box")
 
 
 @pytest.fixture
-async def scheduler(plant: BoxSystem) -> Scheduler:
+async def scheduler(box_system: BoxSystem) -> Scheduler:
     """One over a world with the box ``there``."""
-    await plant.boxes("there")
-    return Scheduler(logic=plant.engine._logic)
+    await box_system.boxes("there")
+    return Scheduler(logic=box_system.engine._logic)
 
 
 async def test_a_cause_is_given_out_once_and_without_one_a_memo_is_not_asked(scheduler: Scheduler) -> None:
@@ -50,16 +50,18 @@ async def test_a_reason_to_run_is_not_replaced_by_a_walk(scheduler: Scheduler) -
     assert scheduler.take_cause(A) == Job(by_readers=True, path=(A,))
 
 
-async def test_what_is_evaluated_anew_has_no_cause_and_must_exist(plant: BoxSystem, scheduler: Scheduler) -> None:
-    there = await plant.key("box", "there")
+async def test_what_is_evaluated_anew_has_no_cause_and_must_exist(box_system: BoxSystem, scheduler: Scheduler) -> None:
+    there = await box_system.key("box", "there")
     scheduler.schedule({there: Job(by_readers=False, path=(B, there))})
     scheduler.reevaluate([there, A])
     assert [scheduler.take(), scheduler.take()] == [there, None]
     assert scheduler.take_cause(there) == Job(by_readers=True)
 
 
-async def test_a_further_look_comes_after_live_jobs_and_keeps_the_path(plant: BoxSystem, scheduler: Scheduler) -> None:
-    there = await plant.key("box", "there")
+async def test_a_further_look_comes_after_live_jobs_and_keeps_the_path(
+    box_system: BoxSystem, scheduler: Scheduler
+) -> None:
+    there = await box_system.key("box", "there")
     scheduler.schedule({there: Job(by_readers=False, path=(B, there))}, resync=True)
     scheduler.look_over(there)
     scheduler.schedule({A: Job(by_readers=True)})

@@ -25,24 +25,24 @@ A_UUID = "11111111-1111-4111-8111-111111111111"
 
 
 @contextmanager
-def planned(plant: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Name]]:
+def planned(box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Name]]:
     """The objects that were planned, in order."""
     names: list[Name] = []
-    plan = plant.engine._planner.plan
+    plan = box_system.engine._planner.plan
 
     def noting(name: Name) -> Plan:
         names.append(name)
         return plan(name)
 
     with monkeypatch.context() as patch:
-        patch.setattr(plant.engine._planner, "plan", noting)
+        patch.setattr(box_system.engine._planner, "plan", noting)
         yield names
 
 
 @asynccontextmanager
-async def writer(plant: BoxSystem, idle: asyncio.Event, in_flight: int) -> AsyncIterator[Reconciler]:
-    """Two workers that write the plant's objects, without the rest of the engine."""
-    engine = plant.engine
+async def writer(box_system: BoxSystem, idle: asyncio.Event, in_flight: int) -> AsyncIterator[Reconciler]:
+    """Two workers that write the system's objects, without the rest of the engine."""
+    engine = box_system.engine
     reconciler = Reconciler(
         throttle=engine.throttle,
         states=engine._states,
@@ -70,26 +70,26 @@ async def writer(plant: BoxSystem, idle: asyncio.Event, in_flight: int) -> Async
         await reconciler.drain()
 
 
-async def two_parts_to_make(plant: BoxSystem) -> None:
+async def two_parts_to_make(box_system: BoxSystem) -> None:
     """The parts of ``a`` and ``b`` are claimed, and not there."""
-    plant.engine.withhold(OBSERVING, "for a while")
-    await plant.boxes("a", "b")
-    plant.engine.allow(OBSERVING)
-    for name in plant.engine._objects.take_all():
-        plant.engine._objects.done(name)
+    box_system.engine.withhold(OBSERVING, "for a while")
+    await box_system.boxes("a", "b")
+    box_system.engine.allow(OBSERVING)
+    for name in box_system.engine._objects.take_all():
+        box_system.engine._objects.done(name)
 
 
 async def test_nothing_that_waited_for_room_is_planned_while_it_is_no_longer_idle(
-    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
+    box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await two_parts_to_make(plant)
-    throttle = plant.write.gates["create a"] = Gate()
+    await two_parts_to_make(box_system)
+    throttle = box_system.write.gates["create a"] = Gate()
     idle = asyncio.Event()
     idle.set()
-    with planned(plant, monkeypatch) as names:
-        async with writer(plant, idle, in_flight=1) as reconciler:
-            plant.engine._objects.plan([part("a")])
-            plant.engine._objects.plan([part("b")])
+    with planned(box_system, monkeypatch) as names:
+        async with writer(box_system, idle, in_flight=1) as reconciler:
+            box_system.engine._objects.plan([part("a")])
+            box_system.engine._objects.plan([part("b")])
             await until(throttle.entered.is_set)
             await anyio.wait_all_tasks_blocked()
             assert names == [part("a")], "there is no room for the other"
@@ -99,36 +99,36 @@ async def test_nothing_that_waited_for_room_is_planned_while_it_is_no_longer_idl
             await anyio.wait_all_tasks_blocked()
             assert names == [part("a")]
             idle.set()
-            await until(lambda: plant.write.log == ["create a", "create b"])
+            await until(lambda: box_system.write.log == ["create a", "create b"])
 
 
 async def test_nothing_is_planned_when_an_outage_ends_while_it_is_no_longer_idle(
-    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
+    box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await two_parts_to_make(plant)
-    plant.write.failures["a"] = [Unreachable("refused")]
+    await two_parts_to_make(box_system)
+    box_system.write.failures["a"] = [Unreachable("refused")]
     idle = asyncio.Event()
     idle.set()
-    async with writer(plant, idle, in_flight=10):
-        plant.engine._objects.plan([part("a")])
-        await until(lambda: not plant.engine.reachable)
-        with planned(plant, monkeypatch) as names:
-            plant.engine._objects.plan([part("b")])
+    async with writer(box_system, idle, in_flight=10):
+        box_system.engine._objects.plan([part("a")])
+        await until(lambda: not box_system.engine.reachable)
+        with planned(box_system, monkeypatch) as names:
+            box_system.engine._objects.plan([part("b")])
             await anyio.wait_all_tasks_blocked()
             idle.clear()
-            await until(lambda: plant.engine.throttle.open)
+            await until(lambda: box_system.engine.throttle.open)
             await anyio.wait_all_tasks_blocked()
             assert names == []
             idle.set()
             await until(lambda: set(names) == {part("a"), part("b")})
 
 
-async def test_nothing_is_planned_before_it_is_idle(plant: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> None:
-    await two_parts_to_make(plant)
+async def test_nothing_is_planned_before_it_is_idle(box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> None:
+    await two_parts_to_make(box_system)
     idle = asyncio.Event()
-    with planned(plant, monkeypatch) as names:
-        async with writer(plant, idle, in_flight=10):
-            plant.engine._objects.plan([part("a")])
+    with planned(box_system, monkeypatch) as names:
+        async with writer(box_system, idle, in_flight=10):
+            box_system.engine._objects.plan([part("a")])
             await anyio.wait_all_tasks_blocked()
             assert names == []
             idle.set()
@@ -140,11 +140,11 @@ async def test_nothing_is_planned_before_it_is_idle(plant: BoxSystem, monkeypatc
 
 
 async def test_many_plans_with_nothing_to_do_leave_the_others_their_turn(
-    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
+    box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A restart in a converged world plans everything and never waits for a write."""
-    await plant.boxes(*(f"box-{number:03}" for number in range(200)))
-    again = BoxSystem(plant.offline.store)
+    await box_system.boxes(*(f"box-{number:03}" for number in range(200)))
+    again = BoxSystem(box_system.offline.store)
     monkeypatch.setattr("intentc.engine.slices._LENGTH", 0.0)
     turn, over = 0, False
 
@@ -171,11 +171,11 @@ async def test_many_plans_with_nothing_to_do_leave_the_others_their_turn(
     assert max(in_turn.values()) <= 4, "one plan a worker and turn, while slices have no length"
 
 
-async def test_an_object_that_waits_for_one_that_somebody_else_creates_is_made_then(plant: BoxSystem) -> None:
-    await plant.boxes("b", text=f"below {A_UUID} a")
-    assert await plant.contents() == {}
+async def test_an_object_that_waits_for_one_that_somebody_else_creates_is_made_then(box_system: BoxSystem) -> None:
+    await box_system.boxes("b", text=f"below {A_UUID} a")
+    assert await box_system.contents() == {}
     below = Name("part", ("a", "two"))
-    assert plant.engine.states.object_waits == {below: {Name("box", ("a",))}}
-    await plant.boxes("a", uuid=A_UUID)
-    assert plant.engine.states.object_waits == {}
-    assert {operation.name for operation in plant.write.written} == {below, part("a")}
+    assert box_system.engine.states.object_waits == {below: {Name("box", ("a",))}}
+    await box_system.boxes("a", uuid=A_UUID)
+    assert box_system.engine.states.object_waits == {}
+    assert {operation.name for operation in box_system.write.written} == {below, part("a")}

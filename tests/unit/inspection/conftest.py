@@ -1,7 +1,7 @@
-"""What tests of explanations may use: a plant that has made its first pass over nothing."""
+"""What tests of explanations may use: a box system that has made its first pass over nothing."""
 
 from __future__ import annotations
 
-from tests.unit.engine.conftest import plant
+from tests.unit.engine.conftest import box_system
 
-__all__ = ["plant"]
+__all__ = ["box_system"]

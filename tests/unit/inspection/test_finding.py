@@ -83,46 +83,48 @@ async def test_the_name_of_an_absent_child_is_completed_by_its_parents(system: C
 
 
 async def test_what_is_claimed_and_not_there_is_found_by_name_by_its_end_and_by_the_uuid_that_it_will_have(
-    plant: BoxSystem,
+    box_system: BoxSystem,
 ) -> None:
-    plant.write.failures["a"] = [Rejected(422, "no such colour")]
-    await plant.boxes("a", "b")
-    uuid = plant.engine.outputs.plan(part("a")).operations[0].key.uuid
-    assert await find(plant.engine.view, "part", "a:one") == Found(part("a"), None)
-    assert await find(plant.engine.view, "part", uuid) == Found(part("a"), None)
+    box_system.write.failures["a"] = [Rejected(422, "no such colour")]
+    await box_system.boxes("a", "b")
+    uuid = box_system.engine.outputs.plan(part("a")).operations[0].key.uuid
+    assert await find(box_system.engine.view, "part", "a:one") == Found(part("a"), None)
+    assert await find(box_system.engine.view, "part", uuid) == Found(part("a"), None)
     with pytest.raises(Unanswerable):
-        await find(plant.engine.view, "part", "one")
+        await find(box_system.engine.view, "part", "one")
 
 
-async def test_a_value_that_cannot_be_read_is_found_by_the_name_in_it(plant: BoxSystem) -> None:
-    await plant.boxes("a")
+async def test_a_value_that_cannot_be_read_is_found_by_the_name_in_it(box_system: BoxSystem) -> None:
+    await box_system.boxes("a")
     key = Key("box", "33333333-3333-4333-8333-333333333333")
-    await plant.offline.store.transaction((), [Put(f"/contrail/box/{key.uuid}", b'{"fq_name": ["broken"], "text": 7}')])
-    await plant.offline.settle()
-    assert (await find(plant.engine.view, "box", "broken")).key == key
-    assert (await find(plant.engine.view, "box", key.uuid)).key == key
+    await box_system.offline.store.transaction(
+        (), [Put(f"/contrail/box/{key.uuid}", b'{"fq_name": ["broken"], "text": 7}')]
+    )
+    await box_system.offline.settle()
+    assert (await find(box_system.engine.view, "box", "broken")).key == key
+    assert (await find(box_system.engine.view, "box", key.uuid)).key == key
 
 
 async def test_the_loop_has_its_turn_while_names_are_looked_through(
-    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
+    box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The world may change in between: what was there at the beginning is found."""
     monkeypatch.setattr("intentc.engine.slices._BLOCK", 10)
     monkeypatch.setattr("intentc.engine.slices._LENGTH", 0.0)
-    await plant.boxes(*(f"box-{number}" for number in range(100)))
+    await box_system.boxes(*(f"box-{number}" for number in range(100)))
     turns = 0
 
     async def others() -> None:
         nonlocal turns
         while True:
-            await plant.boxes(f"later-{turns}", settle=False)
-            await plant.offline.settle()
+            await box_system.boxes(f"later-{turns}", settle=False)
+            await box_system.offline.settle()
             turns += 1
             await anyio.lowlevel.checkpoint()
 
     async with anyio.create_task_group() as group:
         group.start_soon(others)
-        assert (await find(plant.engine.view, "part", "box-7:one")).name == part("box-7")
-        assert (await find(plant.engine.view, "part", "nothing:one")).key is None
+        assert (await find(box_system.engine.view, "part", "box-7:one")).name == part("box-7")
+        assert (await find(box_system.engine.view, "part", "nothing:one")).key is None
         group.cancel_scope.cancel()
     assert turns > 10

@@ -24,11 +24,11 @@ TARGET = "target:64512:100"
 
 
 @pytest.fixture
-async def refused(plant: BoxSystem) -> BoxSystem:
+async def refused(box_system: BoxSystem) -> BoxSystem:
     """The part of a box with colons in its name is wanted, and refused."""
-    plant.write.failures["a:b"] = [Rejected(422, "no such colour")]
-    await plant.boxes("a:b")
-    return plant
+    box_system.write.failures["a:b"] = [Rejected(422, "no such colour")]
+    await box_system.boxes("a:b")
+    return box_system
 
 
 @pytest.fixture
@@ -73,19 +73,19 @@ async def test_a_route_target_that_an_observer_would_make_is_found(system: Contr
     assert "default-domain:blue:green" in str(answer["owners"])
 
 
-async def test_what_was_deleted_is_reported_with_its_history(plant: BoxSystem) -> None:
-    await plant.boxes("a:b")
-    await plant.remove("a:b")
-    answer = await why(plant.engine.view, "part", "a:b:one")
+async def test_what_was_deleted_is_reported_with_its_history(box_system: BoxSystem) -> None:
+    await box_system.boxes("a:b")
+    await box_system.remove("a:b")
+    answer = await why(box_system.engine.view, "part", "a:b:one")
     assert answer["written"]["operation"] == "delete"
     assert [line["operation"] for line in answer["history"] if line["sort"] == "write"] == ["create", "delete"]
 
 
-async def test_after_a_restart_files_show_of_what_was_deleted(plant: BoxSystem, tmp_path: Path) -> None:
-    await plant.boxes("a:b")
-    await plant.remove("a:b")
-    plant.keep_journal(tmp_path, "host-1")
-    again = BoxSystem(plant.offline.store)
+async def test_after_a_restart_files_show_of_what_was_deleted(box_system: BoxSystem, tmp_path: Path) -> None:
+    await box_system.boxes("a:b")
+    await box_system.remove("a:b")
+    box_system.keep_journal(tmp_path, "host-1")
+    again = BoxSystem(box_system.offline.store)
     again.engine.journal.directory = tmp_path
     await again.offline.settle()
     for text in ("a:b:one", "b:one"):
@@ -95,21 +95,21 @@ async def test_after_a_restart_files_show_of_what_was_deleted(plant: BoxSystem, 
 
 
 async def test_an_intent_that_claims_it_before_it_fails_is_named(
-    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
+    box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def evaluate(self: BoxIntent, ctx: Context) -> Iterable[Claim | Fact]:
         yield self.owned("ticket", (TARGET,))
         raise RuntimeError("as the test asked for")
 
     monkeypatch.setattr(BoxIntent, "evaluate", evaluate)
-    await plant.boxes("a")
-    answer = await why(plant.engine.view, "ticket", TARGET)
+    await box_system.boxes("a")
+    answer = await why(box_system.engine.view, "ticket", TARGET)
     assert answer["summary"].startswith("box a would create it, but is held")
 
 
-async def test_the_resource_above_it_is_known_though_the_last_element_holds_colons(plant: BoxSystem) -> None:
-    await plant.boxes("a")
-    answer = await why(plant.engine.view, "part", "a:two:three")
+async def test_the_resource_above_it_is_known_though_the_last_element_holds_colons(box_system: BoxSystem) -> None:
+    await box_system.boxes("a")
+    answer = await why(box_system.engine.view, "part", "a:two:three")
     assert answer["summary"] == "No intent claims it: box a exists and is compiled, and needs no such object."
 
 

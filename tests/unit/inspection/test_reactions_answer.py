@@ -16,18 +16,18 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def plant() -> AsyncIterator[BoxSystem]:
-    plant = await BoxSystem().begin()
-    yield plant
-    plant.close()
+async def box_system() -> AsyncIterator[BoxSystem]:
+    box_system = await BoxSystem().begin()
+    yield box_system
+    box_system.close()
 
 
-async def test_each_edge_is_reported_with_its_place_and_its_figures(plant: BoxSystem) -> None:
-    await plant.boxes("b")
-    await plant.boxes("a", text="see b", box_refs=[{"to": ["b"]}])
-    await plant.boxes("c", box_refs=[{"to": ["b"]}])
-    await plant.change("b", text="other")
-    answer = await reactions(plant.engine.world, plant.engine.progress)
+async def test_each_edge_is_reported_with_its_place_and_its_figures(box_system: BoxSystem) -> None:
+    await box_system.boxes("b")
+    await box_system.boxes("a", text="see b", box_refs=[{"to": ["b"]}])
+    await box_system.boxes("c", box_refs=[{"to": ["b"]}])
+    await box_system.change("b", text="other")
+    answer = await reactions(box_system.engine.world, box_system.engine.progress)
     assert answer["kinds"] == ["box"]
     (edge,) = answer["edges"]
     assert {key: edge[key] for key in ("kind", "cause", "to", "everyone", "source")} == {
@@ -49,23 +49,23 @@ async def test_findings_come_with_file_and_line() -> None:
     assert answer["findings"] == []
 
 
-async def test_a_map_with_something_odd_says_so(plant: BoxSystem) -> None:
-    plant.engine._logic.reactions = load("intent-compiler: {box: {self: [moon]}}\n")
-    answer = await reactions(plant.engine.world, plant.engine.progress)
+async def test_a_map_with_something_odd_says_so(box_system: BoxSystem) -> None:
+    box_system.engine._logic.reactions = load("intent-compiler: {box: {self: [moon]}}\n")
+    answer = await reactions(box_system.engine.world, box_system.engine.progress)
     assert "UnknownKind" in {finding["reason"] for finding in answer["findings"]}
     assert (answer["kinds"], answer["compiled"]) == (["box", "moon"], ["box"])
 
 
-async def test_missing_reactions_are_reported_with_their_number(plant: BoxSystem) -> None:
-    await plant.boxes("b")
-    await plant.boxes("a", text="see b")
-    await plant.change("b", text="other")
-    assert (await reactions(plant.engine.world, plant.engine.progress))["missing"] == [
+async def test_missing_reactions_are_reported_with_their_number(box_system: BoxSystem) -> None:
+    await box_system.boxes("b")
+    await box_system.boxes("a", text="see b")
+    await box_system.change("b", text="other")
+    assert (await reactions(box_system.engine.world, box_system.engine.progress))["missing"] == [
         {"reader": "box", "read": "box", "count": 1}
     ]
 
 
-async def test_since_when_the_map_is_in_force_is_reported(plant: BoxSystem) -> None:
-    answer = await reactions(plant.engine.world, plant.engine.progress)
+async def test_since_when_the_map_is_in_force_is_reported(box_system: BoxSystem) -> None:
+    answer = await reactions(box_system.engine.world, box_system.engine.progress)
     assert (answer["reloads"], answer["last_error"]) == (0, None)
     assert answer["loaded_at"] == answer["since"] > 0

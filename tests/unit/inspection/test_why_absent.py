@@ -24,8 +24,8 @@ async def system() -> ContrailSystem:
     return await ContrailSystem().begin()
 
 
-async def asked(plant: BoxSystem, kind: str, name: str) -> dict[str, Any]:
-    answer = await why(plant.engine.view, kind, name)
+async def asked(box_system: BoxSystem, kind: str, name: str) -> dict[str, Any]:
+    answer = await why(box_system.engine.view, kind, name)
     assert (answer["exists"], answer["state"], answer["uuid"]) == (False, "absent", "")
     return answer
 
@@ -45,42 +45,42 @@ def half_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BoxIntent, "evaluate", evaluate)
 
 
-async def test_the_intent_above_it_waits(plant: BoxSystem) -> None:
-    await plant.boxes("a", text="number", settle=False)
-    observing = await BoxSystem(plant.offline.store, observe=True).begin()
+async def test_the_intent_above_it_waits(box_system: BoxSystem) -> None:
+    await box_system.boxes("a", text="number", settle=False)
+    observing = await BoxSystem(box_system.offline.store, observe=True).begin()
     answer = await asked(observing, "part", "a:one")
     assert answer["summary"].startswith("box a may create it, but is waiting: it waits for an allocation from tickets")
     assert [owner["name"] for owner in answer["owners"]] == ["a"]
 
 
 @pytest.mark.usefixtures("half_way")
-async def test_an_intent_that_claims_it_before_it_fails_is_found_wherever_it_stands(plant: BoxSystem) -> None:
-    await plant.boxes("a", text="half way")
-    key = await plant.key("box", "a")
-    answer = await asked(plant, "ticket", "ticket-early")
+async def test_an_intent_that_claims_it_before_it_fails_is_found_wherever_it_stands(box_system: BoxSystem) -> None:
+    await box_system.boxes("a", text="half way")
+    key = await box_system.key("box", "a")
+    answer = await asked(box_system, "ticket", "ticket-early")
     assert answer["summary"].startswith("box a would create it, but is held: it waits for its evaluation to succeed")
     assert answer["owners"] == [{"kind": "box", "name": "a", "uuid": key.uuid}]
     assert answer["waiting_for"][0]["command"] == "intentc quarantine retry box a"
 
 
-async def test_the_intent_above_it_is_held(plant: BoxSystem) -> None:
-    await plant.boxes("a", text="fail")
-    answer = await asked(plant, "part", "a:one")
+async def test_the_intent_above_it_is_held(box_system: BoxSystem) -> None:
+    await box_system.boxes("a", text="fail")
+    answer = await asked(box_system, "part", "a:one")
     assert answer["summary"].startswith("box a may create it, but is held: it waits for its evaluation to succeed")
     assert [problem["reason"] for problem in answer["problems"]] == ["EvaluationFailed"]
 
 
-async def test_the_resource_above_it_cannot_be_read(plant: BoxSystem) -> None:
+async def test_the_resource_above_it_cannot_be_read(box_system: BoxSystem) -> None:
     key = Key("box", "33333333-3333-4333-8333-333333333333")
     value = b'{"fq_name": ["broken"], "text": 7}'
-    await plant.offline.store.transaction((), [Put(f"/contrail/box/{key.uuid}", value)])
-    await plant.offline.settle()
-    answer = await asked(plant, "part", "broken:one")
+    await box_system.offline.store.transaction((), [Put(f"/contrail/box/{key.uuid}", value)])
+    await box_system.offline.settle()
+    answer = await asked(box_system, "part", "broken:one")
     assert answer["summary"].startswith("box broken may create it, but is held: it waits for its stored value")
 
 
-async def test_the_resource_above_it_is_not_there(plant: BoxSystem) -> None:
-    answer = await asked(plant, "part", "nobody:one")
+async def test_the_resource_above_it_is_not_there(box_system: BoxSystem) -> None:
+    answer = await asked(box_system, "part", "nobody:one")
     assert answer["summary"] == "No intent claims it: there is no box nobody, which would be its parent."
     assert answer["waiting_for"] == []
 
@@ -107,44 +107,44 @@ async def test_those_that_refer_to_it_are_shown(system: ContrailSystem, name: st
     assert [(one["uuid"], one["relation"]) for one in answer["named_by"]] == [(lone.uuid, "security_group")]
 
 
-async def test_those_that_refer_to_a_uuid_are_shown(plant: BoxSystem) -> None:
-    await plant.boxes("a")
+async def test_those_that_refer_to_a_uuid_are_shown(box_system: BoxSystem) -> None:
+    await box_system.boxes("a")
     absent, key = "44444444-4444-4444-8444-444444444444", Key("box", "33333333-3333-4333-8333-333333333333")
     value = f'{{"fq_name": ["b"], "box_refs": [{{"to": ["gone"], "uuid": "{absent}"}}]}}'.encode()
-    await plant.offline.store.transaction((), [Put(f"/contrail/box/{key.uuid}", value)])
-    await plant.offline.settle()
-    answer = await why(plant.engine.view, "box", absent)
+    await box_system.offline.store.transaction((), [Put(f"/contrail/box/{key.uuid}", value)])
+    await box_system.offline.settle()
+    answer = await why(box_system.engine.view, "box", absent)
     assert answer["summary"].endswith(" box b refers to it.")
     assert answer["named_by"] == [{"kind": "box", "name": "b", "uuid": key.uuid, "relation": "box"}]
 
 
-async def test_the_resource_above_it_wants_no_such_object(plant: BoxSystem) -> None:
-    await plant.boxes("a")
-    answer = await asked(plant, "part", "a:seven")
+async def test_the_resource_above_it_wants_no_such_object(box_system: BoxSystem) -> None:
+    await box_system.boxes("a")
+    answer = await asked(box_system, "part", "a:seven")
     assert answer["summary"] == "No intent claims it: box a exists and is compiled, and needs no such object."
     assert answer["candidates"] == ["a:one"]
 
 
-async def test_it_was_deleted_since_nobody_claims_it_any_more(plant: BoxSystem) -> None:
-    await plant.boxes("a")
-    await plant.remove("a")
-    answer = await asked(plant, "part", "a:one")
+async def test_it_was_deleted_since_nobody_claims_it_any_more(box_system: BoxSystem) -> None:
+    await box_system.boxes("a")
+    await box_system.remove("a")
+    answer = await asked(box_system, "part", "a:one")
     assert answer["summary"].startswith("It was deleted at revision ")
     assert answer["written"]["operation"] == "delete"
     assert [line["sort"] for line in answer["history"]].count("write") == 2
 
 
-async def test_a_resource_that_users_make_was_not_made_by_one(plant: BoxSystem) -> None:
-    await plant.boxes("basket")
-    answer = await asked(plant, "box", "baskit")
+async def test_a_resource_that_users_make_was_not_made_by_one(box_system: BoxSystem) -> None:
+    await box_system.boxes("basket")
+    answer = await asked(box_system, "box", "baskit")
     assert answer["summary"] == "There is no such resource: nobody has created it."
     assert answer["candidates"] == ["basket"]
 
 
-async def test_an_intent_that_gives_no_answer_may_want_it_as_others_of_its_kind_do(plant: BoxSystem) -> None:
-    await plant.boxes("a", text="number")
-    observing = await BoxSystem(plant.offline.store, observe=True).begin()
-    await plant.boxes("b", text="number", settle=False)
+async def test_an_intent_that_gives_no_answer_may_want_it_as_others_of_its_kind_do(box_system: BoxSystem) -> None:
+    await box_system.boxes("a", text="number")
+    observing = await BoxSystem(box_system.offline.store, observe=True).begin()
+    await box_system.boxes("b", text="number", settle=False)
     await observing.offline.settle()
     answer = await asked(observing, "ticket", "ticket-9")
     assert answer["summary"] == "No intent claims it; 1 that may claim it can't be compiled now."
@@ -159,8 +159,8 @@ async def test_nobody_contributes_to_a_fact() -> None:
     assert answer["summary"] == "No intent contributes to this fact."
 
 
-async def test_not_everything_has_been_evaluated_yet(plant: BoxSystem) -> None:
-    await plant.boxes("a")
-    plant.engine.reevaluate([await plant.key("box", "a")])
-    answer = await asked(plant, "part", "b:one")
+async def test_not_everything_has_been_evaluated_yet(box_system: BoxSystem) -> None:
+    await box_system.boxes("a")
+    box_system.engine.reevaluate([await box_system.key("box", "a")])
+    answer = await asked(box_system, "part", "b:one")
     assert answer["summary"] == "No intent claims it so far, and not everything has been evaluated yet."

@@ -60,13 +60,13 @@ async def test_what_is_there_again_was_not_deleted(system: ContrailSystem) -> No
     assert (answer["exists"], answer["deleted"]) == (True, None)
 
 
-async def test_after_a_restart_files_show_it_of_resources_and_of_objects(plant: BoxSystem, tmp_path: Path) -> None:
-    await plant.boxes("a")
-    await plant.remove("a")
-    journal = plant.engine.journal
+async def test_after_a_restart_files_show_it_of_resources_and_of_objects(box_system: BoxSystem, tmp_path: Path) -> None:
+    await box_system.boxes("a")
+    await box_system.remove("a")
+    journal = box_system.engine.journal
     files = JournalFiles(tmp_path, files=3, file_bytes=100_000, process=this_process("lab", "host-1", 1.0))
-    Keeping(journal, files, lambda key: journal.names.get(key, key.uuid), plant.engine.world.at_start).end()
-    again = BoxSystem(plant.offline.store)
+    Keeping(journal, files, lambda key: journal.names.get(key, key.uuid), box_system.engine.world.at_start).end()
+    again = BoxSystem(box_system.offline.store)
     again.engine.journal.directory = tmp_path
     await again.offline.settle()
     for kind, name in (("box", "a"), ("part", "one")):

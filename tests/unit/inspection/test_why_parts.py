@@ -133,7 +133,7 @@ async def test_that_a_users_object_is_there_follows_from_nothing(system: Contrai
 
 
 async def test_a_reason_that_needs_more_than_another_one_is_left_out(
-    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
+    box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without it the part stands as well."""
 
@@ -145,8 +145,8 @@ async def test_a_reason_that_needs_more_than_another_one_is_left_out(
         yield made
 
     monkeypatch.setattr(BoxIntent, "evaluate", evaluate)
-    await plant.boxes("a")
-    reported = parts_of(plant.engine.view, part("a"))
+    await box_system.boxes("a")
+    reported = parts_of(box_system.engine.view, part("a"))
     assert [reason.sources for reason in reported[""]] == [(Source("box", "b"),), (Source("box", "c"),)]
     assert reported["content"] == reported[""], "a field of which nothing is reported is there as the object is"
 
@@ -167,19 +167,19 @@ async def test_a_fact_that_an_author_names_as_a_source_stands_for_those_who_cont
     assert sources(answer) == {"routes[0]": [["toy_gateway shop:front", "toy_service shop:web"]]}
 
 
-async def test_what_a_held_intent_made_keeps_its_parts(plant: BoxSystem) -> None:
-    await plant.boxes("a")
-    await plant.change("a", text="fail")
-    reported = parts_of(plant.engine.view, part("a"))
+async def test_what_a_held_intent_made_keeps_its_parts(box_system: BoxSystem) -> None:
+    await box_system.boxes("a")
+    await box_system.change("a", text="fail")
+    reported = parts_of(box_system.engine.view, part("a"))
     assert list(reported) == ["", "content"]
     assert [reason.sources for reason in reported["content"]] == [(Source("box", "a"),)]
 
 
-async def test_of_a_restart_with_a_held_intent_its_objects_still_lead_to_it(plant: BoxSystem) -> None:
+async def test_of_a_restart_with_a_held_intent_its_objects_still_lead_to_it(box_system: BoxSystem) -> None:
     """What it had claimed is unknown; the mark shows the object's owner."""
-    await plant.boxes("a")
-    await plant.change("a", text="fail")
-    again = await BoxSystem(plant.offline.store).begin()
+    await box_system.boxes("a")
+    await box_system.change("a", text="fail")
+    again = await BoxSystem(box_system.offline.store).begin()
     answer = await why(again.engine.view, "part", "a:one")
     assert (answer["state"], answer["summary"].partition(";")[0]) == ("held", "It exists because of box a")
     assert sources(answer) == {"": [["box a"]]}

@@ -18,7 +18,7 @@ Intent = Callable[[Mapping[str, int]], dict[str, int]]
 """From the facts that it reads to those that it yields."""
 
 
-class Plant:
+class FactWorld:
     """Evaluates toy intents until none has a job: net → (the names of the facts that it reads, what it makes of them).
     Facts of the kind ``hint`` are plain, those called ``tag/…`` are intents of their own (kind ``tag``)."""
 
@@ -89,21 +89,21 @@ def watching(read: str) -> tuple[tuple[str, ...], Intent]:
 
 
 @pytest.fixture
-def circle() -> Plant:
+def circle() -> FactWorld:
     """Two nets that count each other up, one that only reads what they yield."""
-    plant = Plant(a=plus_one("fb", "fa"), b=plus_one("fa", "fb"), watcher=watching("fa"))
-    plant.settle()
-    return plant
+    world = FactWorld(a=plus_one("fb", "fa"), b=plus_one("fa", "fb"), watcher=watching("fa"))
+    world.settle()
+    return world
 
 
-def test_a_cycle_is_cut_off_after_a_hundred_rounds_and_its_intents_are_held(circle: Plant) -> None:
+def test_a_cycle_is_cut_off_after_a_hundred_rounds_and_its_intents_are_held(circle: FactWorld) -> None:
     assert set(circle.held) == keys("net/a", "net/b")
     assert {problem.reason for problem in circle.held.values()} == {"FactCycle"}
     assert ROUNDS <= circle.runs["a"] <= ROUNDS + 5
     assert circle.value("fa") > ROUNDS
 
 
-def test_the_problem_shows_the_cycle_and_stands_on_each_of_its_intents(circle: Plant) -> None:
+def test_the_problem_shows_the_cycle_and_stands_on_each_of_its_intents(circle: FactWorld) -> None:
     problem = circle.held[key("net/b")]
     assert (problem.kind, problem.name, problem.source) == ("net", "b", "net/b")
     assert "net a → hint fa → net b → hint fb → net a; cut off after 100 rounds" in problem.message
@@ -111,18 +111,18 @@ def test_the_problem_shows_the_cycle_and_stands_on_each_of_its_intents(circle: P
 
 
 def test_an_intent_that_counts_itself_up_is_a_cycle_of_one() -> None:
-    plant = Plant(a=plus_one("fa", "fa"))
-    plant.settle()
-    assert set(plant.held) == keys("net/a")
-    assert "net a → hint fa → net a;" in plant.held[key("net/a")].message
+    world = FactWorld(a=plus_one("fa", "fa"))
+    world.settle()
+    assert set(world.held) == keys("net/a")
+    assert "net a → hint fa → net a;" in world.held[key("net/a")].message
 
 
-def test_an_intent_that_only_reads_the_facts_of_a_cycle_is_not_held_and_sees_the_last_value(circle: Plant) -> None:
+def test_an_intent_that_only_reads_the_facts_of_a_cycle_is_not_held_and_sees_the_last_value(circle: FactWorld) -> None:
     assert key("net/watcher") not in circle.held
     assert key("net/watcher") not in circle.jobs
 
 
-def test_a_change_of_somebody_else_starts_nothing(circle: Plant) -> None:
+def test_a_change_of_somebody_else_starts_nothing(circle: FactWorld) -> None:
     before = circle.runs.total()
     circle.take(circle.logic.apply(batch(put("policy", "p", 9))))
     circle.settle()
@@ -130,7 +130,7 @@ def test_a_change_of_somebody_else_starts_nothing(circle: Plant) -> None:
     assert set(circle.held) == keys("net/a", "net/b")
 
 
-def test_a_change_of_another_input_runs_all_of_the_cycle_again_and_holds_it_again(circle: Plant) -> None:
+def test_a_change_of_another_input_runs_all_of_the_cycle_again_and_holds_it_again(circle: FactWorld) -> None:
     before = circle.runs["b"]
     circle.change("a")
     assert set(circle.jobs) == keys("net/a", "net/b")
@@ -139,7 +139,7 @@ def test_a_change_of_another_input_runs_all_of_the_cycle_again_and_holds_it_agai
     assert set(circle.held) == keys("net/a", "net/b")
 
 
-def test_a_cycle_that_a_change_breaks_is_held_no_longer(circle: Plant) -> None:
+def test_a_cycle_that_a_change_breaks_is_held_no_longer(circle: FactWorld) -> None:
     circle.intents["a"] = plus_one("fb", "fa", up_to=5)
     circle.change("a")
     circle.settle()
@@ -147,11 +147,11 @@ def test_a_cycle_that_a_change_breaks_is_held_no_longer(circle: Plant) -> None:
     assert (circle.value("fa"), circle.value("fb")) == (5, 6)
 
 
-def test_a_setting_that_one_of_them_reads_is_another_input(circle: Plant) -> None:
+def test_a_setting_that_one_of_them_reads_is_another_input(circle: FactWorld) -> None:
     assert circle.logic.set_setting("step", 2).jobs.keys() >= keys("net/a", "net/b")
 
 
-def test_the_end_of_one_of_them_runs_the_others_again(circle: Plant) -> None:
+def test_the_end_of_one_of_them_runs_the_others_again(circle: FactWorld) -> None:
     concerned = circle.take(circle.logic.apply(batch(deleted("net", "a", 9))))
     assert concerned.jobs[key("net/b")].by_readers
     circle.settle()
@@ -160,21 +160,21 @@ def test_the_end_of_one_of_them_runs_the_others_again(circle: Plant) -> None:
 
 
 def test_a_fact_from_outside_is_another_input() -> None:
-    plant = Plant(
+    world = FactWorld(
         a=(("fb", "go"), lambda facts: {"fa": facts["fb"] + facts["go"]}),
         b=plus_one("fa", "fb"),
         c=((), lambda facts: {}),
     )
-    plant.settle()
-    plant.intents["c"] = (), lambda facts: {"go": 1}
-    before = plant.runs["a"]
-    plant.change("c")
-    plant.settle()
-    assert plant.runs["a"] >= before + ROUNDS
-    assert set(plant.held) == keys("net/a", "net/b")
+    world.settle()
+    world.intents["c"] = (), lambda facts: {"go": 1}
+    before = world.runs["a"]
+    world.change("c")
+    world.settle()
+    assert world.runs["a"] >= before + ROUNDS
+    assert set(world.held) == keys("net/a", "net/b")
 
 
-def test_what_only_the_walk_names_stays_cut_off(circle: Plant) -> None:
+def test_what_only_the_walk_names_stays_cut_off(circle: FactWorld) -> None:
     circle.logic.apply(batch(put("policy", "p", 9)))
     circle.take(circle.logic.apply(batch(put("net", "a", 10, born=1, policy_refs=[{"uuid": "p", "to": ["p"]}]))))
     circle.settle()
@@ -183,88 +183,88 @@ def test_what_only_the_walk_names_stays_cut_off(circle: Plant) -> None:
 
 def test_intents_that_come_and_go_with_each_other_are_a_cycle() -> None:
     """One yields while the other doesn't, and the other while the one does."""
-    plant = Plant(
+    world = FactWorld(
         a=(("fb",), lambda facts: {} if facts["fb"] else {"fa": 1}),
         b=(("fa",), lambda facts: {"fb": 1} if facts["fa"] else {}),
     )
-    plant.settle()
-    assert set(plant.held) == keys("net/a", "net/b")
+    world.settle()
+    assert set(world.held) == keys("net/a", "net/b")
 
 
 def test_a_fact_that_is_an_intent_takes_part_in_a_cycle() -> None:
-    plant = Plant(a=plus_one("fx", "tag/x"), tag__x=plus_one("tag/x", "fx"))
-    plant.settle()
-    assert set(plant.held) == keys("net/a", "tag/x")
-    assert "net a → tag x → tag x → hint fx → net a" in plant.held[key("net/a")].message
+    world = FactWorld(a=plus_one("fx", "tag/x"), tag__x=plus_one("tag/x", "fx"))
+    world.settle()
+    assert set(world.held) == keys("net/a", "tag/x")
+    assert "net a → tag x → tag x → hint fx → net a" in world.held[key("net/a")].message
 
 
 def test_a_fact_that_is_an_intent_and_comes_and_goes_by_itself_is_a_cycle() -> None:
-    plant = Plant(
+    world = FactWorld(
         a=(("fx",), lambda facts: {} if facts["fx"] else {"tag/x": 1}),
         tag__x=(("tag/x",), lambda facts: {"fx": 1}),
     )
-    plant.settle()
-    assert key("net/a") in plant.held
+    world.settle()
+    assert key("net/a") in world.held
 
 
 def test_cycles_that_share_an_intent_come_to_rest_together() -> None:
-    plant = Plant(
+    world = FactWorld(
         hub=(("fa", "fb", "fc"), lambda facts: {"hub": max(facts.values()) + 1}),
         a=plus_one("hub", "fa"),
         b=plus_one("hub", "fb"),
         c=plus_one("hub", "fc"),
     )
-    plant.settle()
-    assert set(plant.held) >= keys("net/hub")
-    assert plant.runs["hub"] <= 6 * ROUNDS
+    world.settle()
+    assert set(world.held) >= keys("net/hub")
+    assert world.runs["hub"] <= 6 * ROUNDS
 
 
 def test_a_cycle_that_feeds_another_ends_too() -> None:
-    plant = Plant(
+    world = FactWorld(
         a=plus_one("fb", "fa"),
         b=plus_one("fa", "fb"),
         c=(("fd", "fa"), lambda facts: {"fc": facts["fd"] + facts["fa"]}),
         d=plus_one("fc", "fd"),
     )
-    plant.settle()
-    assert set(plant.held) == keys("net/a", "net/b", "net/c", "net/d")
+    world.settle()
+    assert set(world.held) == keys("net/a", "net/b", "net/c", "net/d")
 
 
 def test_a_long_circle_is_cut_off_and_its_message_stays_short() -> None:
     nets = {f"n{n:02}": plus_one(f"f{(n - 1) % 30:02}", f"f{n:02}") for n in range(30)}
-    plant = Plant(**nets)
-    plant.settle()
-    assert set(plant.held) == {key(f"net/{name}") for name in nets}
-    assert "… 22 more …" in plant.held[key("net/n00")].message
+    world = FactWorld(**nets)
+    world.settle()
+    assert set(world.held) == {key(f"net/{name}") for name in nets}
+    assert "… 22 more …" in world.held[key("net/n00")].message
 
 
 def test_intents_that_agree_after_some_rounds_are_no_cycle() -> None:
-    plant = Plant(a=plus_one("fb", "fa", up_to=90), b=plus_one("fa", "fb", up_to=90))
-    plant.settle()
-    assert plant.held == {}
+    world = FactWorld(a=plus_one("fb", "fa", up_to=90), b=plus_one("fa", "fb", up_to=90))
+    world.settle()
+    assert world.held == {}
     for _ in range(150):
-        plant.change("a")
-        plant.settle()
-    assert plant.held == {}
+        world.change("a")
+        world.settle()
+    assert world.held == {}
 
 
 def test_a_chain_of_facts_may_be_long() -> None:
     nets = {f"n{n:03}": plus_one(f"f{n - 1:03}", f"f{n:03}") for n in reversed(range(450))}
-    plant = Plant(**nets)
-    plant.settle()
-    plant.intents["n000"] = (), lambda facts: {"f000": 1_000}
-    plant.change("n000")
-    plant.settle()
-    assert plant.held == {}
-    assert plant.value("f449") == 1_449
+    world = FactWorld(**nets)
+    world.settle()
+    world.intents["n000"] = (), lambda facts: {"f000": 1_000}
+    world.change("n000")
+    world.settle()
+    assert world.held == {}
+    assert world.value("f449") == 1_449
 
 
 def test_a_hub_may_read_more_facts_than_a_cycle_has_rounds() -> None:
-    plant = Plant(
+    world = FactWorld(
         hub=(tuple(f"f{n}" for n in range(300)), lambda f: {}), **{f"n{n}": ((), lambda f: {}) for n in range(300)}
     )
-    plant.settle()
+    world.settle()
     for n in range(300):
-        concerned = plant.logic.evaluated(key(f"net/n{n}"), frozenset(), (Fact("hint", f"f{n}", 1),), complete=True)
+        concerned = world.logic.evaluated(key(f"net/n{n}"), frozenset(), (Fact("hint", f"f{n}", 1),), complete=True)
         assert concerned.jobs == {key("net/hub"): Job(True)}
         assert concerned.cycles == ()

@@ -18,10 +18,12 @@ from tests.support.box_system import BoxSystem
 pytestmark = pytest.mark.anyio
 
 
-def service(plant: BoxSystem, journal: Journal, *, observe: bool = False) -> CompilerService:
+def service(box_system: BoxSystem, journal: Journal, *, observe: bool = False) -> CompilerService:
     configuration = Configuration(intentc=Intentc(installation="lab", journal=journal))
     loaded = installed(configuration)
-    return build_service(configuration, loaded, MemoryStore(), Acknowledging(), plant.offline.local, observe=observe)
+    return build_service(
+        configuration, loaded, MemoryStore(), Acknowledging(), box_system.offline.local, observe=observe
+    )
 
 
 def entries(directory: Path) -> list[Path]:
@@ -29,18 +31,18 @@ def entries(directory: Path) -> list[Path]:
 
 
 @pytest.fixture
-def plant() -> BoxSystem:
+def box_system() -> BoxSystem:
     return BoxSystem()
 
 
-async def test_how_much_is_kept_in_memory_is_as_configured(plant: BoxSystem) -> None:
-    journal = service(plant, Journal(entries=7, bytes=5_000)).engine.journal
+async def test_how_much_is_kept_in_memory_is_as_configured(box_system: BoxSystem) -> None:
+    journal = service(box_system, Journal(entries=7, bytes=5_000)).engine.journal
     assert (journal.size, journal.directory) == (7, None)
     assert journal.writer.startswith("lab/")
 
 
-async def test_a_directory_is_used_and_reported_in_the_status(plant: BoxSystem, tmp_path: Path) -> None:
-    running = service(plant, Journal(directory=str(tmp_path / "journal")))
+async def test_a_directory_is_used_and_reported_in_the_status(box_system: BoxSystem, tmp_path: Path) -> None:
+    running = service(box_system, Journal(directory=str(tmp_path / "journal")))
     assert running.engine.journal.directory == tmp_path / "journal"
     assert running.status()["journal"]["files"] == {
         "directory": str(tmp_path / "journal"),
@@ -51,13 +53,13 @@ async def test_a_directory_is_used_and_reported_in_the_status(plant: BoxSystem, 
     }
 
 
-async def test_one_that_observes_keeps_no_files(plant: BoxSystem, tmp_path: Path) -> None:
-    running = service(plant, Journal(directory=str(tmp_path / "journal")), observe=True)
+async def test_one_that_observes_keeps_no_files(box_system: BoxSystem, tmp_path: Path) -> None:
+    running = service(box_system, Journal(directory=str(tmp_path / "journal")), observe=True)
     assert running.status()["journal"]["files"] is None
     assert entries(tmp_path) == []
 
 
-async def test_a_directory_that_cannot_be_used_is_refused_at_the_start(plant: BoxSystem, tmp_path: Path) -> None:
+async def test_a_directory_that_cannot_be_used_is_refused_at_the_start(box_system: BoxSystem, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UnusableDirectory):
-        service(plant, Journal(directory=str(tmp_path / "file")))
+        service(box_system, Journal(directory=str(tmp_path / "file")))

@@ -18,10 +18,10 @@ pytestmark = pytest.mark.anyio
 async def test_an_unreadable_ledger_is_waited_for_and_reported_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    plant = BoxSystem()
-    await plant.offline.server.ensure_pool(POOL, 1, 1000)
+    box_system = BoxSystem()
+    await box_system.offline.server.ensure_pool(POOL, 1, 1000)
     tries: list[int] = []
-    load = plant.engine._allocations.load
+    load = box_system.engine._allocations.load
 
     async def failing() -> None:
         tries.append(len(tries))
@@ -30,27 +30,27 @@ async def test_an_unreadable_ledger_is_waited_for_and_reported_once(
         await load()
 
     monkeypatch.setattr(service_module, "_RETRY", 0.0)
-    monkeypatch.setattr(plant.engine._allocations, "load", failing)
-    await service_of(plant)._until_done("the ledger can't be read", plant.engine.load_allocations)
+    monkeypatch.setattr(box_system.engine._allocations, "load", failing)
+    await service_of(box_system)._until_done("the ledger can't be read", box_system.engine.load_allocations)
     assert len(tries) == 6
     assert [
         record.message for record in caplog.records if "ledger" in record.message and record.levelname == "WARNING"
     ] == ["the ledger can't be read yet: connection refused; trying again every second"]
-    plant.close()
+    box_system.close()
 
 
 async def test_while_the_ledger_is_waited_for_the_service_is_healthy_and_not_ready(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    plant = BoxSystem()
-    service = service_of(plant)
+    box_system = BoxSystem()
+    service = service_of(box_system)
     tried = anyio.Event()
 
     async def failing() -> None:
         tried.set()
         raise Unreachable("connection refused")
 
-    monkeypatch.setattr(plant.engine._allocations, "load", failing)
+    monkeypatch.setattr(box_system.engine._allocations, "load", failing)
     async with anyio.create_task_group() as group:
         group.start_soon(service.run)
         with anyio.fail_after(PATIENCE):
@@ -59,13 +59,13 @@ async def test_while_the_ledger_is_waited_for_the_service_is_healthy_and_not_rea
         assert not service.ready()[0]
         group.cancel_scope.cancel()
     assert not service.healthy()
-    plant.close()
+    box_system.close()
 
 
 async def test_an_etcd_that_is_away_is_named_before_what_lies_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The API server asks for a pause then: that is no reason, but what follows from it."""
-    plant = BoxSystem()
-    service = service_of(plant, etcd="127.0.0.1:2379")
+    box_system = BoxSystem()
+    service = service_of(box_system, etcd="127.0.0.1:2379")
     asked = anyio.Event()
 
     async def load() -> None:
@@ -77,8 +77,8 @@ async def test_an_etcd_that_is_away_is_named_before_what_lies_in_it(monkeypatch:
         raise StoreUnavailable("etcd Range: connection refused")
 
     monkeypatch.setattr(service_module, "_RETRY", 0.01)
-    monkeypatch.setattr(plant.engine._allocations, "load", load)
-    monkeypatch.setattr(plant.offline.store, "range", away)
+    monkeypatch.setattr(box_system.engine._allocations, "load", load)
+    monkeypatch.setattr(box_system.offline.store, "range", away)
     async with anyio.create_task_group() as group:
         group.start_soon(service.run)
         with anyio.fail_after(PATIENCE):
@@ -88,4 +88,4 @@ async def test_an_etcd_that_is_away_is_named_before_what_lies_in_it(monkeypatch:
     assert status["awaiting"][0] == "etcd at 127.0.0.1:2379 can't be asked yet: etcd Range: connection refused"
     assert not status["converged"]
     assert service._compiler_status._rates.busy_since is not None
-    plant.close()
+    box_system.close()

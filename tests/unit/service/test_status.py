@@ -22,9 +22,9 @@ from intentc.watch.status import Phase
 from intentc.writing import Rejected, Throttled, Unreachable
 from tests.support.box_system import BoxSystem, part
 from tests.support.waiting import until
-from tests.unit.engine.conftest import plant
+from tests.unit.engine.conftest import box_system
 
-__all__ = ["plant"]
+__all__ = ["box_system"]
 
 pytestmark = pytest.mark.anyio
 
@@ -33,12 +33,12 @@ STANDBY = Leadership(leads=False, leader="one", hindered="")
 
 
 class Reported:
-    """The outlook of a plant, whose watch is open unless the test says otherwise."""
+    """The status of a box system, whose watch is open unless the test says otherwise."""
 
-    def __init__(self, plant: BoxSystem) -> None:
-        self.source = Source(plant.offline.store, "/contrail/", heartbeat=Heartbeat("default", "one"))
+    def __init__(self, box_system: BoxSystem) -> None:
+        self.source = Source(box_system.offline.store, "/contrail/", heartbeat=Heartbeat("default", "one"))
         self.enter(Phase.WATCHING)
-        self.compiler_status = CompilerStatus(plant.engine, self.source)
+        self.compiler_status = CompilerStatus(box_system.engine, self.source)
 
     def enter(self, phase: Phase, error: str = "") -> None:
         self.source._enter(phase, error)
@@ -56,21 +56,23 @@ class Reported:
 
 
 @pytest.fixture
-def reported(plant: BoxSystem) -> Reported:
-    return Reported(plant)
+def reported(box_system: BoxSystem) -> Reported:
+    return Reported(box_system)
 
 
-async def test_one_that_has_converged_waits_for_nothing_and_needs_nobody(plant: BoxSystem, reported: Reported) -> None:
-    await plant.boxes("a", "b")
+async def test_one_that_has_converged_waits_for_nothing_and_needs_nobody(
+    box_system: BoxSystem, reported: Reported
+) -> None:
+    await box_system.boxes("a", "b")
     status = reported.status()
     assert (status["awaiting"], status["attention"], status["progress"]) == ([], [], None)
     assert (status["pending_references"], status["busy_seconds"], status["oldest_job_seconds"]) == (0, 0.0, 0.0)
 
 
 async def test_with_etcd_silent_for_longer_than_the_heartbeats_bound_it_is_not_healthy(
-    plant: BoxSystem, reported: Reported
+    box_system: BoxSystem, reported: Reported
 ) -> None:
-    await plant.boxes("a")
+    await box_system.boxes("a")
     now = [100.0]
     reported.source._clock, reported.source._heard = (lambda: now[0]), 100.0
     now[0] += reported.source.patience
@@ -83,17 +85,17 @@ async def test_with_etcd_silent_for_longer_than_the_heartbeats_bound_it_is_not_h
 
 
 async def test_one_that_stands_by_shows_no_writing_and_its_first_load_ends() -> None:
-    plant = BoxSystem()
-    reported = Reported(plant)
-    plant.engine.withhold(STANDING_BY, "another leads")
-    await plant.boxes("a", "b", settle=False, text="number")
-    plant.engine._applier.apply(await _listed(plant))
-    while (key := plant.engine._scheduler.take()) is not None:
-        plant.engine._evaluator.serve(key)
-    plant.engine.advance()
-    plant.engine._objects.plan([Name("part", ("a", "one"))])
+    box_system = BoxSystem()
+    reported = Reported(box_system)
+    box_system.engine.withhold(STANDING_BY, "another leads")
+    await box_system.boxes("a", "b", settle=False, text="number")
+    box_system.engine._applier.apply(await _listed(box_system))
+    while (key := box_system.engine._scheduler.take()) is not None:
+        box_system.engine._evaluator.serve(key)
+    box_system.engine.advance()
+    box_system.engine._objects.plan([Name("part", ("a", "one"))])
     assert reported.status(STANDBY)["progress"] == {"phase": "planning", "done": 0, "total": 1}
-    await plant.offline.settle()
+    await box_system.offline.settle()
     assert reported.status(STANDBY)["progress"] is None, "though the numbers are the leader's to take"
 
 
@@ -104,27 +106,27 @@ async def test_the_role_is_reported(reported: Reported, leadership: Leadership |
     assert reported.status(leadership)["role"] == role
 
 
-async def test_who_only_observes_is_an_observer_whoever_leads(plant: BoxSystem, reported: Reported) -> None:
-    plant.engine.withhold(OBSERVING, "--observe")
+async def test_who_only_observes_is_an_observer_whoever_leads(box_system: BoxSystem, reported: Reported) -> None:
+    box_system.engine.withhold(OBSERVING, "--observe")
     assert reported.status(None)["role"] == "observer"
 
 
 async def test_what_a_write_returned_and_the_watch_has_not_delivered_is_lag(
-    plant: BoxSystem, reported: Reported
+    box_system: BoxSystem, reported: Reported
 ) -> None:
-    reported.source.progress.start_over(plant.engine.revision)
-    plant.engine._sender.last_revision = plant.engine.revision + 3
+    reported.source.progress.start_over(box_system.engine.revision)
+    box_system.engine._sender.last_revision = box_system.engine.revision + 3
     status = reported.status()
     assert status["lag_revisions"] == 3
-    revision = plant.engine.revision
+    revision = box_system.engine.revision
     assert status["awaiting"] == [
         f"the watch, which is at revision {revision}; our last write has revision {revision + 3}"
     ]
 
 
 async def test_a_ledger_that_cannot_be_read_is_all_that_is_waited_for_in_the_beginning() -> None:
-    plant = BoxSystem()
-    reported = Reported(plant)
+    box_system = BoxSystem()
+    reported = Reported(box_system)
     reported.compiler_status.lacking = "the ledger can't be read yet: connection refused"
     assert reported.awaiting()[0] == "the ledger can't be read yet: connection refused"
     assert reported.status()["progress"] == {"phase": "connecting", "done": 0, "total": None}
@@ -137,24 +139,26 @@ async def test_an_etcd_that_is_away_is_waited_for_with_time_and_reason() -> None
 
 
 async def test_an_etcd_that_is_away_is_waited_for_though_all_that_is_known_has_converged(
-    plant: BoxSystem, reported: Reported
+    box_system: BoxSystem, reported: Reported
 ) -> None:
     reported.enter(Phase.DISCONNECTED, "connection refused")
-    assert plant.engine.converged
+    assert box_system.engine.converged
     assert reported.awaiting() == ["etcd, no watch since 00:00:00 UTC: connection refused"]
 
 
-async def test_what_etcd_is_behind_with_is_not_known_while_it_is_away(plant: BoxSystem, reported: Reported) -> None:
-    reported.source.progress.start_over(plant.engine.revision)
+async def test_what_etcd_is_behind_with_is_not_known_while_it_is_away(
+    box_system: BoxSystem, reported: Reported
+) -> None:
+    reported.source.progress.start_over(box_system.engine.revision)
     assert reported.status()["lag_revisions"] == 0
     reported.enter(Phase.DISCONNECTED, "connection refused")
     assert reported.status()["lag_revisions"] is None
 
 
 async def test_an_etcd_that_answers_nothing_is_waited_for_as_soon_as_that_costs_the_leadership(
-    plant: BoxSystem, reported: Reported
+    box_system: BoxSystem, reported: Reported
 ) -> None:
-    reported.source.progress.start_over(plant.engine.revision)
+    reported.source.progress.start_over(box_system.engine.revision)
     lost = Leadership(leads=False, leader=None, hindered="", unanswered_since=1_767_225_600.0)
     status = reported.status(lost)
     assert status["awaiting"] == ["an answer of etcd, none since 00:00:00 UTC"]
@@ -162,95 +166,97 @@ async def test_an_etcd_that_answers_nothing_is_waited_for_as_soon_as_that_costs_
 
 
 async def test_the_first_load_shows_how_far_it_is() -> None:
-    plant = BoxSystem()
-    reported = Reported(plant)
+    box_system = BoxSystem()
+    reported = Reported(box_system)
     reported.enter(Phase.LISTING)
     reported.source.progress.listing(500, 2000)
     assert reported.awaiting()[0] == "the first list of etcd: 500 of 2,000 keys are read"
     assert reported.status()["progress"] == {"phase": "listing", "done": 500, "total": 2000}
 
-    await plant.boxes("a", "b", "c", settle=False)
+    await box_system.boxes("a", "b", "c", settle=False)
     reported.enter(Phase.WATCHING)
-    plant.engine._applier.apply(await _listed(plant))
-    key = plant.engine._scheduler.take()
+    box_system.engine._applier.apply(await _listed(box_system))
+    key = box_system.engine._scheduler.take()
     assert key is not None
-    plant.engine._evaluator.serve(key)
+    box_system.engine._evaluator.serve(key)
     assert reported.awaiting()[0] == "the first pass: 1 of 3 intents are evaluated"
     assert reported.status()["progress"] == {"phase": "evaluating", "done": 1, "total": 3}
 
-    while (key := plant.engine._scheduler.take()) is not None:
-        plant.engine._evaluator.serve(key)
-    plant.engine.advance()
+    while (key := box_system.engine._scheduler.take()) is not None:
+        box_system.engine._evaluator.serve(key)
+    box_system.engine.advance()
     assert reported.status()["progress"] == {"phase": "writing", "done": 0, "total": 3}
     assert reported.awaiting() == ["the comparison of 3 objects with their desired state"]
-    await plant.offline.settle()
+    await box_system.offline.settle()
     assert reported.status()["progress"] is None
 
 
-async def _listed(plant: BoxSystem) -> Any:
-    await plant.engine.load_allocations()
-    return (await list_all(plant.offline.store, Layout.of("/contrail/"), lambda key: None)).snapshot
+async def _listed(box_system: BoxSystem) -> Any:
+    await box_system.engine.load_allocations()
+    return (await list_all(box_system.offline.store, Layout.of("/contrail/"), lambda key: None)).snapshot
 
 
 async def test_after_the_first_load_no_progress_is_reported_however_busy_it_is(
-    plant: BoxSystem, reported: Reported
+    box_system: BoxSystem, reported: Reported
 ) -> None:
     assert reported.status()["progress"] is None
-    plant.engine._scheduler.schedule({Key("box", "some"): Job(by_readers=True)})
+    box_system.engine._scheduler.schedule({Key("box", "some"): Job(by_readers=True)})
     assert reported.status()["progress"] is None
     assert reported.awaiting() == ["the evaluation of 1 intent"]
 
 
-async def test_an_api_server_that_is_away_is_waited_for(plant: BoxSystem, reported: Reported) -> None:
-    plant.write.failures["*"] = [Unreachable("connection refused")] * 1000
-    await plant.boxes("a")
+async def test_an_api_server_that_is_away_is_waited_for(box_system: BoxSystem, reported: Reported) -> None:
+    box_system.write.failures["*"] = [Unreachable("connection refused")] * 1000
+    await box_system.boxes("a")
     assert reported.awaiting()[0].startswith("the API server, which can't be reached since ")
 
 
-async def test_a_pause_that_the_server_asked_for_is_waited_for(plant: BoxSystem, reported: Reported) -> None:
-    plant.write.failures["a"] = [Throttled(300.0, "too many requests")]
-    await plant.boxes("a")
+async def test_a_pause_that_the_server_asked_for_is_waited_for(box_system: BoxSystem, reported: Reported) -> None:
+    box_system.write.failures["a"] = [Throttled(300.0, "too many requests")]
+    await box_system.boxes("a")
     first, *_, last = reported.awaiting()
     assert first == "the end of the pause that the API server asked for, in 300 s"
     assert last.startswith("the next attempt to write part a:one: ")
     assert "too many requests" in last
 
 
-async def test_numbers_are_waited_for_by_the_name_of_who_wants_them(plant: BoxSystem, reported: Reported) -> None:
-    plant.engine.withhold(STANDING_BY, "another leads")
-    await plant.boxes("a", "b", text="number")
+async def test_numbers_are_waited_for_by_the_name_of_who_wants_them(box_system: BoxSystem, reported: Reported) -> None:
+    box_system.engine.withhold(STANDING_BY, "another leads")
+    await box_system.boxes("a", "b", text="number")
     first, second = reported.awaiting(STANDBY)[:2]
     assert first == "one, which leads"
     assert second in {f"an allocation from tickets for box {name} and 1 more" for name in "ab"}
 
 
-async def test_a_leader_that_may_not_write_yet_says_why(plant: BoxSystem, reported: Reported) -> None:
-    plant.engine.withhold(STANDING_BY, "another leads")
-    await plant.boxes("a")
+async def test_a_leader_that_may_not_write_yet_says_why(box_system: BoxSystem, reported: Reported) -> None:
+    box_system.engine.withhold(STANDING_BY, "another leads")
+    await box_system.boxes("a")
     assert reported.awaiting(LEADER._replace(hindered="it leads, and has not caught up yet")) == [
         "permission to write: it leads, and has not caught up yet",
         "permission to write the plans of 1 object",
     ]
 
 
-async def test_after_a_restore_an_audit_is_waited_for(plant: BoxSystem, reported: Reported) -> None:
-    plant.engine.confirm_restores()
-    plant.engine.withhold(RESTORED, "restored")
-    await plant.boxes("a")
+async def test_after_a_restore_an_audit_is_waited_for(box_system: BoxSystem, reported: Reported) -> None:
+    box_system.engine.confirm_restores()
+    box_system.engine.withhold(RESTORED, "restored")
+    await box_system.boxes("a")
     assert reported.awaiting()[0] == "an audit, since etcd was restored from an older state: nothing is written before"
 
 
-async def test_withheld_deletes_need_a_person_and_the_command_is_named(plant: BoxSystem, reported: Reported) -> None:
-    guard = plant.engine._planner.guard
+async def test_withheld_deletes_need_a_person_and_the_command_is_named(
+    box_system: BoxSystem, reported: Reported
+) -> None:
+    guard = box_system.engine._planner.guard
     assert isinstance(guard, DeleteGuard)
     guard.sift({part(str(number)): "gone" for number in range(60)}, {"part": 60})
     assert reported.attention() == ["60 deletes of part withheld as a mass deletion: `intentc allow-deletes part`"]
 
 
-async def test_what_is_held_and_refused_needs_a_person(plant: BoxSystem, reported: Reported) -> None:
-    plant.write.failures["refused"] = [Rejected(422, "no such colour")] * 1000
-    await plant.boxes("refused")
-    await plant.boxes("one", "two", text="fail")
+async def test_what_is_held_and_refused_needs_a_person(box_system: BoxSystem, reported: Reported) -> None:
+    box_system.write.failures["refused"] = [Rejected(422, "no such colour")] * 1000
+    await box_system.boxes("refused")
+    await box_system.boxes("one", "two", text="fail")
     status = reported.status()
     assert status["awaiting"] == []
     held, refused = status["attention"]
@@ -259,44 +265,46 @@ async def test_what_is_held_and_refused_needs_a_person(plant: BoxSystem, reporte
     assert refused == "rejected by the API server: part refused:one: `intentc quarantine list`"
 
 
-async def test_an_upgrade_that_would_write_much_needs_a_person(plant: BoxSystem, reported: Reported) -> None:
-    plant.engine.withhold(UPGRADE, "it would make 2,000 writes")
+async def test_an_upgrade_that_would_write_much_needs_a_person(box_system: BoxSystem, reported: Reported) -> None:
+    box_system.engine.withhold(UPGRADE, "it would make 2,000 writes")
     assert reported.attention() == ["it would make 2,000 writes"]
 
 
-async def test_a_refused_reload_needs_a_person_until_another_is_taken(plant: BoxSystem, reported: Reported) -> None:
-    plant.engine.reloads.failed("map.yml:3: unknown kind 'x'")
+async def test_a_refused_reload_needs_a_person_until_another_is_taken(
+    box_system: BoxSystem, reported: Reported
+) -> None:
+    box_system.engine.reloads.failed("map.yml:3: unknown kind 'x'")
     assert reported.attention() == [
         "reload refused, the former configuration stays in force: map.yml:3: unknown kind 'x'; fix it, "
         "see `intentc check`, and send SIGHUP"
     ]
-    plant.engine.reloads.succeeded()
+    box_system.engine.reloads.succeeded()
     assert reported.attention() == []
 
 
-async def test_a_reference_whose_target_has_not_come_is_named(plant: BoxSystem, reported: Reported) -> None:
+async def test_a_reference_whose_target_has_not_come_is_named(box_system: BoxSystem, reported: Reported) -> None:
     absent = "00000000-0000-4000-8000-000000000002"
-    await plant.boxes("a")
-    key = await plant.key("box", "a")
+    await box_system.boxes("a")
+    key = await box_system.key("box", "a")
     value = f'{{"uuid":"{key.uuid}","fq_name":["a"],"text":"x","box_refs":[{{"to":["b"],"uuid":"{absent}"}}]}}'
-    await _put(plant, key, value)
+    await _put(box_system, key, value)
     await reported.compiler_status._pending.look()
     status = reported.status()
     assert status["pending_references"] == 1
     assert status["attention"] == [f"missing: box {absent}, to which box a refers: `intentc why box a`"]
 
 
-async def _put(plant: BoxSystem, key: Key, value: str) -> None:
-    await plant.offline.store.transaction([], [Put(f"/contrail/{key.kind}/{key.uuid}", value.encode())])
-    await plant.offline.settle()
+async def _put(box_system: BoxSystem, key: Key, value: str) -> None:
+    await box_system.offline.store.transaction([], [Put(f"/contrail/{key.kind}/{key.uuid}", value.encode())])
+    await box_system.offline.settle()
 
 
-async def test_problems_without_consequence_wait_for_nobody(plant: BoxSystem, reported: Reported) -> None:
-    plant.engine._states.note_object(part("a"), (Problem("part", "a:one", "Odd", "odd"),), frozenset())
+async def test_problems_without_consequence_wait_for_nobody(box_system: BoxSystem, reported: Reported) -> None:
+    box_system.engine._states.note_object(part("a"), (Problem("part", "a:one", "Odd", "odd"),), frozenset())
     assert (reported.awaiting(), reported.attention()) == ([], [])
 
 
-async def test_it_looks_by_itself(plant: BoxSystem, reported: Reported, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_it_looks_by_itself(box_system: BoxSystem, reported: Reported, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("intentc.service.status._PERIOD", 0.0)
     looks = 0
 
@@ -312,11 +320,11 @@ async def test_it_looks_by_itself(plant: BoxSystem, reported: Reported, monkeypa
 
 
 async def test_the_oldest_job_is_reported(
-    plant: BoxSystem, reported: Reported, monkeypatch: pytest.MonkeyPatch
+    box_system: BoxSystem, reported: Reported, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 50.0
     monkeypatch.setattr("intentc.queue.keyed.time.monotonic", lambda: now)
     for name in ("one", "two", "one"):
-        plant.engine._scheduler._jobs.add(Key("box", name), resync=name == "two")
+        box_system.engine._scheduler._jobs.add(Key("box", name), resync=name == "two")
         now += 2.0
     assert reported.status()["oldest_job_seconds"] == 6.0

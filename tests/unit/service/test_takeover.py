@@ -23,9 +23,9 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 async def store() -> AsyncIterator[MemoryStore]:
-    plant = BoxSystem()
-    await plant.offline.server.ensure_pool(POOL, 1, 1000)
-    yield plant.offline.store
+    box_system = BoxSystem()
+    await box_system.offline.server.ensure_pool(POOL, 1, 1000)
+    yield box_system.offline.store
 
 
 async def soon(condition: Callable[[], bool]) -> None:
@@ -88,26 +88,26 @@ async def test_the_ledger_is_read_before_the_first_write_of_a_new_leader(store: 
 
 
 async def test_when_the_lease_is_gone_nothing_is_written_until_it_is_won_again(store: MemoryStore) -> None:
-    plant = BoxSystem(store)
-    async with serving(service_of(plant, "one", elected=True)) as one:
+    box_system = BoxSystem(store)
+    async with serving(service_of(box_system, "one", elected=True)) as one:
         await soon(lambda: leads(one))
         store.faults.unreachable = True
-        await soon(lambda: STANDING_BY in plant.engine.withheld)
+        await soon(lambda: STANDING_BY in box_system.engine.withheld)
         assert not leads(one)
         store.faults.unreachable = False
         await soon(lambda: leads(one))
-        await plant.boxes("a", settle=False)
-        await soon(lambda: one.engine.converged and bool(plant.write.log))
-        assert await plant.contents() == {"a": "hello"}
+        await box_system.boxes("a", settle=False)
+        await soon(lambda: one.engine.converged and bool(box_system.write.log))
+        assert await box_system.contents() == {"a": "hello"}
 
 
 async def test_another_version_with_too_many_planned_writes_waits_for_approval(store: MemoryStore) -> None:
-    plant = BoxSystem(store)
-    async with serving(service_of(plant, "one", elected=True)) as one:
+    box_system = BoxSystem(store)
+    async with serving(service_of(box_system, "one", elected=True)) as one:
         await soon(lambda: leads(one) and one.takeover is not None and one.takeover.takeovers == 1)
-        await plant.boxes("a", settle=False)
-        await soon(lambda: one.engine.converged and bool(plant.write.log))
-    await plant.boxes("b", "c", settle=False)
+        await box_system.boxes("a", settle=False)
+        await soon(lambda: one.engine.converged and bool(box_system.write.log))
+    await box_system.boxes("b", "c", settle=False)
     newer = BoxSystem(store)
     async with serving(service_of(newer, "two", elected=True, most=1, version="2")) as two:
         await soon(lambda: UPGRADE in newer.engine.withheld)
@@ -117,10 +117,10 @@ async def test_another_version_with_too_many_planned_writes_waits_for_approval(s
 
 
 async def test_another_version_with_few_planned_writes_takes_over(store: MemoryStore) -> None:
-    plant = BoxSystem(store)
-    async with serving(service_of(plant, "one", elected=True)) as one:
+    box_system = BoxSystem(store)
+    async with serving(service_of(box_system, "one", elected=True)) as one:
         await soon(lambda: leads(one) and one.takeover is not None and one.takeover.takeovers == 1)
-    await plant.boxes("b", settle=False)
+    await box_system.boxes("b", settle=False)
     newer = BoxSystem(store)
     async with serving(service_of(newer, "two", elected=True, most=1, version="2")) as two:
         await soon(lambda: two.engine.converged and bool(newer.write.log))
@@ -140,21 +140,21 @@ async def test_a_key_of_no_meaning_under_the_prefix_keeps_nobody_from_taking_ove
 
 
 async def test_a_server_that_refuses_the_fence_of_a_leader_shows_in_readyz(store: MemoryStore) -> None:
-    plant = BoxSystem(store)
-    async with serving(service_of(plant, "one", elected=True)) as one:
+    box_system = BoxSystem(store)
+    async with serving(service_of(box_system, "one", elected=True)) as one:
         await soon(lambda: leads(one))
-        plant.write.failures["*"] = [Fenced(412, "fence is over")]
-        await plant.boxes("a", settle=False)
+        box_system.write.failures["*"] = [Fenced(412, "fence is over")]
+        await box_system.boxes("a", settle=False)
         await soon(lambda: not leads(one))
         assert any("rejects our fence" in reason for reason in one.ready()[1])
-        await soon(lambda: one.engine.converged and "create a" in plant.write.log[1:])
+        await soon(lambda: one.engine.converged and "create a" in box_system.write.log[1:])
         assert one.ready() == (True, ())
 
 
 async def test_the_name_of_an_installation_says_nothing_about_its_fence(store: MemoryStore) -> None:
     """The reason for which a leadership ends names the leader's key, and with it the installation."""
-    plant = BoxSystem(store)
-    async with serving(service_of(plant, "one", elected=True, installation="refused-lab")) as one:
+    box_system = BoxSystem(store)
+    async with serving(service_of(box_system, "one", elected=True, installation="refused-lab")) as one:
         takeover = one.takeover
         assert takeover is not None
         await soon(lambda: leads(one))
@@ -166,8 +166,8 @@ async def test_the_name_of_an_installation_says_nothing_about_its_fence(store: M
 
 async def test_a_new_leader_whose_path_was_claimed_meanwhile_writes_nothing_and_ends(store: MemoryStore) -> None:
     """The store was put back to a time before the claim, say, and another installation was faster."""
-    plant = BoxSystem(store)
-    await plant.boxes("a", settle=False)
+    box_system = BoxSystem(store)
+    await box_system.boxes("a", settle=False)
 
     async def claim() -> None:
         await claim_path(store, "contrail", "default", "one")
@@ -175,14 +175,14 @@ async def test_a_new_leader_whose_path_was_claimed_meanwhile_writes_nothing_and_
     await claim_path(store, "contrail", "other", "theirs")
     with pytest.raises(BaseExceptionGroup) as ended:
         with anyio.fail_after(60):
-            await service_of(plant, "one", elected=True, claim=claim).run()
+            await service_of(box_system, "one", elected=True, claim=claim).run()
     assert ended.group_contains(PathClaimed)
-    assert plant.write.log == []
+    assert box_system.write.log == []
 
 
 async def test_a_new_leader_waits_while_another_installation_leads_that_has_claimed_no_path(store: MemoryStore) -> None:
-    plant = BoxSystem(store)
-    await plant.boxes("a", settle=False)
+    box_system = BoxSystem(store)
+    await box_system.boxes("a", settle=False)
     tries: list[OtherLeader] = []
 
     async def claim() -> None:
@@ -194,8 +194,8 @@ async def test_a_new_leader_waits_while_another_installation_leads_that_has_clai
 
     lease = await store.grant_lease(600)
     await store.transaction([], [Put(leader_key("other"), b"{}", lease)])
-    async with serving(service_of(plant, "one", elected=True, claim=claim)) as one:
+    async with serving(service_of(box_system, "one", elected=True, claim=claim)) as one:
         await soon(lambda: len(tries) >= 2)
-        assert plant.write.log == []
+        assert box_system.write.log == []
         await store.revoke_lease(lease)
-        await soon(lambda: leads(one) and "create a" in plant.write.log)
+        await soon(lambda: leads(one) and "create a" in box_system.write.log)

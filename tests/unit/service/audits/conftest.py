@@ -13,7 +13,7 @@ from tests.support.box_system import POOL, boxes_and_parts
 
 @pytest.fixture
 async def start() -> AsyncIterator[Start]:
-    """Starts worlds of the plant: boxes with parts. They end with the test."""
+    """Starts systems of boxes with parts. They end with the test."""
     async with AsyncExitStack() as stack:
 
         async def begin(*, healing: bool) -> AuditedSystem:

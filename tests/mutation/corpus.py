@@ -179,11 +179,11 @@ _CHANGES = (
     Put("network_policy", _POLICY, _policy("r2")),
 )
 _BY_THE_SERVER = (
-    Put("virtual_network", _INTERNAL, {}),
     *(
         Put("routing_instance", (*name, name[-1]), {})
-        for name in (_INTERNAL, *(put.fq_name for put in WORLD if put.kind == "virtual_network"))
+        for name in (*(put.fq_name for put in WORLD if put.kind == "virtual_network"), _INTERNAL)
     ),
+    Put("virtual_network", _INTERNAL, {}),
 )
 """What comes with networks, and with the router in vxlan mode."""
 

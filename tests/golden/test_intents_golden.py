@@ -34,6 +34,7 @@ def test_there_are_cases_for_every_topic() -> None:
         "policies",
         "routing_policies",
         "routers",
+        "routes",
     }
     assert {case.topic for case in CASES} == topics
     assert len(CASES) >= 40
@@ -77,7 +78,10 @@ def compiler_fields(resource: dict[str, Any], kind: str) -> Any:
     logged = resource.get("security_logging_object_rules", [])
     if isinstance(logged, dict):
         logged = sorted((rule["rule_uuid"], rule["rate"]) for rule in logged["rule"])
-    return entries, dict(sorted(references.items())), sorted(linked), logged, bgp(resource), sequences(resource)
+    routes = resource.get("static_route_entries", [])
+    routes = normal(routes["route"] if isinstance(routes, dict) else routes)
+    route_targets = dict(sorted(references.items()))
+    return entries, route_targets, sorted(linked), logged, routes, bgp(resource), sequences(resource)
 
 
 def sequences(resource: dict[str, Any]) -> Any:

@@ -23,6 +23,8 @@ _NETWORK, _OTHER, _LAST, _UNATTACHED = NAMES[:4]
 _IP_FABRIC = ("default-domain", "default-project", "ip-fabric")
 _INTERFACE, _ROUTER, _BARE_ROUTER, _VXLAN_ROUTER = NAMES[0], NAMES[0], NAMES[1], NAMES[3]
 _NETWORKS_VPN, _ROUTERS_VPN, _POLICY = NAMES[0], NAMES[1], NAMES[0]
+_TABLE = NAMES[0]
+_ROUTED: Json = {"route_table_refs": [{"to": list(_TABLE)}]}
 _VXLAN_UUID = "20000000-0000-4000-8000-000000000000"
 _INTERNAL = (*_VXLAN_ROUTER[:-1], f"__contrail_lr_internal_vn_{_VXLAN_UUID}__")
 _GROUP, _MENTIONING = NAMES[0], NAMES[1]
@@ -89,6 +91,10 @@ def _policy(*uuids: str) -> Json:
     return {"network_policy_entries": {"policy_rule": rules}}
 
 
+def _routes(prefix: str) -> Json:
+    return {"routes": {"route": [{"prefix": prefix, "next_hop": "10.0.0.9", "next_hop_type": "ip-address"}]}}
+
+
 def _speaker(name: str) -> FqName:
     return ("default-domain", "default-project", "ip-fabric", "__default__", name)
 
@@ -116,7 +122,8 @@ WORLD = (
     Put("network_ipam", _IPAM, {}),
     Put("routing_policy", _SORTING, {}),
     Put("virtual_network", _NETWORK, {**_lists("target:1:2"), **_vpn(_NETWORKS_VPN), **_attached(_OPEN), **_SUBNETS}),
-    Put("virtual_network", _OTHER, {**_lists(), **_SORTED, **_attached(_NAMING)}),
+    Put("route_table", _TABLE, _routes("1.1.1.0/24")),
+    Put("virtual_network", _OTHER, {**_lists(), **_SORTED, **_attached(_NAMING), **_ROUTED}),
     Put("virtual_network", _LAST, {**_lists(), **_attached(_REFERRED)}),
     Put("virtual_network", _IP_FABRIC, {"virtual_network_refs": [{"to": list(_UNATTACHED)}]}),
     Put("routing_instance", (*_LAST, "mine"), {"parent_type": "virtual-network"}),
@@ -165,6 +172,7 @@ WORLD = (
 _CHANGES = (
     Put("global_system_config", _SYSTEM, SYSTEMS[1]),
     Put("bgpvpn", _NETWORKS_VPN, _lists("target:1:7")),
+    Put("route_table", _TABLE, _routes("2.2.2.0/24")),
     Put("bgpvpn", _ROUTERS_VPN, _lists()),
     Put("virtual_network", _NETWORK, _lists("target:1:3")),
     Put("virtual_network", _NETWORK, _attached(_REFERRED)),

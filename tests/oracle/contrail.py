@@ -16,6 +16,7 @@ from tests.oracle import (
     contrail_logging,
     contrail_policies,
     contrail_route_targets,
+    contrail_routes,
     contrail_routing_policies,
 )
 from tests.oracle.contrail_world import Expected, Json, World, mark, normal, resources, targets
@@ -29,6 +30,7 @@ def expected(world: World, numbers: dict[str, int]) -> Expected:
         contrail_groups.expected(world),
         contrail_policies.expected(world),
         contrail_route_targets.expected(world, numbers),
+        contrail_routes.expected(world),
         contrail_logging.expected(world),
         contrail_bgp.expected(world, numbers),
         contrail_routing_policies.expected(world),
@@ -41,6 +43,7 @@ def actual(world: World) -> Expected:
         contrail_groups,
         contrail_policies,
         contrail_route_targets,
+        contrail_routes,
         contrail_logging,
         contrail_bgp,
         contrail_routing_policies,

@@ -1,6 +1,6 @@
 """A network puts its lists of route targets, and those of its BGP VPNs, onto its primary routing instance
-(docs/contrail.md D.1, D.11), to which its routing policies refer (docs/contrail.md D.10), and its policies into access
-control lists (docs/contrail.md D.4)."""
+(docs/contrail.md D.1, D.11), to which its routing policies refer (D.10), its route tables as static routes (D.9), and
+its policies into access control lists (D.4)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from .network_acl import network_policies
 from .route_target_sources import bgpvpn_reasons, listed_reasons, with_reasons
 from .route_targets import configured_claims, primary_routing_instance
 from .routing_policy_references import routing_policy_references
+from .static_routes import static_routes
 from .target_lists import LISTS, bgpvpn_directions, list_directions, united
 
 
@@ -25,5 +26,7 @@ class VirtualNetworkIntent(Intent):
         yield from with_reasons(
             ctx, claims, lambda target, _: listed_reasons(self, LISTS, target) + bgpvpn_reasons(self, target)
         )
+        if instance:
+            yield from static_routes(self, instance, ctx)
         yield from network_policies(self, ctx)
         yield from routing_policy_references(self, instance, ctx)

@@ -23,6 +23,17 @@ TARGETS = st.sampled_from(
 )
 LISTS = ("route_target_list", "import_route_target_list", "export_route_target_list")
 RULES = ("r1", "r2", "")
+ROUTES = st.builds(
+    lambda prefix, sort, community: {
+        "prefix": prefix,
+        "next_hop": "10.0.0.9",
+        "next_hop_type": sort,
+        "community_attributes": {"community_attribute": community},
+    },
+    st.sampled_from(["1.1.1.0/24", "2.2.2.0/24"]),
+    st.sampled_from(["ip-address", "ip-address", "service-instance", ""]),
+    st.lists(st.sampled_from(["1:1", "1:2"]), max_size=2),
+)
 PROTOCOLS = st.sampled_from(["", "any", "icmp", "ICMP6", "tcp", "47", "256", "bogus", "sctp"])
 PORTS = st.lists(st.sampled_from([{"end_port": 65535}, {"start_port": 80, "end_port": 80}, {}]), max_size=2)
 
@@ -101,10 +112,12 @@ def resources(draw: st.DrawFn) -> list[Resource]:
     )
     lists = {field: target_list() for field in LISTS}
     found += some("bgpvpn", **lists)
+    found += some("route_table", routes=st.lists(ROUTES, max_size=3).map(lambda routes: {"route": routes}))
     found += some(
         "virtual_network",
         **lists,
         bgpvpn_refs=references(NAMES, most=2),
+        route_table_refs=references(NAMES, most=2),
         network_policy_refs=policy_references(NAMES),
         fabric_snat=RARELY,
         multi_policy_service_chains_enabled=RARELY,
@@ -161,7 +174,8 @@ def in_oracles_form(compiled: NaiveCompile) -> Expected:
                 result[kind, name] = {"route_target_refs": dict(sorted(found.items()))}
                 if kind == "routing_instance":
                     linked = [":".join(entry["to"]) for entry in data.get("routing_instance_refs", [])]
-                    result[kind, name]["routing_instance_refs"] = sorted(linked)
+                    routes = normal(data.get("static_route_entries", {}).get("route", []))
+                    result[kind, name] |= {"routing_instance_refs": sorted(linked), "static_route_entries": routes}
             case "security_logging_object":
                 logged = data.get("security_logging_object_rules", {}).get("rule", [])
                 rules = sorted((rule["rule_uuid"], rule["rate"]) for rule in logged)

@@ -196,6 +196,7 @@ def test_what_compilers_write_is_declared_and_nothing_else(contrail: Schema) -> 
         ("bgp_router", "bgp_router"): "shared",
         ("virtual_machine_interface", "bgp_router"): "compiler",
         ("security_logging_object", "security_logging_object_rules"): "compiler",
+        ("routing_instance", "static_route_entries"): "compiler",
         ("virtual_machine_interface", "routing_instance"): "shared",
         ("security_group", "security_group_id"): "server",
         ("virtual_network", "virtual_network_network_id"): "server",

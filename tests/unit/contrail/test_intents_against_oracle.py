@@ -176,6 +176,8 @@ def in_oracles_form(compiled: NaiveCompile) -> Expected:
                     linked = [":".join(entry["to"]) for entry in data.get("routing_instance_refs", [])]
                     routes = normal(data.get("static_route_entries", {}).get("route", []))
                     result[kind, name] |= {"routing_instance_refs": sorted(linked), "static_route_entries": routes}
+            case "virtual_machine_interface":
+                result[kind, name] = {"bgp_router_refs": {}}  # no BGP service is here
             case "security_logging_object":
                 logged = data.get("security_logging_object_rules", {}).get("rule", [])
                 rules = sorted((rule["rule_uuid"], rule["rate"]) for rule in logged)

@@ -121,8 +121,11 @@ class Actual:
             for relation, entries in operation.references.items():
                 self._replace(relation, entries)
             return
-        known = self.references(operation.relation)
-        entries_by_uuid = self._references.setdefault(operation.relation, {r.uuid or ":".join(r.to): r for r in known})
+        if operation.relation in self._written or operation.relation not in self._references:
+            # Once: a holder may have some hundred pending writes, each of which would copy all its entries.
+            known = self.references(operation.relation)
+            self._references[operation.relation] = {r.uuid or ":".join(r.to): r for r in known}
+        entries_by_uuid = self._references[operation.relation]
         if isinstance(operation, RemoveReference):
             entries_by_uuid.pop(operation.target.uuid, None)
         else:

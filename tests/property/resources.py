@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from tests.oracle.contrail import Json
+from tests.property.policies import policy_references, policy_rules
 from tests.property.vpns import bgpvpn_fields, bgpvpn_references, logging_fields
 
 FqName = tuple[str, ...]
@@ -28,6 +29,9 @@ NAMES: tuple[FqName, ...] = tuple(
     (*project, name) for project, names in zip(PROJECTS, ("abc", "ab"), strict=True) for name in names
 )
 """Five, for networks, groups, interfaces and routers alike."""
+
+_FABRIC = ("default-domain", "default-project", "ip-fabric")
+_rarely = st.sampled_from([False, False, False, False, True])
 
 UNKNOWN = "default-domain:p1:nobody"
 TARGETS = ("target:1:1", "target:1:2", "target:10.0.0.1:3", "target:64512:9")
@@ -109,8 +113,18 @@ networks = st.builds(
             "import_route_target_list": _target_list,
             "export_route_target_list": _target_list,
             "bgpvpn_refs": bgpvpn_references(names),
+            "network_policy_refs": policy_references(names),
+            "virtual_network_refs": st.sampled_from([[], [], [], [{"to": list(_FABRIC)}]]),
+            "fabric_snat": _rarely,
+            "multi_policy_service_chains_enabled": _rarely,
         }
     ),
+)
+policies = st.builds(
+    Put,
+    st.just("network_policy"),
+    names,
+    st.fixed_dictionaries({"network_policy_entries": policy_rules(names).map(lambda rules: {"policy_rule": rules})}),
 )
 bgpvpns = st.builds(Put, st.just("bgpvpn"), names, bgpvpn_fields(_target_list))
 logging_objects = st.builds(Put, st.just("security_logging_object"), names, logging_fields(names))
@@ -213,6 +227,8 @@ anything = st.one_of(
     systems,
     bgpvpns,
     logging_objects,
+    policies,
+    policies,
 )
 
 
@@ -225,6 +241,7 @@ def tenants(draw: st.DrawFn, fewest: tuple[int, int, int, int] = (2, 2, 2, 1)) -
         found += draw(st.lists(strategy, min_size=least, max_size=len(NAMES), unique_by=_name))
     found += draw(st.lists(route_targets, max_size=2, unique_by=_name))
     found += draw(st.lists(bgpvpns, max_size=3, unique_by=_name))
+    found += draw(st.lists(policies, min_size=1, max_size=4, unique_by=_name))
     found += draw(st.lists(logging_objects, max_size=2, unique_by=_name))
     found += draw(st.lists(systems, max_size=1))
     found += draw(st.lists(st.one_of(speakers, speakers, sub_clusters), max_size=4, unique_by=_name))
@@ -268,11 +285,13 @@ def mentions(put: Put) -> set[tuple[str, FqName]]:
         if field.endswith("_refs")
         for entry in entries
     }
-    rules: list[dict[str, Any]] = put.fields.get("security_group_entries", {}).get("policy_rule", [])
-    for rule in rules:
-        for address in (*rule["src_addresses"], *rule["dst_addresses"]):
-            if ":" in address.get("security_group", ""):
-                found.add(("security_group", tuple(address["security_group"].split(":"))))
+    for field in ("security_group_entries", "network_policy_entries"):
+        rules: list[dict[str, Any]] = put.fields.get(field, {}).get("policy_rule", [])
+        for rule in rules:
+            for address in (*rule["src_addresses"], *rule["dst_addresses"]):
+                for kind in ("security_group", "network_policy", "virtual_network"):
+                    if ":" in address.get(kind, ""):
+                        found.add((kind, tuple(address[kind].split(":"))))
     return found
 
 

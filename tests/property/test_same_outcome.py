@@ -116,7 +116,7 @@ async def nameless(system: SimulatedSystem) -> Expected:
             name = (labels.get(name[0], name[0]),)
         if "route_target_refs" in fields:
             entries = {labels.get(target, target): how for target, how in fields["route_target_refs"].items()}
-            fields = {"route_target_refs": entries}
+            fields = fields | {"route_target_refs": entries}
         result[kind, name] = fields
     return result
 
@@ -177,6 +177,7 @@ def users_resources(world: World) -> list[Json]:
     kinds = (
         "security_group",
         "bgpvpn",
+        "network_policy",
         "virtual_network",
         "virtual_machine_interface",
         "logical_router",

@@ -39,5 +39,6 @@ def logging_fields(draw: st.DrawFn, names: st.SearchStrategy[Any]) -> Json:
     return {
         "parent_type": "project",
         "security_logging_object_rate": draw(st.sampled_from([100, 7])),
+        "network_policy_refs": references(),
         "security_group_refs": references(),
     }

@@ -31,7 +31,7 @@ NAMES: tuple[FqName, ...] = tuple(
 """Five, for networks, groups, interfaces and routers alike."""
 
 _FABRIC = ("default-domain", "default-project", "ip-fabric")
-_rarely = st.sampled_from([False, False, False, False, True])
+_rarely = st.sampled_from([*[False] * 9, True])
 
 UNKNOWN = "default-domain:p1:nobody"
 TARGETS = ("target:1:1", "target:1:2", "target:10.0.0.1:3", "target:64512:9")
@@ -241,7 +241,7 @@ def tenants(draw: st.DrawFn, fewest: tuple[int, int, int, int] = (2, 2, 2, 1)) -
         found += draw(st.lists(strategy, min_size=least, max_size=len(NAMES), unique_by=_name))
     found += draw(st.lists(route_targets, max_size=2, unique_by=_name))
     found += draw(st.lists(bgpvpns, max_size=3, unique_by=_name))
-    found += draw(st.lists(policies, min_size=1, max_size=4, unique_by=_name))
+    found += draw(st.lists(policies, min_size=len(NAMES), max_size=len(NAMES), unique_by=_name))
     found += draw(st.lists(logging_objects, max_size=2, unique_by=_name))
     found += draw(st.lists(systems, max_size=1))
     found += draw(st.lists(st.one_of(speakers, speakers, sub_clusters), max_size=4, unique_by=_name))

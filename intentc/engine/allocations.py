@@ -31,7 +31,7 @@ _AWAY = 1.0
 """Seconds between tries at a server that can't be reached."""
 
 
-class Place(NamedTuple):
+class Entry(NamedTuple):
     """One entry of the allocator, whether it holds a number or not."""
 
     pool: str
@@ -43,7 +43,7 @@ class Place(NamedTuple):
         return self.owner.partition("/")[2].rpartition("/")[0]
 
 
-_WHOLE_LEDGER = Place("", "")
+_ALL = Entry("", "")
 """Queued in order to read all allocations again."""
 
 
@@ -74,32 +74,32 @@ class Allocations:
         self._states = states
         self._scheduler = scheduler
         self._carriers = carriers
-        self._requested: dict[str, dict[Place, AllocationRequest]] = {}
-        self._held: dict[str, dict[Place, int]] = {}
+        self._requested: dict[str, dict[Entry, AllocationRequest]] = {}
+        self._held: dict[str, dict[Entry, int]] = {}
         self._leaving: set[str] = set()
-        self._unsure: set[Place] = set()
+        self._unsure: set[Entry] = set()
         """Places whose last request failed after it was sent: the allocator may hold a number for them."""
-        self._places: KeyedQueue[Place] = KeyedQueue(backoff=Backoff(first=0.05, last=30.0))
+        self._queued: KeyedQueue[Entry] = KeyedQueue(backoff=Backoff(first=0.05, last=30.0))
 
     @property
     def idle(self) -> bool:
         """Whether no request is queued or under way; those in back-off don't count."""
-        return self._places.idle
+        return self._queued.idle
 
     @property
     def settled(self) -> bool:
         """Whether it is idle and nothing is in back-off."""
-        return self._places.settled
+        return self._queued.settled
 
     async def load(self) -> None:
         """Read all allocations: before the first evaluation, and after the store was restored to an older state."""
         entries = await self._read.all_allocations(f"{self._installation}/")
-        found = {Place(pool, owner): value for pool, owner, value in entries}
-        for place in [place for places in self._held.values() for place in places]:
-            if place not in found:
-                self._note(place, None)
-        for place, value in found.items():
-            self._note(place, value)
+        found = {Entry(pool, owner): value for pool, owner, value in entries}
+        for entry in [entry for entries in self._held.values() for entry in entries]:
+            if entry not in found:
+                self._note(entry, None)
+        for entry, value in found.items():
+            self._note(entry, value)
 
     def release_ownerless(self) -> None:
         """Free the allocations whose owners don't exist (any more). Called once the world is listed."""
@@ -109,28 +109,28 @@ class Allocations:
 
     def invalidate(self) -> None:
         """Queue a read of all allocations, since what is known of them may be wrong."""
-        self._places.add(_WHOLE_LEDGER)
+        self._queued.add(_ALL)
 
     def outcome(self, outcome: Outcome) -> None:
         """Replace the requests of an intent by those of this evaluation; release what it no longer reads."""
         origin = outcome.key.uuid
         if (outcome.requests or origin in self._requested) and outcome.status not in {Status.FAILED, Status.HELD}:
-            self._requested[origin] = {Place(request.pool, request.owner): request for request in outcome.requests}
+            self._requested[origin] = {Entry(request.pool, request.owner): request for request in outcome.requests}
             if not outcome.requests:
                 del self._requested[origin]
             elif not self._permission.reasons:
-                for place in self._requested[origin]:
-                    self._places.add(place)
+                for entry in self._requested[origin]:
+                    self._queued.add(entry)
         if origin in self._held and outcome.status in {Status.DONE, Status.GONE}:
-            for place in self._held[origin]:
-                if allocation_read(*place) not in outcome.reads:
+            for entry in self._held[origin]:
+                if allocation_read(*entry) not in outcome.reads:
                     self.release(origin)
 
     def resume(self) -> None:
         """Queue all requests that waited for permission, now that writes are permitted."""
-        for places in self._requested.values():
-            for place in places:
-                self._places.add(place)
+        for entries in self._requested.values():
+            for entry in entries:
+                self._queued.add(entry)
         self.queue_releases()
 
     @property
@@ -141,12 +141,12 @@ class Allocations:
     @property
     def outstanding(self) -> bool:
         """Whether a request is open, or an allocation is to be freed."""
-        leaving = (place for origin in self._leaving for place in self._held.get(origin, ()))
-        return bool(self._requested) or any(not self._is_read(place) for place in leaving)
+        leaving = (entry for origin in self._leaving for entry in self._held.get(origin, ()))
+        return bool(self._requested) or any(not self._is_read(entry) for entry in leaving)
 
     def release(self, origin: str) -> None:
         """Free an owner's unread allocations as soon as no object carries them: it is gone, or asks for less."""
-        if not any(self._is_read(place) for place in self._requested.get(origin, ())):
+        if not any(self._is_read(entry) for entry in self._requested.get(origin, ())):
             self._requested.pop(origin, None)
         if origin in self._held:
             self._leaving.add(origin)
@@ -156,152 +156,152 @@ class Allocations:
         if self._permission.reasons:
             return
         for origin in tuple(self._leaving):
-            unread = [place for place in self._held.get(origin, ()) if not self._is_read(place)]
+            unread = [entry for entry in self._held.get(origin, ()) if not self._is_read(entry)]
             if not unread:
                 self._leaving.discard(origin)
             elif not self._carriers.unclaimed(origin):
-                for place in unread:
-                    self._places.add(place, resync=True)
+                for entry in unread:
+                    self._queued.add(entry, resync=True)
 
-    async def next(self, idle: asyncio.Event) -> list[Place]:
+    async def next(self, idle: asyncio.Event) -> list[Entry]:
         """Wait for work, and return all of it; ``serve`` must be called for each.
 
         ``idle``: everything known has been evaluated. Requests are gathered until then, so that numbers follow the
         order of the owners' names, not the order of arrival."""
-        place = await self._places.get()
+        entry = await self._queued.get()
         await idle.wait()
-        return self._in_order((place, *self._places.take_all()))
+        return self._in_order((entry, *self._queued.take_all()))
 
-    def take_all(self) -> list[Place]:
+    def take_all(self) -> list[Entry]:
         """Return all work now; ``serve`` must be called for each."""
-        return self._in_order(self._places.take_all())
+        return self._in_order(self._queued.take_all())
 
-    async def serve_in_turn(self, place: Place) -> bool:
+    async def serve_in_turn(self, entry: Entry) -> bool:
         """Do one piece of work once the server may be asked, and return what ``serve`` does."""
         await self._throttle.opened()
         self._throttle.spend(1)
-        return await self.serve(place)
+        return await self.serve(entry)
 
-    def _in_order(self, places: tuple[Place, ...]) -> list[Place]:
-        def order(place: Place) -> tuple[str, Place]:
-            request = self._requested.get(place.origin, {}).get(place) if place.owner else None
-            return (request.name if request else "", place)
+    def _in_order(self, entries: tuple[Entry, ...]) -> list[Entry]:
+        def order(entry: Entry) -> tuple[str, Entry]:
+            request = self._requested.get(entry.origin, {}).get(entry) if entry.owner else None
+            return (request.name if request else "", entry)
 
-        return sorted(places, key=order)
+        return sorted(entries, key=order)
 
-    async def serve(self, place: Place) -> bool:
+    async def serve(self, entry: Entry) -> bool:
         """Do one piece of work. True if all allocations were read. Raises ``Fenced``."""
         warrant = self._permission.warrant()
         loaded = False
         try:
-            if place is _WHOLE_LEDGER:
+            if entry is _ALL:
                 await self.load()
                 loaded = True
             elif warrant is None:
                 # Permission was withdrawn meanwhile; ``resume`` queues the request again. If only the lease or the
                 # watch is uncertain right now, nothing resumes it, so retry.
                 if not self._permission.reasons:
-                    self._places.retry(place, after=_AWAY)
+                    self._queued.retry(entry, after=_AWAY)
                 return False
-            elif place in self._requested.get(place.origin, ()):
-                await self._grant(place, warrant.fence)
+            elif entry in self._requested.get(entry.origin, ()):
+                await self._grant(entry, warrant.fence)
             elif (
-                place in self._held.get(place.origin, ())
-                and not self._is_read(place)
-                and not self._carriers.unclaimed(place.origin)
+                entry in self._held.get(entry.origin, ())
+                and not self._is_read(entry)
+                and not self._carriers.unclaimed(entry.origin)
             ):
-                await self._free(place, warrant.fence)
-            elif place in self._unsure:
-                await self._settle_unknown(place)
+                await self._free(entry, warrant.fence)
+            elif entry in self._unsure:
+                await self._settle_unknown(entry)
                 loaded = True
             self._throttle.heard()
-            self._unsure.discard(place)
-            self._places.forget(place)
+            self._unsure.discard(entry)
+            self._queued.forget(entry)
         except Fenced as error:
             if not self._permission.fenced(error, warrant.fence if warrant is not None else None):
                 raise
         except WriteError as error:
             if not isinstance(error, Unreachable):
-                self._unsure.add(place)
-            self._back_off(place, error)
+                self._unsure.add(entry)
+            self._back_off(entry, error)
         finally:
-            self._places.done(place)
+            self._queued.done(entry)
         return loaded
 
-    def _back_off(self, place: Place, error: WriteError) -> None:
+    def _back_off(self, entry: Entry, error: WriteError) -> None:
         """Retry with back-off; if the server can't be reached, as soon as it may be asked again."""
         throttle = self._throttle
-        if self._places.failures(place) == 0:
+        if self._queued.failures(entry) == 0:
             _LOG.log(
                 logging.DEBUG if isinstance(error, Unreachable) else logging.WARNING,
                 "the allocator can't be asked for %s of %s: %s; trying again",
-                *place,
+                *entry,
                 error,
             )
         match error:
             case Throttled(retry_after=seconds):
-                throttle.throttled(error, Name(place.pool, (place.owner,)))
-                self._places.retry(place, after=seconds)
+                throttle.throttled(error, Name(entry.pool, (entry.owner,)))
+                self._queued.retry(entry, after=seconds)
             case Unreachable():
                 throttle.away(error)
-                self._places.retry(place, after=_AWAY)
+                self._queued.retry(entry, after=_AWAY)
             case Rejected():
-                self._reject(place, error)
-                self._places.retry(place)
+                self._reject(entry, error)
+                self._queued.retry(entry)
             case _:
-                self._places.retry(place)
+                self._queued.retry(entry)
 
-    def _reject(self, place: Place, error: Rejected) -> None:
+    def _reject(self, entry: Entry, error: Rejected) -> None:
         """Report the rejection, with the server's message, as a problem of the intent."""
-        request = self._requested.get(place.origin, {}).get(place)
+        request = self._requested.get(entry.origin, {}).get(entry)
         if request is not None:
-            message = f"the allocator rejects a request for {place.pool}: {error}"
+            message = f"the allocator rejects a request for {entry.pool}: {error}"
             problem = Problem(request.origin.kind, request.name, "NumberRefused", message)
-            self._states.numbers_refused.hold(request.origin, problem)
+            self._states.rejected_requests.hold(request.origin, problem)
 
-    async def _grant(self, place: Place, fence: str | None) -> None:
-        value = await self._write.allocate(*place, fence)
+    async def _grant(self, entry: Entry, fence: str | None) -> None:
+        value = await self._write.allocate(*entry, fence)
         crashpoints.reach("allocate.answered")
-        self._note(place, value)
-        if not self._is_read(place):
+        self._note(entry, value)
+        if not self._is_read(entry):
             # The owner went away, or stopped asking, while the request was under way.
-            self.release(place.origin)
+            self.release(entry.origin)
 
-    async def _settle_unknown(self, place: Place) -> None:
+    async def _settle_unknown(self, entry: Entry) -> None:
         """Load all allocations to learn whether a request of unknown outcome, which nobody needs now, was granted."""
         await self.load()
-        if not self._is_read(place):
-            self.release(place.origin)
+        if not self._is_read(entry):
+            self.release(entry.origin)
             self.queue_releases()
 
-    async def _free(self, place: Place, fence: str | None) -> None:
+    async def _free(self, entry: Entry, fence: str | None) -> None:
         # The allocation is hidden first: an evaluation that runs meanwhile must request anew, not get what is about to
         # be freed. It stays in ``_held`` until the answer, so that a failed release is tried again.
-        self._scheduler.schedule(self._logic.allocated(*place, None).jobs)
-        await self._write.free(*place, self._held[place.origin][place], fence)
+        self._scheduler.schedule(self._logic.allocated(*entry, None).jobs)
+        await self._write.free(*entry, self._held[entry.origin][entry], fence)
         crashpoints.reach("free.answered")
-        self._note(place, None)
+        self._note(entry, None)
 
-    def _note(self, place: Place, value: int | None) -> None:
+    def _note(self, entry: Entry, value: int | None) -> None:
         if value is not None:
-            self._held.setdefault(place.origin, {})[place] = value
-            self._fulfilled(place)
-        elif place.origin in self._held:
-            self._held[place.origin].pop(place, None)
-            if not self._held[place.origin]:
-                del self._held[place.origin]
-        self._scheduler.schedule(self._logic.allocated(*place, value).jobs)
+            self._held.setdefault(entry.origin, {})[entry] = value
+            self._fulfilled(entry)
+        elif entry.origin in self._held:
+            self._held[entry.origin].pop(entry, None)
+            if not self._held[entry.origin]:
+                del self._held[entry.origin]
+        self._scheduler.schedule(self._logic.allocated(*entry, value).jobs)
 
-    def _fulfilled(self, place: Place) -> None:
+    def _fulfilled(self, entry: Entry) -> None:
         """Drop the request for an allocation that exists, whoever requested it.
 
         A new leader finds allocations that the former leader requested, and must not request them again."""
-        requests = self._requested.get(place.origin, {})
-        request = requests.pop(place, None)
+        requests = self._requested.get(entry.origin, {})
+        request = requests.pop(entry, None)
         if request is not None:
-            self._states.numbers_refused.release(request.origin)
+            self._states.rejected_requests.release(request.origin)
         if not requests:
-            self._requested.pop(place.origin, None)
+            self._requested.pop(entry.origin, None)
 
-    def _is_read(self, place: Place) -> bool:
-        return bool(self._logic.reads.readers(allocation_read(*place)))
+    def _is_read(self, entry: Entry) -> bool:
+        return bool(self._logic.reads.readers(allocation_read(*entry)))

@@ -45,7 +45,7 @@ class IntentStates:
         self.refused: Quarantine[Name] = Quarantine(replace=self.problem_counts.replace)
         self.delayed: Quarantine[Name] = Quarantine(replace=self.problem_counts.replace)
         """Objects whose last write failed temporarily; the write is retried with back-off."""
-        self.numbers_refused: Quarantine[Key] = Quarantine(replace=self.problem_counts.replace)
+        self.rejected_requests: Quarantine[Key] = Quarantine(replace=self.problem_counts.replace)
         """Intents whose requests the allocator rejects; the requests are retried with back-off."""
         self.contended: Quarantine[Name] = Quarantine(replace=self.problem_counts.replace)
         """Objects that another writer reverts repeatedly; they are retried after 1 minute to 1 hour."""
@@ -111,7 +111,7 @@ class IntentStates:
         self.waiting.pop(key, None)
         self.held_by.pop(key, None)
         self.held.release(key)
-        self.numbers_refused.release(key)
+        self.rejected_requests.release(key)
         self.dropped.pop(key, None)
         self._replace(self._problems, key, ())
 

@@ -95,7 +95,7 @@ def _of_intent(world: World, states: States, key: Key) -> str:
         return PAUSED_STATE
     if key in states.held:
         return PAUSED_STATE if PAUSED in states.stopped.get(key, ()) else HELD
-    if key in states.numbers_refused:
+    if key in states.rejected_requests:
         return REFUSED
     if key in states.waiting:
         return WAITING

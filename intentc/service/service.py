@@ -57,7 +57,7 @@ _LAG_PERIOD = 0.1
 _LAG_FADING = 0.995
 """Factor by which a peak of the loop's lag decays each period: half of it remains after 14 seconds."""
 _RETRY = 1.0
-"""Seconds between attempts to read the ledger at the start."""
+"""Seconds between attempts to read the allocations at the start."""
 
 
 def process_name() -> str:
@@ -244,7 +244,7 @@ class CompilerService:
             await self._until_done(f"etcd{self._etcd and f' at {self._etcd}'} can't be asked", self._source.ask)
             if self._claim is not None:
                 await self._until_done("etcd.path can't be claimed", self._claim)
-            await self._until_done("the ledger can't be read", self.engine.load_allocations)
+            await self._until_done("the allocations can't be read", self.engine.load_allocations)
             if self._hold_suspects is not None:
                 await self._until_done("suspects can't be held", self._hold_suspects)
             await self.directives.load()

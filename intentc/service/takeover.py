@@ -1,7 +1,7 @@
 """Makes a standby the leader and back: the steps between winning the election and the first write, and on losing it.
 
 A standby watches, evaluates and plans like the leader, so a takeover needs no relist: it applies the former leader's
-last writes, reads the ledger, and carries out its own plans (docs/engine.md §9). ``leading`` runs the election;
+last writes, reads the allocations, and carries out its own plans (docs/engine.md §9). ``leading`` runs the election;
 ``engine/permission.py`` withholds and grants the permission to write.
 """
 
@@ -166,7 +166,7 @@ class TakeOver:
             _LOG.warning("the compilers' versions can't be recorded for the next leader: %s", error)
 
     async def _is_ready(self) -> bool:
-        """Return whether all writes of a former leader are applied; if so, also read the ledger."""
+        """Return whether all writes of a former leader are applied; if so, also read the allocations."""
         engine = self._engine
         if (
             not engine.listed

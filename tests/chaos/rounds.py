@@ -1,7 +1,7 @@
 """One round: people write, something breaks every few seconds; then all is whole, quiet and judged.
 
 Judged is: a compile from scratch by ``intentc audit`` shows no difference; the naive oracle expects exactly what is
-there, and the ledger holds one number for each living owner; new processes over the same world write nothing. A round
+there, and each living owner has one number; new processes over the same world write nothing. A round
 counts only if it had load: requests were accepted, and objects of compilers were edited by others.
 """
 

@@ -23,7 +23,7 @@ MOST_EXTRA = 1.1
 
 
 def every(number: int) -> Rule:
-    """Each write of this number is carried out and cut off, numbers of the ledger included."""
+    """Each write of this number is carried out and cut off, allocations included."""
     count = itertools.count(1)
 
     def rule_of(request: Request) -> Fault | None:

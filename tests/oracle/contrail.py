@@ -5,7 +5,7 @@ Written from docs/contrail.md without a look at the compiler, and importing noth
 graph and no order: it looks at everything each time. Each part has a module of its own, with ``expected`` and
 ``actual``: (kind, fq_name) → the fields that compilers write, of everything that should be, or is, there.
 
-Numbers are ``{owner: number}`` as the ledger has them, owner ``<installation>/<origin uuid>/<purpose>``.
+Numbers are ``{owner: number}`` as they are allocated, owner ``<installation>/<origin uuid>/<purpose>``.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """The naive oracle's part for route targets: which instances and routers refer to which targets (docs/contrail.md D.1,
-D.7, D.11). Numbers are ``{owner: number}`` as the ledger has them, owner ``<installation>/<origin uuid>/<purpose>``."""
+D.7, D.11). Numbers are ``{owner: number}`` as they are allocated, owner ``<installation>/<origin uuid>/<purpose>``."""
 
 from __future__ import annotations
 

@@ -81,12 +81,12 @@ async def check_outcome(system: SimulatedSystem) -> None:
 
 async def check_silence(system: SimulatedSystem) -> None:
     """Another engine over the same store asks the server for nothing, and the store stands still; numbers, too."""
-    before, ledger = await system.revisions(), await system.ledger()
+    before, allocations = await system.revisions(), await system.allocations()
     await system.restart()
     await system.settle()
     assert system.service.requests == 0
     assert await system.revisions() == before
-    assert await system.ledger() == ledger
+    assert await system.allocations() == allocations
 
 
 async def check_repair(system: SimulatedSystem) -> None:

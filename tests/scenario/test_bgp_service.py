@@ -85,8 +85,8 @@ class Service:
         return sorted(entry["to"][-1] for entry in document.get("bgp_router_refs") or ())
 
     async def ports(self) -> set[int]:
-        ledger = await self.system.offline.local.all_allocations("default/")
-        return {value for pool, _, value in ledger if pool == "bgpaas_port"}
+        allocations = await self.system.offline.local.all_allocations("default/")
+        return {value for pool, _, value in allocations if pool == "bgpaas_port"}
 
     async def check(self) -> None:
         """The oracle agrees, and a restart writes nothing."""

@@ -98,8 +98,8 @@ async def test_a_users_object_at_a_name_that_we_need_is_reported_and_left_alone(
     assert NEXT in system.problems["RouteTargetTaken"]
     assert (await system.stored("route_target"))[NEXT] == THEIRS
     assert list(await system.targets("routing_instance", "blue:net:net")) == [NEXT_BUT_ONE]
-    ledger = await system.offline.local.all_allocations("default/")
-    assert sorted(value for _, _, value in ledger)[-2:] == [8000102, 8000103]
+    allocations = await system.offline.local.all_allocations("default/")
+    assert sorted(value for _, _, value in allocations)[-2:] == [8000102, 8000103]
 
 
 async def test_ours_is_made_once_the_users_is_out_of_the_way(system: ContrailSystem) -> None:

@@ -33,8 +33,8 @@ def test_a_router_refers_to_its_target_once_that_is_made_again_as_its_own() -> N
 
 @pytest.mark.parametrize("end", [[KillNow()], [BackUp(), Restore()]], ids=["killed", "restored"])
 def test_a_number_goes_back_though_its_owner_went_before_the_leader_read_of_it(end: list[Fault]) -> None:
-    """A standby reads the ledger when it takes over, and everyone does when the store was put back; both found numbers
-    of owners whose end they had seen before."""
+    """A standby reads the allocations when it takes over, and every process when the store was restored; both found
+    numbers of owners whose end they had seen before."""
     history = [
         Happening(Repair(), 0.1),
         Happening(TearDown(NAMES[0]), 0.001),

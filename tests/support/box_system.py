@@ -190,8 +190,8 @@ class BoxSystem(MemorySystem):
 
     async def numbers(self) -> dict[str, int]:
         """Owner's uuid → number, as the server has them."""
-        ledger = await self.offline.local.allocations(POOL, "default/")
-        return {owner.split("/")[1]: number for owner, number in ledger.items()}
+        allocations = await self.offline.local.allocations(POOL, "default/")
+        return {owner.split("/")[1]: number for owner, number in allocations.items()}
 
     async def retry(self, *names: str) -> None:
         """As if the back-off of the parts of these boxes were over."""

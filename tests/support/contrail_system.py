@@ -125,9 +125,9 @@ class ContrailSystem(MemorySystem):
         }
 
     async def numbers(self) -> dict[str, int]:
-        """The ledger: origin's uuid → number."""
-        ledger = await self.offline.local.all_allocations("default/")
-        return {owner.split("/")[1]: value for _, owner, value in ledger}
+        """Origin's uuid → number."""
+        allocations = await self.offline.local.all_allocations("default/")
+        return {owner.split("/")[1]: value for _, owner, value in allocations}
 
     @property
     def problems(self) -> dict[str, str]:

@@ -195,11 +195,11 @@ class LiveSystem:
         return {item.key: (item.value, item.mod_revision) for item in items}
 
     async def numbers(self) -> dict[str, int]:
-        """The ledger of route targets: owner → number."""
+        """The route targets' numbers: owner → number."""
         return await self._allocations(POOL)
 
     async def ports(self) -> dict[str, int]:
-        """The ledger of BGP services: owner → port."""
+        """The ports of BGP services: owner → port."""
         return await self._allocations("bgpaas_port")
 
     async def _allocations(self, pool: str) -> dict[str, int]:
@@ -223,8 +223,8 @@ class LiveSystem:
         return None if found is None else list(found.get("access_control_list_entries", {}).get("acl_rule", []))
 
     async def assert_compiled(self) -> None:
-        """What is there is what the naive oracle expects, no object twice, and the ledger is exact: each number has
-        one owner that lives, and a route target that carries it."""
+        """What is there is what the naive oracle expects, no object twice, and allocations are exact: each number
+        has one owner that lives, and a route target that carries it."""
         world, numbers = await self.stored(), await self.numbers()
         there, wanted = oracle.actual(world), oracle.expected(world, numbers | await self.ports())
         assert there == wanted, json.dumps(_difference(there, wanted), indent=1)

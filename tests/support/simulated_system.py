@@ -322,7 +322,7 @@ class SimulatedSystem:
         return await stored_world(self.store, self.spoilt)
 
     async def numbers(self) -> dict[str, int]:
-        """Owner → route target number, as the ledger has them."""
+        """Owner → route target number, as they are allocated."""
         return dict(await self.server.allocations(POOL, ""))
 
     async def outcome(self) -> tuple[Expected, Expected]:
@@ -337,7 +337,7 @@ class SimulatedSystem:
         found = [(Key(kind, uuid), data) for kind in world for uuid, data in world[kind].items() if mark(data)]
         return sorted(found, key=lambda item: (item[0].kind, item[1]["fq_name"]))
 
-    async def ledger(self) -> tuple[Allocation, ...]:
+    async def allocations(self) -> tuple[Allocation, ...]:
         return await self.service.all_allocations(f"{INSTALLATION}/")
 
     async def _value(self, key: str) -> bytes:

@@ -48,7 +48,7 @@ class States:
         """Intents that a directive stops, by reason."""
         self.dropped: Mapping[Key, int] = states.dropped
         """Intents that an operator has given up → the mod revision that their resource had then."""
-        self.numbers_refused: Table[Key] = states.numbers_refused
+        self.rejected_requests: Table[Key] = states.rejected_requests
         """Intents whose requests the allocator rejects."""
         self.refused: Table[Name] = states.refused
         """Objects that the API server rejects."""

@@ -110,7 +110,7 @@ def _requested_numbers(world: World, states: States, requested: int) -> str:
     for key, read in islice(waiting, 1):
         more = f" and {requested - 1:,} more" if requested > 1 else ""
         return f"an allocation from {_pool(read)} for {key.kind} {world.name_of(key)}{more}"
-    return "the ledger of allocations"
+    return "the reading of the allocations"
 
 
 def _pool(read: Read) -> str:

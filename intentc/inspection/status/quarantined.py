@@ -43,11 +43,11 @@ def held_intents(view: View) -> tuple[int, Key | None]:
     are not counted (``paused_intents``)."""
     states, unreadable = view.states, view.world.unreadable
     paused = {key for key, _ in paused_intents(view.world, view.states)}
-    count = _unreadable_intents(view.world) + len(states.held) + len(states.numbers_refused)
+    count = _unreadable_intents(view.world) + len(states.held) + len(states.rejected_requests)
     count -= _both(states.held, unreadable)
-    count -= sum(key in states.held or key in unreadable for key in states.numbers_refused)
+    count -= sum(key in states.held or key in unreadable for key in states.rejected_requests)
     count -= len(paused)
-    first = (key for table in (unreadable, states.held, states.numbers_refused) for key in table if key not in paused)
+    first = (key for table in (unreadable, states.held, states.rejected_requests) for key in table if key not in paused)
     return count, next((key for key in first if key.kind in view.world.intent_kinds), None)
 
 
@@ -66,7 +66,7 @@ def quarantine_count(view: View) -> int:
         - sum(key in unreadable for key in states.dropped)
         + len(states.held)
         - _both(states.held, unreadable)
-        + len(states.numbers_refused)
+        + len(states.rejected_requests)
         + len(states.dropped)
         + len(view.outputs.withheld_deletes)
         + len(states.refused)
@@ -136,7 +136,7 @@ def _tables(view: View) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _Buil
         }
 
     def of_numbers(key: Key) -> _Build | None:
-        held = states.numbers_refused.get(key)
+        held = states.rejected_requests.get(key)
         return None if held is None else lambda: _entry(key, held.problem.name, held.problem, "refused", held.since, 0)
 
     def of_dropped(key: Key) -> _Build | None:
@@ -164,7 +164,7 @@ def _tables(view: View) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _Buil
 
     yield tuple(unreadable), of_unreadable
     yield tuple(states.held), of_held
-    yield tuple(states.numbers_refused), of_numbers
+    yield tuple(states.rejected_requests), of_numbers
     yield tuple(sorted(states.dropped)), of_dropped
     yield tuple(sorted(view.outputs.withheld_deletes)), of_withheld
     for state, table in (("refused", states.refused), ("contended", states.contended), ("paused", states.left_alone)):

@@ -101,7 +101,7 @@ def is_healthy(view: View) -> bool:
         or states.delayed
         or any(view.outputs.withheld_deletes.values())
         or states.contended
-        or states.numbers_refused
+        or states.rejected_requests
         or RESTORED in view.progress.withheld
     )
 

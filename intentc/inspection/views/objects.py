@@ -117,7 +117,7 @@ def _plainly_in_order(view: View) -> Callable[[_Row], bool]:
     if not view.progress.queues_settled:
         return lambda row: False
     stopped = frozenset(view.world.unreadable).union(states.waiting, states.stopped, map(_first, states.held.items()),
-                                                map(_first, states.numbers_refused.items()))  # fmt: skip
+                                                map(_first, states.rejected_requests.items()))  # fmt: skip
     tables = (states.left_alone, states.refused, states.contended, states.delayed)
     concerned = frozenset(states.planned).union(
         states.object_waits, *(map(_first, table.items()) for table in tables), *view.outputs.withheld_deletes.values()
@@ -209,7 +209,7 @@ def _problems(world: World, states: States, name: Name, key: Key | None) -> Iter
     if key is None:
         return
     yield from states.problems_of_run(key)
-    for quarantine in (states.held, states.numbers_refused):
+    for quarantine in (states.held, states.rejected_requests):
         if (entry := quarantine.get(key)) is not None:
             yield entry.problem
     if (unreadable := world.unreadable.get(key)) is not None:

@@ -47,7 +47,7 @@ def for_intent(view: View, key: Key) -> Iterator[Document]:
         return
     if (held := states.held.get(key)) is not None:
         yield _held(view.world, view.states, key, held.problem, name)
-    if (refused := states.numbers_refused.get(key)) is not None:
+    if (refused := states.rejected_requests.get(key)) is not None:
         yield entry(f"{refused.problem.message}; it is requested again with back-off", name, None)
     if (read := states.waiting.get(key)) is not None:
         yield _awaited(view.world, view.progress, read)

@@ -2,8 +2,8 @@
 
 It runs the live engine over one listing in observe mode: the plans are the differences. Its write service only records,
 so nothing is written or allocated. An object that waits for another difference to be repaired (its target is missing,
-or is to be replaced) is reported with what it waits for. The ledger and the operators' directives are the present ones,
-also for an older revision; paused, dropped and suspect intents are so here as well.
+or is to be replaced) is reported with what it waits for. Allocations and directives are the present
+ones, also for an older revision; paused, dropped and suspect intents are so here as well.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ async def audit(
     """Audit the resources under ``/<path>/``, now or at ``revision``. ``guard``: has the limits of the service, so that
     the same deletes are withheld.
 
-    Raises ``StoreError`` (``Compacted`` for a compacted revision) and ``WriteError`` if the ledger can't be read.
+    Raises ``StoreError`` (``Compacted`` for a compacted revision) and ``WriteError`` if the allocations can't be read.
     """
     began = time.perf_counter()
     listing = await list_all(store, Layout.of(f"/{path}/"), _ignore, revision=revision)

@@ -47,7 +47,7 @@ def copy_of(gathered: Gathered, schema: Schema, pools: Collection[str], text: st
     ]
     revision = snapshot.revision
     index = _index(schema, snapshot.changes, gathered.links, gathered.names)
-    index |= _pools(gathered.pools, gathered.ledger, pools, _numbers_in(snapshot.changes, text))
+    index |= _pools(gathered.pools, gathered.allocations, pools, _numbers_in(snapshot.changes, text))
     items += [KeyValue(key, value, revision, revision) for key, value in index.items()]
     return MemoryStore.holding(items, revision, max_txn_ops=_UNLIMITED)
 
@@ -112,7 +112,7 @@ def _numbers_in(changes: Collection[Change], text: str) -> frozenset[int]:
 
 
 def _pools(
-    there: dict[str, bytes], ledger: Collection[Allocation], names: Collection[str], numbers: frozenset[int]
+    there: dict[str, bytes], allocations: Collection[Allocation], names: Collection[str], numbers: frozenset[int]
 ) -> dict[str, bytes]:
     """Return the pools in their present state, with only those numbers free that are not in ``numbers``. So each new
     number can be recognized wherever it occurs, and a plan shows none of them."""
@@ -122,7 +122,7 @@ def _pools(
     known |= {name: msgspec.json.decode(value, type=Pool) for name, value in states.items()}
     for name in names:
         known.setdefault(name, Pool([_RANGE_OF_UNKNOWN_POOLS], [_RANGE_OF_UNKNOWN_POOLS]))
-    for name, owner, value in ledger:
+    for name, owner, value in allocations:
         pool = known.get(name)
         if pool is not None:
             pool.take(value)

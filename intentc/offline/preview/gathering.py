@@ -28,7 +28,7 @@ class Gathered(NamedTuple):
     """``snapshot``: the resources. ``cluster_id``: of their etcd. ``links``: the API server's index keys, without
     prefix, of relations that block no deletion (``<target>/<kind>/<uuid>/<sort>``); None without an index. ``names``:
     uuid → its index entry, for values whose name can't be read. ``pools``: the keys of the server's pools, without
-    prefix, and their values. ``ledger``: the allocations of our installation. ``directives``: of operators.
+    prefix, and their values. ``allocations``: those of our installation. ``directives``: of operators.
     ``last_good``: last good values of held resources."""
 
     snapshot: Snapshot
@@ -36,13 +36,13 @@ class Gathered(NamedTuple):
     links: frozenset[str] | None
     names: dict[str, bytes]
     pools: dict[str, bytes]
-    ledger: tuple[Allocation, ...]
+    allocations: tuple[Allocation, ...]
     directives: tuple[Kept, ...]
     last_good: KnownValues = KnownValues({}, {})
 
 
 async def gather(store: Store, read: ReadService, schema: Schema, *, path: str, installation: str) -> Gathered:
-    """Read everything under ``/<path>/`` now. Raises ``StoreError``, and ``WriteError`` if the ledger can't be read."""
+    """Read everything under ``/<path>/`` now. Raises ``StoreError``, and ``WriteError`` for unreadable allocations."""
     listing = await list_all(store, Layout.of(f"/{path}/"), _ignore)
     revision = listing.snapshot.revision
     links: frozenset[str] | None = None
@@ -57,13 +57,13 @@ async def gather(store: Store, read: ReadService, schema: Schema, *, path: str, 
                 names[uuid] = item.value
     except AccessDenied:
         links = None
-    ledger = await read.all_allocations(f"{installation}/")
+    allocations = await read.all_allocations(f"{installation}/")
     directives = await Book(store, installation).list()
     retained = RetainedValues(store, schema, path=path, installation=installation)
     last_good = await KnownValues.of(retained, schema, listing.snapshot.changes)
     known_links = links if links or pools else None
     return Gathered(
-        listing.snapshot, listing.cluster_id, known_links, names, pools, tuple(ledger), directives, last_good
+        listing.snapshot, listing.cluster_id, known_links, names, pools, tuple(allocations), directives, last_good
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.engine.allocations import Place
+from intentc.engine.allocations import Entry
 from intentc.model import Name
 from intentc.writing import Rejected, Throttled, UnknownOutcome, WriteError
 from tests.support.box_system import BoxSystem, Gate
@@ -149,7 +149,7 @@ async def test_no_useless_request_is_sent_while_a_number_waits_for_its_release(
     rounds = 0
     serve = box_system.engine._allocations.serve
 
-    async def counted(place: Place) -> bool:
+    async def counted(place: Entry) -> bool:
         nonlocal rounds
         rounds += 1
         assert rounds < 10, "it goes round and round"

@@ -1,4 +1,4 @@
-"""The service before its first pass: it waits for the ledger, and says so once an outage."""
+"""The service before its first pass: it waits for the allocations, and says so once an outage."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ async def test_an_unreadable_ledger_is_waited_for_and_reported_once(
 
     monkeypatch.setattr(service_module, "_RETRY", 0.0)
     monkeypatch.setattr(box_system.engine._allocations, "load", failing)
-    await service_of(box_system)._until_done("the ledger can't be read", box_system.engine.load_allocations)
+    await service_of(box_system)._until_done("the allocations can't be read", box_system.engine.load_allocations)
     assert len(tries) == 6
     assert [
-        record.message for record in caplog.records if "ledger" in record.message and record.levelname == "WARNING"
-    ] == ["the ledger can't be read yet: connection refused; trying again every second"]
+        record.message for record in caplog.records if "allocations" in record.message and record.levelname == "WARNING"
+    ] == ["the allocations can't be read yet: connection refused; trying again every second"]
     box_system.close()
 
 

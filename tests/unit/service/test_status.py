@@ -127,8 +127,8 @@ async def test_what_a_write_returned_and_the_watch_has_not_delivered_is_lag(
 async def test_a_ledger_that_cannot_be_read_is_all_that_is_waited_for_in_the_beginning() -> None:
     box_system = BoxSystem()
     reported = Reported(box_system)
-    reported.compiler_status.lacking = "the ledger can't be read yet: connection refused"
-    assert reported.awaiting()[0] == "the ledger can't be read yet: connection refused"
+    reported.compiler_status.lacking = "the allocations can't be read yet: connection refused"
+    assert reported.awaiting()[0] == "the allocations can't be read yet: connection refused"
     assert reported.status()["progress"] == {"phase": "connecting", "done": 0, "total": None}
 
 

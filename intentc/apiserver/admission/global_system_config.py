@@ -39,10 +39,10 @@ class GlobalSystemConfigRules(Rules):
         system = users_targets.system_of(after)
         if system > users_targets.LONGEST_TWO_BYTE_SYSTEM and not after.get("enable_4byte_as"):
             raise BadRequest(f"autonomous_system {system} needs enable_4byte_as; set it, or give 1 to 65535")
-        start, end = _ports(after)
+        start, end = ports_of(after)
         if end < start and change.changes(_PORTS):
             raise BadRequest(f"{_PORTS}: port_end {end} is below port_start {start}; give a range of one port or more")
-        old_start, old_end = _ports(change.before or {})
+        old_start, old_end = ports_of(change.before or {})
         for lookup in self.lookups(change):
             if found[lookup] and (start > old_start or end < old_end):
                 raise BadRequest(
@@ -52,7 +52,7 @@ class GlobalSystemConfigRules(Rules):
 
     def numbers(self, change: Change) -> Iterable[PoolRange]:
         if change.after is not None and (change.before is None or change.changes(_PORTS)):
-            start, end = _ports(change.after)
+            start, end = ports_of(change.after)
             yield PoolRange(PORT_POOL, start, end + 1)
 
     def final_lookups(self, change: Change) -> Iterable[Lookup]:
@@ -62,7 +62,7 @@ class GlobalSystemConfigRules(Rules):
         users_targets.check_system(change, found)
 
 
-def _ports(config: Document) -> tuple[int, int]:
+def ports_of(config: Document) -> tuple[int, int]:
     """The first and last port for BGP as a service."""
     given = config.get(_PORTS) or {}
     return given.get("port_start") or _DEFAULT_PORTS[0], given.get("port_end") or _DEFAULT_PORTS[1]

@@ -37,7 +37,6 @@ POOLS: tuple[tuple[str, int, int], ...] = (
     ("tag_id", 2, 65535),
     ("tag_type_id", 255, 65535),
     ("route_target_number", 8000100, 8010002),
-    ("bgpaas_port", 50000, 50513),
 )
 """(pool, first number, first number after)."""
 

@@ -8,6 +8,9 @@ import anyio
 import pytest
 
 from intentc.apiserver.pools import Pool
+from intentc.apiserver.seeds import write_seeds
+from intentc.apiserver.service import ApiServer
+from intentc.model import Key, Schema
 from intentc.watch.memory import MemoryStore
 
 from .conftest import Api, refused
@@ -121,3 +124,20 @@ def test_ranges_behave_like_a_set_of_numbers() -> None:
             free.add(value)
         assert {n for start, end in pool.free for n in range(start, end)} == free
         assert all(before[1] < after[0] for before, after in zip(pool.free, pool.free[1:], strict=False))
+
+
+async def test_an_older_installation_gets_the_pool_of_ports_with_the_range_of_its_settings(schema: Schema) -> None:
+    server = ApiServer(MemoryStore(), schema)
+    await write_seeds(server)
+    kind = "global_system_config"
+    settings = Key(kind, await server.identify(kind, ["default-global-system-config"]))
+    await server.update(settings, {"bgpaas_parameters": {"port_start": 60000, "port_end": 60001}})
+    await server.drop_pool("bgpaas_port")
+    await write_seeds(server)
+    assert [(await server.allocate("bgpaas_port", f"o{n}"))[0] for n in range(2)] == [60000, 60001]
+    await server.free("bgpaas_port", value=60001)
+    # A smaller range keeps what is taken outside of it until it is freed, and does not allocate it again.
+    await server.update(settings, {"bgpaas_parameters": {"port_start": 60001, "port_end": 60002}})
+    assert (await server.allocate("bgpaas_port", "o0"))[0] == 60000
+    await server.free("bgpaas_port", owner="o0")
+    assert (await server.allocate("bgpaas_port", "o0"))[0] == 60001

@@ -104,7 +104,7 @@ class Kind:
 
     ``values_type``: the struct that ``values()`` gives: every property, and ``<relation>_refs`` per relation.
     ``input_fields``: the fields that decide whether an input changed. ``system``: objects of it are made by compilers
-    or the server only; ``ours``: pattern of their last name element. ``stored: false``: facts.
+    or the server only; ``ours``: pattern of their names, joined by colons. ``stored: false``: facts.
     """
 
     def __init__(

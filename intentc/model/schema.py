@@ -71,8 +71,8 @@ class KindSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kind → mapping or nothing. ``mentions``: relations that are found in properties, by name. ``indexes``: values by
     which resources are found, by name. ``versions`` (Kubernetes shape): apiVersion → {path below the manifest's
     ``spec``: path in the flat form}; none: any version is taken. ``system``: users don't make such objects. ``ours``: a
-    pattern; objects whose last name element fits are ours. ``stored``: false for facts, which are in memory only.
-    ``opaque``: unknown fields are taken (Kubernetes shape). ``description``: for people."""
+    pattern of names joined by colons; objects whose name fits are ours. ``stored``: false for facts, which are in
+    memory only. ``opaque``: unknown fields are taken (Kubernetes shape). ``description``: for people."""
 
     kind: str
     group: str

@@ -41,7 +41,7 @@ def ownership_of_object(actual: Actual, installation: str) -> Ownership:
 
 def fits_ours(kind: Kind, fq_name: tuple[str, ...]) -> bool:
     """Whether only a compiler gives this name to an object of this kind."""
-    return kind.ours is not None and bool(fq_name) and kind.ours.search(fq_name[-1]) is not None
+    return kind.ours is not None and kind.ours.search(":".join(fq_name)) is not None
 
 
 def is_our_entry(installation: str, relation: Relation, holder: Key, entry: ReferenceValue) -> bool:

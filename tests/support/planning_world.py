@@ -69,7 +69,7 @@ SCHEMA = Schema(
             kind="instance",
             parents=[{"kind": "group", "derived": True}],
             system=True,
-            ours="^service-",
+            ours=":service-",
             properties={
                 "note": {"type": "string", "writer": "compiler", "default": "none"},
                 "names": {"list": "string", "writer": "compiler", "collection": "list"},

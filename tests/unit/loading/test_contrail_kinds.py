@@ -208,8 +208,8 @@ def test_access_control_lists_and_routing_instances_belong_to_what_they_are_belo
     system = {kind.name: kind.ours.pattern if kind.ours else None for kind in contrail if kind.system}
 
     assert system == {
-        "access_control_list": ".",
-        "routing_instance": "^(?!__default__$|__link_local__$)",
+        "access_control_list": r":((in|e)gress-access-control-list|dynamic|([^:]+):\3)$",
+        "routing_instance": "(?<!:__default__)(?<!:__link_local__)$",
     }
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.oracle.contrail import Json
 from tests.property.policies import policy_references, policy_rules
-from tests.property.vpns import bgpvpn_fields, bgpvpn_references, logging_fields
+from tests.property.vpns import bgpvpn_fields, bgpvpn_references, logging_fields, table_fields
 
 FqName = tuple[str, ...]
 
@@ -113,6 +113,7 @@ networks = st.builds(
             "import_route_target_list": _target_list,
             "export_route_target_list": _target_list,
             "bgpvpn_refs": bgpvpn_references(names),
+            "route_table_refs": _references(names, 1),
             "network_policy_refs": policy_references(names),
             "virtual_network_refs": st.sampled_from([[], [], [], [{"to": list(_FABRIC)}]]),
             "fabric_snat": _rarely,
@@ -126,6 +127,7 @@ policies = st.builds(
     names,
     st.fixed_dictionaries({"network_policy_entries": policy_rules(names).map(lambda rules: {"policy_rule": rules})}),
 )
+route_tables = st.builds(Put, st.just("route_table"), names, table_fields)
 bgpvpns = st.builds(Put, st.just("bgpvpn"), names, bgpvpn_fields(_target_list))
 logging_objects = st.builds(Put, st.just("security_logging_object"), names, logging_fields(names))
 interfaces = st.builds(
@@ -226,6 +228,7 @@ anything = st.one_of(
     route_targets,
     systems,
     bgpvpns,
+    route_tables,
     logging_objects,
     policies,
     policies,
@@ -242,6 +245,7 @@ def tenants(draw: st.DrawFn, fewest: tuple[int, int, int, int] = (2, 2, 2, 1)) -
     found += draw(st.lists(route_targets, max_size=2, unique_by=_name))
     found += draw(st.lists(bgpvpns, max_size=3, unique_by=_name))
     found += draw(st.lists(policies, min_size=len(NAMES), max_size=len(NAMES), unique_by=_name))
+    found += draw(st.lists(route_tables, max_size=3, unique_by=_name))
     found += draw(st.lists(logging_objects, max_size=2, unique_by=_name))
     found += draw(st.lists(systems, max_size=1))
     found += draw(st.lists(st.one_of(speakers, speakers, sub_clusters), max_size=4, unique_by=_name))

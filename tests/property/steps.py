@@ -25,6 +25,7 @@ USERS_KINDS = (
     "virtual_machine_interface",
     "logical_router",
     "bgpvpn",
+    "route_table",
     "security_logging_object",
 )
 LOWER_KINDS = ("access_control_list", "route_target")

@@ -178,6 +178,7 @@ def users_resources(world: World) -> list[Json]:
         "security_group",
         "bgpvpn",
         "network_policy",
+        "route_table",
         "virtual_network",
         "virtual_machine_interface",
         "logical_router",

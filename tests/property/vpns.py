@@ -1,4 +1,4 @@
-"""Random BGP VPNs and logging objects over few names, so that networks, routers, groups and policies meet them."""
+"""Random BGP VPNs, route tables and logging objects over few names, so that networks, routers and groups meet them."""
 
 from __future__ import annotations
 
@@ -21,6 +21,23 @@ def bgpvpn_references(names: st.SearchStrategy[Any]) -> st.SearchStrategy[list[J
     """None mostly, as the server rejects a BGP VPN on a network whose router has one."""
     one = names.map(lambda name: [{"to": list(name)}])
     return st.one_of(st.just([]), one)
+
+
+_route = st.builds(
+    lambda hop, sort, community: {
+        "next_hop": hop,
+        "next_hop_type": sort,
+        "community_attributes": {"community_attribute": community},
+    },
+    st.sampled_from(["10.0.0.1", "10.0.0.2"]),
+    st.sampled_from(["ip-address", "ip-address", "service-instance"]),
+    st.lists(st.sampled_from(["1:1", "1:2"]), max_size=1),
+)
+
+table_fields: st.SearchStrategy[Json] = st.dictionaries(
+    st.sampled_from(["1.1.1.0/24", "2.2.2.0/24"]), _route, max_size=2
+).map(lambda routes: {"routes": {"route": [{"prefix": prefix, **route} for prefix, route in routes.items()]}})
+"""The fields of one route table; the server rejects a prefix that is there twice."""
 
 
 @st.composite

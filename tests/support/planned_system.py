@@ -87,7 +87,11 @@ class PlannedSystem(MemorySystem):
         """Return what differs now in the form of a plan: placeholders stand for what only the server can choose."""
         after, given = await self.world(), await self.numbers()
         known = b"\0".join(before.values()).decode() + json.dumps(planned.document())
-        names = await self._names(after)
+        old_text = b"\0".join(before.values()).decode()
+        names = {
+            uuid: _UUID.sub(lambda match: match[0] if match[0] in old_text else "UUID", name)
+            for uuid, name in (await self._names(after)).items()
+        }
         fresh: dict[int, str] = {}
         for place, owner in given.items():
             if place not in numbers:

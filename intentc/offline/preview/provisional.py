@@ -69,13 +69,13 @@ class Provisional:
             document = await trial.stored(name, uuid) if name is not None else None
             address = (document or {}).get(f"{name.kind}_address") if name is not None else None
             if name is not None and address and address not in trial.text:
-                found[address] = f"<address for {':'.join(name.fq_name)}>"
+                found[address] = f"<address for {trial.drawn.shown(':'.join(name.fq_name))}>"
         return found
 
     async def _owner(self, owner: str) -> str:
         """Return the name of a number's owner."""
         name = await self._trial.identity(_uuid_in(owner))
-        return ":".join(name.fq_name) if name is not None else owner
+        return self._trial.drawn.shown(":".join(name.fq_name)) if name is not None else owner
 
     async def _shown_number(self, number: int, owner: str) -> int:
         """Return the number as a field shows it: admission may add an offset."""
@@ -89,7 +89,7 @@ class Provisional:
     async def _uuids(self) -> dict[str, str]:
         trial, moments = self._trial, self._moments
         made = [
-            (resource.key.uuid, resource.mark.origin, ":".join(resource.fq_name))
+            (resource.key.uuid, resource.mark.origin, trial.drawn.shown(":".join(resource.fq_name)))
             for changed in await trial.changed(moments.live, moments.done.revision)
             if changed.before is None
             and (resource := trial.resource(changed.key, changed.after)) is not None

@@ -27,8 +27,12 @@ class Drawn(DerivedSource):
 
     def uuid(self, name: Name, purpose: str = "") -> str:
         made = super().uuid(name, purpose)
-        self.uuids[made] = "<uuid>" if purpose else f"<uuid of {':'.join(name.fq_name)}>"
+        self.uuids[made] = "<uuid>" if purpose else f"<uuid of {self.shown(':'.join(name.fq_name))}>"
         return made
+
+    def shown(self, name: str) -> str:
+        """Return a name as a placeholder contains it: UUID stands for a provisional uuid in it."""
+        return _UUID.sub(lambda match: "UUID" if match[0] in self.uuids else match[0], name)
 
 
 class Unknown:

@@ -19,6 +19,13 @@ WITHOUT_UUIDS = "\n".join(line for line in TENANT.splitlines() if not line.strip
 CONTRAIL = {
     "a tenant comes": (None, texts(TENANT)),
     "a tenant comes without uuids": (None, texts(WITHOUT_UUIDS)),
+    "a router comes with its internal network": (
+        None,
+        texts(
+            "resources: [{kind: logical_router, data: {fq_name: [default-domain, default-project, r], "
+            "logical_router_type: vxlan-routing}}]"
+        ),
+    ),
     "a number of a list changes": (texts(TENANT), texts(TENANT.replace("target:64512:200", "target:64512:300"))),
     "a rule changes": (texts(TENANT), texts(TENANT.replace("start_port: 443", "start_port: 8443"))),
     "a group goes": (texts(TENANT), Input(delete=True, kind="floating-ip", names=("web-1",))),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from intentc.apiserver.errors import ApiError
@@ -59,8 +60,9 @@ async def _take_fields(offline: Offline, source: Source, paths: list[str]) -> No
     key, data = _find(await stored_world(offline.store), source)
     changes: Json = {}
     for path in sorted({parsed(path) for path in paths}, key=_depth_first, reverse=True):
-        _take(data, path)
-        changes[str(path[0])] = data.get(str(path[0]))
+        with suppress(LookupError):  # it went with another, as what the server copies from a router does
+            _take(data, path)
+            changes[str(path[0])] = data.get(str(path[0]))
     try:
         await offline.server.update(key, changes)
     except ApiError as error:

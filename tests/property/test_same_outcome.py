@@ -6,6 +6,7 @@ Numbers and the uuids that the server makes may differ, so outcomes are compared
 from __future__ import annotations
 
 import json
+import re
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -37,6 +38,9 @@ SERVERS_FIELDS = frozenset(
 
 INTERNAL = "__contrail_lr_internal_vn_"
 """How the names of the networks begin that the server makes for routers in vxlan mode; the router's uuid follows."""
+
+_CHAIN = re.compile(r"service-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-")
+"""How the names of the routing instances of a service chain begin."""
 
 SEEDS = ("target:64512:8000000", "target:64512:8000001")
 """Route targets that every server has at first; others may delete them."""
@@ -122,8 +126,9 @@ async def nameless(system: SimulatedSystem) -> Expected:
 
 
 def _with_internal_networks_by_router(world: World) -> World:
-    """The world with routers' names in place of their uuids in the names of their internal networks."""
-    text = json.dumps(world)
+    """The world with routers' names in place of their uuids in the names of their internal networks, and without the
+    uuids of service chains, which follow from the names of networks."""
+    text = _CHAIN.sub("service-chain-", json.dumps(world))
     for uuid, router in world.get("logical_router", {}).items():
         text = text.replace(f"{INTERNAL}{uuid}__", f"{INTERNAL}{router['fq_name'][-1]}__")
     found: World = json.loads(text)

@@ -1,7 +1,7 @@
 """Deletes resources at the API server, for ``delete`` and for plans.
 
-With ``let_go``, references that users wrote to them are removed first. References by compilers never block a deletion,
-and children have to be deleted themselves.
+With ``let_go``, references that users wrote to them are removed in the same transaction. References by compilers never
+block a deletion, and children have to be deleted themselves.
 """
 
 from __future__ import annotations

@@ -34,7 +34,8 @@ Exit codes:
   2    usage: unknown command, option or argument
   3    configuration, reaction map or input invalid, or rejected by the server
   4    etcd or API server not reachable
-  5    not healthy: something is held, rejected, deferred or withheld, or etcd is silent; parts of the input left out
+  5    not healthy: something is held, rejected, contended, deferred or withheld, or etcd is silent; or parts of the
+       input were left out
   6    healthy, but the input has problems (status)
   70   internal error: please report it
   130  interrupted

@@ -44,7 +44,10 @@ def complete_files(ctx: click.Context, parameter: click.Parameter, incomplete: s
 
 
 compilers_option = click.option(
-    "--compiler", "compilers", multiple=True, help="Compilers to run; default: those in the configuration."
+    "--compiler",
+    "compilers",
+    multiple=True,
+    help="Compiler to use; may be repeated; default: those in the configuration.",
 )
 
 

@@ -1,4 +1,7 @@
-"""Formats a compiler's ``/status`` for ``intentc status``, as names and texts; the command prints them."""
+"""Formats a compiler's ``/status`` for ``intentc status``, and derives its exit code.
+
+Pure but for the clock ("5 s ago").
+"""
 
 from __future__ import annotations
 
@@ -69,13 +72,13 @@ def lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         "queue",
         ", ".join(
             f"{queue.get(name, 0):,} {words}"
-            for name, words in (("jobs", "to evaluate"), ("objects", "to look at"), ("in_flight", "being written"))
+            for name, words in (("jobs", "to evaluate"), ("objects", "to plan"), ("in_flight", "being written"))
         ),
     )
     rates = content.get("rates", {})
     yield "rates", f"{rates.get('evaluations', 0):g} evaluations/s, {rates.get('writes', 0):g} writes/s"
     yield "quarantine", f"{content['quarantined']:,}"
-    yield "references", f"{content.get('pending_references', 0):,} whose target has not come"
+    yield "references", f"{content.get('pending_references', 0):,} pending: the target does not exist"
     yield "last audit", _audited(content.get("audit"), role)
     if (content.get("reload") or {}).get("last_error"):
         yield "reload", "rejected, the former stays in force"

@@ -57,7 +57,7 @@ def tree_of(answer: Document, *, now: float, part: str = "", everything: bool = 
         about = f"{problem['kind']} {problem['name']}: {problem['message']}"
         tree.add(_text(f"problem {problem['reason']}: {about}", style=_BAD))
     if answer.get("candidates"):
-        branch = tree.add("names that are near")
+        branch = tree.add("similar names")
         for name in answer["candidates"]:
             branch.add(_text(name))
     _parts(tree, answer, whole, part, everything=everything)

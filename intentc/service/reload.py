@@ -100,7 +100,7 @@ class Reloader:
             self._record.failed(reason)
             unforeseen = not isinstance(error, InvalidInput | OSError)
             _LOG.error(
-                "reload refused, the former configuration stays in force: %s; fix it, see `intentc check`, and reload",
+                "reload rejected, the former configuration stays in force: %s; fix it, see `intentc check`, and reload",
                 reason,
                 exc_info=unforeseen,
             )

@@ -151,7 +151,7 @@ class CompilerStatus:
     def _of_the_reload(self) -> Iterator[str]:
         if (error := self._progress.reloads.last_error) is not None:
             yield (
-                f"reload refused, the former configuration stays in force: {error}; fix it, see `intentc check`, "
+                f"reload rejected, the former configuration stays in force: {error}; fix it, see `intentc check`, "
                 "and send SIGHUP"
             )
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def command(kind: str, reason: str, wait: bool, timeout: float, loaded: Loaded) -> int:
     """Approve the withheld deletes of KIND (/status: withheld_deletes).
 
-    The compiler withholds mass deletions until this. The approval is for the deletes that are withheld now; if no
-    compiler runs, for those that the next one withholds in its first pass.
+    The compiler withholds mass deletions until they are approved. The approval is for the deletes that are withheld
+    now; if no compiler runs, for those that the next one withholds in its first pass.
     """
     return anyio.run(_allow, kind, reason, timeout if wait else None, loaded)
 

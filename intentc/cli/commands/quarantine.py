@@ -31,7 +31,7 @@ def command() -> None:
 @output_option
 @configured()
 def list_command(output: str, loaded: Loaded) -> int:
-    """List what is held, refused, contended, paused or dropped, with the reasons (queries the running compiler)."""
+    """List what is held, rejected, contended, paused or dropped, with the reasons (queries the running compiler)."""
     return anyio.run(_list, output, loaded)
 
 
@@ -55,7 +55,7 @@ def retry_command(
 @click.argument("kind", required=False)
 @click.argument("name", required=False)
 @click.option("--all", "everything", is_flag=True, help="Every intent that is held; needs --yes.")
-@click.option("--yes", is_flag=True, help="Confirm that everything they made is deleted.")
+@click.option("--yes", is_flag=True, help="Confirm that all outputs of these intents are deleted.")
 @waiting_options
 @configured()
 def drop_command(

@@ -60,7 +60,7 @@ async def test_a_service_reloads_at_sighup_and_ends_at_sigterm(intentc: Intentc,
     right = intentc.configuration.read_bytes()
     intentc.configuration.write_text("intentc: {journals: {}}\n")
     service.process.send_signal(signal.SIGHUP)
-    await until(lambda: "reload refused" in service.log)
+    await until(lambda: "reload rejected" in service.log)
     intentc.configuration.write_bytes(right)
     code, shown = await status(intentc, service)
     assert code == 0

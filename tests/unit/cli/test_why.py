@@ -99,7 +99,7 @@ def test_what_is_not_there_is_explained_and_ends_with_1(intentc: Intentc) -> Non
         "├── No intent claims it: there is neither a security_group nor a virtual_network blue:wep, which would be its "
         "parent.",
     ]
-    assert "names that are near" in ended.out
+    assert "similar names" in ended.out
 
 
 @pytest.mark.usefixtures("compiler")

@@ -275,7 +275,7 @@ async def test_a_refused_reload_needs_a_person_until_another_is_taken(
 ) -> None:
     box_system.engine.reloads.failed("map.yml:3: unknown kind 'x'")
     assert reported.attention() == [
-        "reload refused, the former configuration stays in force: map.yml:3: unknown kind 'x'; fix it, "
+        "reload rejected, the former configuration stays in force: map.yml:3: unknown kind 'x'; fix it, "
         "see `intentc check`, and send SIGHUP"
     ]
     box_system.engine.reloads.succeeded()

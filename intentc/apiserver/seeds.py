@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from intentc.model import Key, Name
 
-from .admission.global_system_config import PORT_POOL, ports_of
+from .admission import SETTINGS_POOLS
 from .admission.seed_objects import OBJECTS, POOLS
 from .errors import Conflict, NotFound
 from .resources import Caller
@@ -29,16 +29,12 @@ async def write_seeds(server: ApiServer) -> None:
                 # Another starting server was faster, or a user took the uuid; only the latter is an error.
                 if not await _is_there(server, Name(kind, tuple(body["fq_name"]))):
                     raise
-    await _ensure_ports(server)
-
-
-async def _ensure_ports(server: ApiServer) -> None:
-    """Create the pool of ports of an installation that is older than the pool, with the range of its settings."""
-    settings = Name("global_system_config", ("default-global-system-config",))
-    if settings.kind in server.schema:
-        key = Key(settings.kind, await server.identify(settings.kind, settings.fq_name, caller=_SERVER))
-        start, end = ports_of((await server.get(key, caller=_SERVER)).document)
-        await server.ensure_pool(PORT_POOL, start, end + 1)
+    # The pools of an installation that is older than they are; a new one got them with the object.
+    for pool, settings, range_of in SETTINGS_POOLS:
+        if settings.kind in server.schema:
+            key = Key(settings.kind, await server.identify(settings.kind, settings.fq_name, caller=_SERVER))
+            start, end = range_of((await server.get(key, caller=_SERVER)).document)
+            await server.ensure_pool(pool, start, end + 1)
 
 
 async def _is_there(server: ApiServer, name: Name) -> bool:

@@ -7,12 +7,14 @@ request, and what is created along with a resource (``rules.py``); the server re
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+
+from intentc.model import Name
 
 from .api_access_list import ApiAccessListRules
 from .bgp import BgpAsAServiceRules, BgpRouterRules, SubClusterRules
 from .bgpvpns import BgpVpnRules
-from .global_system_config import GlobalSystemConfigRules
+from .global_system_config import PORT_POOL, GlobalSystemConfigRules, ports_of
 from .ip_addresses import AliasIpRules, FloatingIpRules, InstanceIpRules
 from .logical_router import LogicalRouterRules
 from .network_ipam import NetworkIpamRules
@@ -20,7 +22,7 @@ from .network_policy import NetworkPolicyRules
 from .project import ApplicationPolicySetRules, ProjectRules
 from .route_target import RouteTargetRules
 from .routes import RouteTableRules, RoutingInstanceRules, RoutingPolicyRules
-from .rules import Rules
+from .rules import Document, Rules
 from .security_group import SecurityGroupRules
 from .services import ServiceInstanceRules
 from .tags import TagRules, TagTypeRules
@@ -61,3 +63,8 @@ RULES: Mapping[str, Rules] = {
 
 NO_RULES = Rules()
 """Of every other kind."""
+
+SETTINGS_POOLS: tuple[tuple[str, Name, Callable[[Document], tuple[int, int]]], ...] = (
+    (PORT_POOL, Name("global_system_config", ("default-global-system-config",)), ports_of),
+)
+"""(pool, the object whose settings give its range, the first and last number by these settings)."""

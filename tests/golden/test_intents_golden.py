@@ -12,6 +12,7 @@ import pytest
 
 from intentc.model import Key
 from tests.oracle.contrail import Expected, World, expected, normal
+from tests.oracle.contrail_chains import INFORMATION
 from tests.support.golden.cases import Case, cases
 from tests.support.golden.comparing import Golden
 from tests.support.golden.naive_compile import SEEDS, NaiveCompile
@@ -22,11 +23,15 @@ SEED_TARGETS = {("target:64512:8000100",), ("target:64512:8000101",)}
 """Of the two seeded networks that have a route target of their own."""
 
 
+CHAIN_FIELDS = (*INFORMATION, "routing_instance_has_pnf")
+
+
 def test_there_are_cases_for_every_topic() -> None:
     topics = {
         "bgp_mesh",
         "bgp_service",
         "bgpvpn",
+        "chains",
         "groups",
         "groups_as_stored",
         "logging",
@@ -81,7 +86,8 @@ def compiler_fields(resource: dict[str, Any], kind: str) -> Any:
     routes = resource.get("static_route_entries", [])
     routes = normal(routes["route"] if isinstance(routes, dict) else routes)
     route_targets = dict(sorted(references.items()))
-    return entries, route_targets, sorted(linked), logged, routes, bgp(resource), sequences(resource)
+    chain = resource.get("chain") or {field: resource.get(field) for field in CHAIN_FIELDS if resource.get(field)}
+    return entries, route_targets, sorted(linked), logged, routes, bgp(resource), sequences(resource), chain
 
 
 def sequences(resource: dict[str, Any]) -> Any:

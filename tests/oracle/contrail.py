@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from tests.oracle import (
     contrail_bgp,
+    contrail_chains,
     contrail_groups,
     contrail_logging,
     contrail_policies,
@@ -28,12 +29,13 @@ def expected(world: World, numbers: dict[str, int]) -> Expected:
     """What should be there: the parts' ``expected``, joined."""
     return joined(
         contrail_groups.expected(world),
-        contrail_policies.expected(world),
+        contrail_policies.expected(world, contrail_chains.translating(world)),
         contrail_route_targets.expected(world, numbers),
         contrail_routes.expected(world),
         contrail_logging.expected(world),
         contrail_bgp.expected(world, numbers),
         contrail_routing_policies.expected(world),
+        contrail_chains.expected(world, numbers),
     )
 
 
@@ -47,14 +49,26 @@ def actual(world: World) -> Expected:
         contrail_logging,
         contrail_bgp,
         contrail_routing_policies,
+        contrail_chains,
     )
     return joined(*(part.actual(world) for part in parts))
 
 
 def joined(*parts: Expected) -> Expected:
-    """All objects of all parts, each with the fields that the parts have of it."""
+    """All objects of all parts, each with the fields that the parts have of it. References of several parts are united,
+    and directions that differ are both."""
     result: Expected = {}
     for part in parts:
         for name, fields in part.items():
-            result.setdefault(name, {}).update(fields)
+            found = result.setdefault(name, {})
+            for field, value in fields.items():
+                before = found.get(field)
+                if field == "routing_instance_refs" and before:
+                    value = sorted({*before, *value})
+                elif field == "route_target_refs" and before:
+                    directions = {
+                        t: before[t] if before.get(t, how) == how else "" for t, how in value.items() if t in before
+                    }
+                    value = dict(sorted((before | value | directions).items()))
+                found[field] = value
     return result

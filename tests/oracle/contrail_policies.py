@@ -30,11 +30,11 @@ PROTOCOLS = {
 # fmt: on
 
 
-def expected(world: World) -> Expected:
+def expected(world: World, translating: list[set[str]]) -> Expected:
     """access_control_list: ``parent_uuid``, ``access_control_list_entries`` (normal); routing_instance:
     ``routing_instance_refs``, sorted names."""
     result = {("access_control_list", name): normal(fields) for name, fields in network_lists(world).items()}
-    linked = links(world)
+    linked = links(world, translating)
     for instance in standing_instances(world):
         name = tuple(instance["fq_name"])
         result["routing_instance", name] = {"routing_instance_refs": linked[name]}
@@ -238,6 +238,18 @@ def served(
     world: World, network: Json, given: Json, protocol: str, one: Json, two: Json
 ) -> list[tuple[Json, Json, str]]:
     """(source, destination, my edge of the chain) for each far network (docs/contrail.md D.4.3)."""
+    me, services = name_of(network), given["action_list"]["apply_service"]
+    found = []
+    for ends, left, _, chain in chains(world, network, given, protocol, one, two):
+        service = services[0] if left == me else services[-1]
+        found.append((*ends, f"{me}:service-{chain}-{service.replace(':', '_')}"))
+    return found
+
+
+def chains(
+    world: World, network: Json, given: Json, protocol: str, one: Json, two: Json
+) -> list[tuple[tuple[Json, Json], str, str, str]]:
+    """((source, destination), left, right, uuid) of the chain with each far network (docs/contrail.md D.8.2)."""
     me = name_of(network)
     ends = (one.get("virtual_network") or "", two.get("virtual_network") or "")
     near = me if me in ends else "any"
@@ -257,16 +269,14 @@ def served(
             addresses[1 - far]["virtual_network"] = me
         for address in addresses:
             address.pop("network_policy", None)
-        services = given["action_list"]["apply_service"]
         left, right = (remote, me) if far == 0 else (me, remote)
         ports = [
             [[entry.get("start_port") or 0, entry.get("end_port") or 0] for entry in given.get(side) or []]
             for side in ("src_ports", "dst_ports")
         ]
-        key = [left, right, given.get("direction") or "", *ports, protocol, services]
+        key = [left, right, given.get("direction") or "", *ports, protocol, given["action_list"]["apply_service"]]
         chain = uuid.uuid5(CHAINS, json.dumps(key, separators=(",", ":"), ensure_ascii=False))
-        service = services[-1] if far == 0 else services[0]
-        found.append((addresses[0], addresses[1], f"{me}:service-{chain}-{service.replace(':', '_')}"))
+        found.append(((addresses[0], addresses[1]), left, right, str(chain)))
     return found
 
 
@@ -353,9 +363,9 @@ def protocol_of(name: str, ethertype: str | None) -> str | None:
 # Links (docs/contrail.md D.3)
 
 
-def links(world: World) -> dict[tuple[str, ...], list[str]]:
+def links(world: World, translating: list[set[str]]) -> dict[tuple[str, ...], list[str]]:
     """Each primary routing instance → those that it is linked with."""
-    wanted = {name_of(network): wishes(world, network) for network in networks(world)}
+    wanted = {name_of(network): wishes(world, network, translating) for network in networks(world)}
 
     def expanded(network: str) -> set[str]:
         found = wanted[network] - {"*"}
@@ -384,8 +394,15 @@ def links(world: World) -> dict[tuple[str, ...], list[str]]:
     return result
 
 
-def wishes(world: World, network: Json) -> set[str]:
-    """The networks that this one's rules connect it with, ``*`` for any (docs/contrail.md D.3)."""
+def multi_policy(world: World, *names: str) -> bool:
+    """Whether chains of several policies may lie between these networks."""
+    flags = [n.get("multi_policy_service_chains_enabled") for n in networks(world) if name_of(n) in names]
+    return len(flags) == len(names) and all(flags)
+
+
+def wishes(world: World, network: Json, translating: list[set[str]]) -> set[str]:
+    """The networks that this one's rules connect it with, ``*`` for any (docs/contrail.md D.3). ``translating``: the
+    networks of each chain that is made and ends with a service that translates addresses."""
     me = name_of(network)
     found: set[str] = set()
     static, dynamic = policy_rules(world, network)
@@ -398,10 +415,7 @@ def wishes(world: World, network: Json) -> set[str]:
             if near not in (me, "any") or far in ("", me):
                 continue
             if rule["action_list"].get("assign_routing_instance"):
-                flags = [
-                    n.get("multi_policy_service_chains_enabled") for n in networks(world) if name_of(n) in (me, far)
-                ]
-                if len(flags) == 2 and all(flags):
+                if multi_policy(world, me, far) and {me, far} not in translating:
                     found.add(far)
             elif action:
                 found.add("*" if far == "any" else far)

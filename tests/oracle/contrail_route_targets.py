@@ -120,14 +120,17 @@ def own_target(world: World, numbers: dict[str, int], origin: Json) -> str | Non
 
 def standing_instances(world: World) -> list[Json]:
     """Primary ones, the fabric's, and users' below a network that is there; others are deleted
-    (docs/contrail.md D.3)."""
+    (docs/contrail.md D.3). Those that compilers made are no input."""
     networks = world.get("virtual_network", {})
     return [
         instance
         for instance in resources(world, "routing_instance")
-        if instance.get("routing_instance_is_default")
-        or instance.get("parent_uuid") in networks
-        or instance["fq_name"][-1] in ("__default__", "__link_local__")
+        if mark(instance) is None
+        and (
+            instance.get("routing_instance_is_default")
+            or instance.get("parent_uuid") in networks
+            or instance["fq_name"][-1] in ("__default__", "__link_local__")
+        )
     ]
 
 

@@ -2,8 +2,9 @@
 and routers to route targets.
 
 Rules: docs/contrail.md D.1 to D.3 (route targets, links), D.4 (policies), D.5 (groups), D.6 (logging), D.7 (routers),
-D.11 (BGP VPNs), D.14 (addresses). The kinds are declared in ``config/schemas/contrail``, the reaction map is
-``reactions/contrail.yml``. The API server makes the primary routing instance of a network, and the numbers of groups.
+D.8 (service chains), D.11 (BGP VPNs), D.14 (addresses). The kinds are declared in ``config/schemas/contrail``, the
+reaction map is ``reactions/contrail.yml``. The API server makes the primary routing instance of a network, and the
+numbers of groups.
 """
 
 from intentc import Compiler
@@ -22,6 +23,7 @@ from .route_targets import NUMBER_POOL
 from .routing_instance import RoutingInstanceIntent
 from .security_group import SecurityGroupIntent
 from .security_logging_object import SecurityLoggingObjectIntent
+from .service_chain import ServiceChainIntent
 from .virtual_machine_interface import VirtualMachineInterfaceIntent
 from .virtual_network import VirtualNetworkIntent
 
@@ -41,6 +43,7 @@ compiler = Compiler(
         RoutingInstanceIntent,
         SecurityGroupIntent,
         SecurityLoggingObjectIntent,
+        ServiceChainIntent,
         VirtualMachineInterfaceIntent,
         VirtualNetworkIntent,
     ],

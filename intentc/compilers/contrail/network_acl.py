@@ -14,6 +14,7 @@ from .attached_policies import AttachedPolicy, attached_policies
 from .connections import connection_facts, wanted
 from .network_rules import NetworkRules, TrailingRule, network_rules, trailing_rules
 from .policy_rules import ListRule
+from .service_chain import chain_facts
 from .surroundings import NetworkSurroundings, membership_facts
 
 DYNAMIC = "dynamic"
@@ -30,6 +31,7 @@ def network_policies(network: Intent, ctx: Context) -> Iterator[Claim | Fact]:
     rules = network_rules(policies, surroundings)
     me = surroundings.network
     yield from connection_facts(me, wanted(me, rules, surroundings.is_joined))
+    yield from chain_facts(me, rules)
     linked = _linked(network)
     standing = _standing(network, policies, linked)
     if standing:

@@ -1,4 +1,4 @@
-"""The addresses of interfaces, and the gateways of networks' subnets (docs/contrail.md D.13)."""
+"""The addresses of interfaces, and the subnets of networks with their gateways (docs/contrail.md D.8.4, D.13)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,27 @@ def primary_address(interface: View, version: int) -> str:
         if not instance_ip.instance_ip_secondary and _version(address) == version:
             return str(address)
     return ""
+
+
+def service_address(interface: View, version: int) -> str:
+    """The IPv4 or IPv6 address of the first instance IP by name that serves the interface's service instance. Empty
+    without one."""
+    for instance_ip in interface.back_references("instance_ip"):
+        address = instance_ip.instance_ip_address
+        if instance_ip.service_instance_ip and _version(address) == version:
+            return str(address)
+    return ""
+
+
+def prefixes(network: View, version: int) -> list[str]:
+    """The IPv4 or IPv6 subnets on the network's references to IPAMs, in the order in which these are written."""
+    found = []
+    for _, subnets in network.written_references("network_ipam"):
+        for subnet in subnets.ipam_subnets:
+            prefix = f"{subnet.subnet.ip_prefix}/{subnet.subnet.ip_prefix_len}"
+            if _version(prefix) == version:
+                found.append(prefix)
+    return found
 
 
 def gateway(network: View, address: str) -> str:

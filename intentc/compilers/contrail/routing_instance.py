@@ -1,5 +1,6 @@
-"""Every routing instance, primary or created by a user, has a route target of its own (docs/contrail.md D.1, D.3). A
-primary one is linked with those of the networks that policies connect (docs/contrail.md D.3).
+"""Every routing instance, whoever created it, has a route target of its own (docs/contrail.md D.1, D.3). A primary one
+is linked with those of the networks that policies connect (docs/contrail.md D.3), and shares its route target with
+instances of service chains (docs/contrail.md D.8.3).
 
 Networks and routers claim the other targets of the primary one; planning merges all claims. A user's routing instance
 below a deleted network has no claims left: planning deletes it, as the server deletes the primary one.
@@ -14,6 +15,7 @@ from intentc import Claim, Context, Fact, Intent, refer
 from .connections import links
 from .route_target_sources import own_reasons, with_reasons
 from .route_targets import WITHOUT_ROUTE_TARGET, own_route_target
+from .service_chain import shared_targets
 
 
 class RoutingInstanceIntent(Intent):
@@ -29,4 +31,6 @@ class RoutingInstanceIntent(Intent):
             claims = (target, refer(self, target))
             yield from with_reasons(ctx, claims, lambda *_: own_reasons(self, ctx))
         if self.routing_instance_is_default:
+            if target is not None:
+                yield from shared_targets(":".join(self.fq_name[:-1]), target, ctx)
             yield from links(self, ctx)

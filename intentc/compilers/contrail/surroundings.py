@@ -8,6 +8,7 @@ from intentc import Context, Fact, View
 
 from .attached_policies import AttachedPolicy
 from .policy_rules import Analyzer
+from .service_chain import are_separated
 
 ATTACHED_NETWORK, KNOWN_NETWORK, MULTI_POLICY_NETWORK = "attached_network", "known_network", "multi_policy_network"
 """Facts: the networks that attach a policy, by its name; all, by their projects' and their own names; those with chains
@@ -46,9 +47,10 @@ class NetworkSurroundings:
 
     def is_joined(self, other: str) -> bool:
         """Whether this network is connected with one at the other end of a service chain: both let chains of several
-        policies lie between them."""
+        policies lie between them, and none of these ends with a service that translates addresses."""
         enabled = bool(self._view.multi_policy_service_chains_enabled)
-        return enabled and self._ctx.contributed(MULTI_POLICY_NETWORK, other)
+        allowed = enabled and self._ctx.contributed(MULTI_POLICY_NETWORK, other)
+        return allowed and not are_separated(self.network, other, self._ctx)
 
     def _names(self, kind: str, name: str) -> tuple[str, ...]:
         """The networks that contribute to a fact, by name."""

@@ -12,7 +12,17 @@ from typing import Any
 from intentc.compilers.contrail import compiler
 from intentc.evaluation import Outcome, Runner
 from intentc.loading.schemas import load_schema
-from intentc.model import Claim, Key, Name, PropertyClaim, ReferenceClaim, RelationClaim, ResourceClaim
+from intentc.model import (
+    MARK_KEY,
+    Claim,
+    Key,
+    Name,
+    PropertyClaim,
+    ReferenceClaim,
+    RelationClaim,
+    ResourceClaim,
+    object_uuid,
+)
 from intentc.model.values import thaw
 from tests.support.naive_world import NaiveWorld, provisional_uuid
 
@@ -39,12 +49,13 @@ class NaiveCompile:
     def __init__(self, resources: list[tuple[str, dict[str, Any]]]) -> None:
         self.world = NaiveWorld(load_schema("contrail"))
         self.stored: dict[Key, dict[str, Any]] = {}
+        self.outcomes: list[Outcome] = []
         self.numbers: dict[str, int] = {}
         """Owner → number."""
         self._admit(SEEDS)
         self._run()
         self._admit(resources)
-        self.outcomes = self._run()
+        self._run()
 
     def claims(self) -> list[Claim]:
         return [claim for outcome in self.outcomes for claim in outcome.claims]
@@ -119,7 +130,7 @@ class NaiveCompile:
     def _store(self, kind: str, data: dict[str, Any]) -> None:
         self.stored[self.world.store(kind, data)] = data
 
-    def _run(self) -> list[Outcome]:
+    def _run(self) -> None:
         runner = Runner(self.world.schema, compiler.intents, self.world, installation=INSTALLATION)
         while True:
             keys = {*self.stored, *(Key(kind, name) for kind, name in self.world.facts)}
@@ -130,10 +141,35 @@ class NaiveCompile:
                 continue
             requests = sorted((wish for outcome in outcomes for wish in outcome.requests), key=lambda wish: wish.name)
             if not requests:
-                return outcomes
+                self.outcomes = outcomes
+                if not self._store_made():
+                    return
+                continue
             for wish in requests:
                 number = FIRST_NUMBERS[wish.pool] + sum(pool == wish.pool for pool, _ in self.world.numbers)
                 self.numbers[wish.owner] = self.world.numbers[wish.pool, wish.owner] = number
+
+    def _store_made(self) -> bool:
+        """Whether compilers made objects that have intents, too: these come back as resources."""
+        made = [
+            claim
+            for claim in self.claims()
+            if isinstance(claim, ResourceClaim) and claim.name.kind in compiler.intents
+            if self.world.named(claim.name.kind, claim.name.fq_name) is None
+        ]
+        for claim in made:
+            data: dict[str, Any] = {
+                "uuid": object_uuid(INSTALLATION, claim.name, claim.owner),
+                "fq_name": list(claim.name.fq_name),
+                "annotations": {
+                    "key_value_pair": [{"key": MARK_KEY, "value": f"{INSTALLATION}/contrail/{claim.owner}"}]
+                },
+            }
+            if claim.parent:
+                parent = claim.parent.key
+                data |= {"parent_type": parent.kind.replace("_", "-"), "parent_uuid": parent.uuid}
+            self._store(claim.name.kind, data | {field: thaw(value) for field, value in claim.properties})
+        return bool(made)
 
     def _stored_object(self, name: Name) -> dict[str, Any] | None:
         key = self.world.named(name.kind, name.fq_name)

@@ -11,8 +11,10 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from tests.oracle.contrail import Expected, World, expected, normal
+from tests.oracle.contrail_chains import INFORMATION
 from tests.property.policies import policy_references, policy_rules
 from tests.property.profiles import share
+from tests.property.services import services, subnets
 from tests.support.golden.naive_compile import NaiveCompile
 
 NAMES = st.sampled_from([["default-domain", *name.split(":")] for name in ("p1:a", "p1:b", "p1:c", "p2:a", "p2:b")])
@@ -121,7 +123,10 @@ def resources(draw: st.DrawFn) -> list[Resource]:
         network_policy_refs=policy_references(NAMES),
         fabric_snat=RARELY,
         multi_policy_service_chains_enabled=RARELY,
+        virtual_network_properties=RARELY.map(lambda transit: {"allow_transit": transit}),
+        network_ipam_refs=subnets(),
     )
+    found += draw(services(NAMES))
     found += some(
         "network_policy",
         network_policy_entries=policy_rules(NAMES).map(lambda found: {"policy_rule": found}),
@@ -173,6 +178,8 @@ def in_oracles_form(compiled: NaiveCompile) -> Expected:
                 found = {e["to"][0]: e.get("attr", {}).get("import_export", "") for e in entries}
                 result[kind, name] = {"route_target_refs": dict(sorted(found.items()))}
                 if kind == "routing_instance":
+                    chain = {field: data.get(field) for field in (*INFORMATION, "routing_instance_has_pnf")}
+                    result[kind, name]["chain"] = normal(chain)
                     linked = [":".join(entry["to"]) for entry in data.get("routing_instance_refs", [])]
                     routes = normal(data.get("static_route_entries", {}).get("route", []))
                     result[kind, name] |= {"routing_instance_refs": sorted(linked), "static_route_entries": routes}

@@ -1,0 +1,268 @@
+"""A service chain has routing instances below both of its networks, and leads traffic through its services
+(docs/contrail.md D.8).
+
+It is a fact that networks yield whose policies ask for it, and an intent while any does. It is made while both networks
+ask, and each service has an address on the sides that the chain needs. Its instances are its own, so they are deleted
+with the last rule that asks for it. Their own route targets are the business of ``routing_instance.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import product
+from typing import Any, NamedTuple
+
+from intentc import Claim, Context, Fact, Intent, Name, ResourceClaim, Source, View, assign, refer, shared
+
+from .chain_layout import Instance, Layout, layout
+from .network_addresses import prefixes
+from .network_rules import NetworkRules
+from .route_target_sources import Reasons, listed_reasons
+from .route_targets import BOTH, EXPORT, IMPORT, primary_name, primary_routing_instance
+from .service_chain_names import ServiceChain
+from .service_ports import ONE_WAY, TRANSLATING, TRANSPARENT, Running, is_physical, mode, running
+from .target_lists import LISTS, list_directions
+
+CHAIN = "service_chain"
+"""The fact that a network asks for a chain: (network, chain, whether AS paths are kept, rules)."""
+
+SHARING = "sharing_instance"
+"""The fact that a network shares its own route target: (instance, import_export, reasons) for each instance."""
+
+TRANSLATING_CHAIN = "translating_chain"
+
+INTERNAL = "__contrail_lr_internal_vn_"
+"""In the names of routers' internal networks, whose routes are those of EVPN."""
+
+
+class Service(NamedTuple):
+    """A service of the chain: whether it translates addresses, and is a physical device, and on what it runs."""
+
+    name: str
+    translates: bool
+    is_physical: bool
+    running: Running
+
+
+class End(NamedTuple):
+    """One network of the chain, with its primary routing instance, and why it asks for the chain."""
+
+    network: View
+    primary: View
+    reasons: Reasons
+
+
+def chain_facts(me: str, rules: NetworkRules) -> Iterator[Fact]:
+    """The chains for which the rules of network ``me`` ask, covered ones too."""
+    found: dict[ServiceChain, dict[tuple[str, int], bool]] = {}
+    for _, origin in rules.origins:
+        if origin.rule.chain is not None:
+            keeps = bool(origin.rule.action.service_properties.retain_as_path)
+            found.setdefault(origin.rule.chain, {}).setdefault((origin.policy, origin.position), keeps)
+    for chain, ways in found.items():
+        yield Fact(CHAIN, chain.uuid, (me, tuple(chain), next(iter(ways.values())), tuple(ways)))
+
+
+def are_separated(network: str, other: str, ctx: Context) -> bool:
+    """Whether a chain between two networks ends with a service that translates addresses, and so separates them."""
+    return ctx.contributed(TRANSLATING_CHAIN, "|".join(sorted((network, other))))
+
+
+class ServiceChainIntent(Intent):
+    """A fact; its name is the chain's uuid."""
+
+    kind = CHAIN
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        asking = {value[0]: value for _, value in ctx.contributions(CHAIN, self.name)}
+        chain = ServiceChain(*next(iter(asking.values()))[1])
+        if not asking.keys() >= {chain.left, chain.right}:
+            return
+        ends = {network: _end(network, asking[network][3], ctx) for network in (chain.left, chain.right)}
+        services = _services(chain, asking[chain.left][3], ctx)
+        left, right = ends[chain.left], ends[chain.right]
+        if left is None or right is None or services is None:
+            return
+        flags = [end.network.multi_policy_service_chains_enabled for end in (left, right)]
+        is_joined = all(flags) and not services[-1].translates
+        found = layout(chain, [service.translates for service in services], is_joined=is_joined)
+        made = _Making(self, chain, {chain.left: left, chain.right: right}, services, bool(asking[chain.left][2]), ctx)
+        yield from made.claims(found)
+        if services[-1].translates:
+            yield Fact(TRANSLATING_CHAIN, "|".join(sorted((chain.left, chain.right))), True)
+
+
+class _Making:
+    """Claims what a chain consists of."""
+
+    def __init__(
+        self,
+        intent: Intent,
+        chain: ServiceChain,
+        ends: dict[str, End],
+        services: list[Service],
+        keeps_path: bool,
+        ctx: Context,
+    ) -> None:
+        self._intent = intent
+        self._chain = chain
+        self._ends = ends
+        self._services = services
+        self._keeps_path = keeps_path
+        self._ctx = ctx
+        named = tuple(Source("service_instance", service.name) for service in services)
+        asked = (ends[chain.left].reasons, ends[chain.right].reasons)
+        self._reasons: Reasons = [tuple(dict.fromkeys((*one, *other, *named))) for one, other in product(*asked)]
+
+    def claims(self, found: Layout) -> Iterator[Claim | Fact]:
+        instances = {instance.name: self._instance(instance) for instance in found.instances}
+        for claim in instances.values():
+            yield self._because(claim)
+        for one, other in found.links:
+            yield from self._linked(instances[one], instances[other])
+        for edge, network in found.entries:
+            yield from self._linked(instances[edge], self._ends[network].primary)
+        for instance in found.instances:
+            if instance.is_edge:
+                yield from self._exports(instances[instance.name], self._ends[instance.network].network)
+            if self._services[instance.service].is_physical:
+                primary = self._ends[instance.network].primary
+                yield self._because(assign(primary, "routing_instance_has_pnf", True))
+        yield from self._shared_targets(found)
+
+    def _instance(self, instance: Instance) -> ResourceClaim:
+        service = self._services[instance.service]
+        fields: dict[str, Any] = {"routing_instance_has_pnf": True} if service.is_physical else {}
+        is_left = instance.network == self._chain.left
+        if is_left or self._chain.direction != ONE_WAY:
+            addresses = service.running.left if is_left else service.running.right
+            is_internal = INTERNAL in instance.network
+            for version, family, address in zip((4, 6), ("", "ipv6_"), addresses, strict=True):
+                if address:
+                    field = f"{'evpn_' if is_internal else ''}{family}service_chain_information"
+                    fields[field] = self._information(instance, version, address)
+        name = instance.name.rpartition(":")[2]
+        return self._intent.child_of(self._ends[instance.network].network, "routing_instance", name, **fields)
+
+    def _information(self, instance: Instance, version: int, address: str) -> dict[str, Any]:
+        near, far = self._ends[instance.network].network, self._ends[instance.far].network
+        return {
+            "service_chain_id": self._chain.uuid,
+            "service_instance": self._services[instance.service].name,
+            "prefix": prefixes(far, version),
+            "routing_instance": ":".join(primary_name(far)),
+            "source_routing_instance": ":".join(primary_name(near)),
+            "service_chain_address": address,
+            "sc_head": INTERNAL in instance.network and instance.is_edge,
+            "retain_as_path": self._keeps_path,
+        }
+
+    def _linked(self, one: ResourceClaim, other: ResourceClaim | View) -> Iterator[Claim]:
+        yield self._because(refer(one, other))
+        yield self._because(refer(other, one))
+
+    def _exports(self, edge: ResourceClaim, network: View) -> Iterator[Claim]:
+        """The targets that the network and its BGP VPNs import and export are exported by its edge."""
+        for source in (network, *network.references("bgpvpn")):
+            attached = () if source is network else (Source.of(network, f"bgpvpn_refs[{':'.join(source.fq_name)}]"),)
+            for text, direction in list_directions(source, self._ctx).items():
+                if direction != BOTH:
+                    continue
+                target = shared("route_target", (text,))
+                for claim in (target, refer(edge, target, import_export=EXPORT)):
+                    if self._ctx.explaining:
+                        for place in _both_ways(source, text):
+                            self._because(claim, *place, *attached)
+                    yield claim
+
+    def _shared_targets(self, found: Layout) -> Iterator[Fact]:
+        """The instances that import or export a network's own route target, which its primary one knows."""
+        sharing: dict[str, list[tuple[Any, ...]]] = {}
+        joined = tuple(Source.of(end.network, "multi_policy_service_chains_enabled") for end in self._ends.values())
+        edges = {instance.name for instance in found.instances if instance.is_edge}
+        for name, network in found.imports:
+            why = joined if name in edges else ()
+            sharing.setdefault(network, []).append((name, IMPORT, self._with(why)))
+        for instance in found.instances:
+            end = self._ends[instance.network].network
+            if instance.is_edge and end.virtual_network_properties.allow_transit:
+                transit = Source.of(end, "virtual_network_properties.allow_transit")
+                sharing.setdefault(instance.network, []).append((instance.name, EXPORT, self._with((transit,))))
+        for network, entries in sharing.items():
+            yield Fact(SHARING, network, tuple(entries))
+
+    def _with(self, sources: tuple[Source, ...]) -> tuple[tuple[Any, ...], ...]:
+        return tuple(tuple(tuple(source) for source in (*reason, *sources)) for reason in self._reasons)
+
+    def _because(self, claim: Claim, *sources: Source) -> Claim:
+        """``claim``, with its reasons while they are requested; ``sources`` belong to each of them."""
+        for reason in self._reasons if self._ctx.explaining else ():
+            self._ctx.because(claim, *dict.fromkeys((*reason, *sources)))
+        return claim
+
+
+def shared_targets(network: str, target: ResourceClaim, ctx: Context) -> Iterator[Claim]:
+    """References of chains' instances to ``target``, the own route target of the network's primary instance."""
+    for _, entries in ctx.contributions(SHARING, network):
+        for name, direction, reasons in entries:
+            claim = refer(Name("routing_instance", tuple(name.split(":"))), target, import_export=direction)
+            for reason in reasons if ctx.explaining else ():
+                ctx.because(claim, *(Source(*source) for source in reason))
+            yield claim
+
+
+def _both_ways(source: View, text: str) -> Reasons:
+    """The places of a target that is imported and exported: in the list of both, or in the two others."""
+    imported, exported = (listed_reasons(source, [field], text) for field in LISTS[1:])
+    return [*listed_reasons(source, LISTS[:1], text), *((*one, *other) for one, other in product(imported, exported))]
+
+
+def _end(name: str, ways: Iterable[tuple[str, int]], ctx: Context) -> End | None:
+    network = ctx.find("virtual_network", tuple(name.split(":")))
+    primary = primary_routing_instance(network, ctx) if network is not None else None
+    if network is None or primary is None:
+        return None
+    reasons: Reasons = [
+        (
+            Source("virtual_network", name, f"network_policy_refs[{policy}]"),
+            Source("network_policy", policy, f"network_policy_entries.policy_rule[{position}]"),
+        )
+        for policy, position in ways
+    ]
+    return End(network, primary, reasons)
+
+
+def _services(chain: ServiceChain, ways: Iterable[tuple[str, int]], ctx: Context) -> list[Service] | None:
+    """The services of the chain; None, with a problem for each fault, while one of them can't serve."""
+    found: list[Service] = []
+    if len({name.replace(":", "_") for name in chain.services}) < len(chain.services):
+        for policy, position in ways:
+            message = f"rule {position + 1} names a service twice; its traffic passes once each service is named once"
+            ctx.problem_on("network_policy", policy, "RepeatedService", message)
+        return None
+    for name in chain.services:
+        service = ctx.find("service_instance", tuple(name.split(":")))
+        if service is None:
+            for policy, position in ways:
+                message = (
+                    f"rule {position + 1}: there is no service instance {name}; its traffic passes once it is created"
+                )
+                ctx.problem_on("network_policy", policy, "UnknownServiceInstance", message)
+            continue
+        how = mode(service)
+        if how == TRANSPARENT:
+            message = "its mode is transparent, which is not compiled; give it a template in-network or in-network-nat"
+            ctx.problem_on("service_instance", name, "TransparentService", message)
+            continue
+        runs = running(service, needs_right=how != TRANSLATING and chain.direction != ONE_WAY)
+        if runs is None:
+            message = (
+                "no port tuple or machine of it has a left and a right port with service addresses; traffic between "
+                "networks passes through it once one has"
+            )
+            ctx.problem_on("service_instance", name, "ServiceWithoutPorts", message)
+            continue
+        found.append(Service(name, how == TRANSLATING, is_physical(service), runs))
+    if len(found) < len(chain.services):
+        return None
+    return found

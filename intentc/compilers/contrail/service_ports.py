@@ -1,0 +1,71 @@
+"""The ports of a service instance through which traffic enters and leaves it (docs/contrail.md D.8.1).
+
+A service instance runs on port tuples, or on machines; each has a left and a right port, and those have service
+addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from intentc import View
+
+from .network_addresses import service_address
+
+LEFT, RIGHT = "left", "right"
+
+IN_NETWORK, TRANSLATING, TRANSPARENT = "in-network", "in-network-nat", "transparent"
+
+ONE_WAY = ">"
+
+
+class Addresses(NamedTuple):
+    """The service addresses of a port, empty for a family that it has none of."""
+
+    version4: str = ""
+    version6: str = ""
+
+
+class Running(NamedTuple):
+    """A port tuple or machine of a service, with the addresses of its left and of its right port."""
+
+    left: Addresses
+    right: Addresses
+
+
+def mode(service: View) -> str:
+    """The mode of a service instance, from its template."""
+    for template in service.references("service_template")[:1]:
+        return template.service_template_properties.service_mode or TRANSPARENT
+    return TRANSPARENT
+
+
+def is_physical(service: View) -> bool:
+    """Whether the service is a physical device."""
+    templates = service.references("service_template")[:1]
+    return any(t.service_template_properties.service_virtualization_type == "physical-device" for t in templates)
+
+
+def running(service: View, *, needs_right: bool) -> Running | None:
+    """The first port tuple or machine of the service, by name, whose ports have service addresses; None without one.
+    ``needs_right``: whether its right port must have one, too."""
+    for host in hosts(service):
+        left, right = (_addresses(host, side) for side in (LEFT, RIGHT))
+        if any(left) and (any(right) or not needs_right):
+            return Running(left, right)
+    return None
+
+
+def hosts(service: View) -> Iterator[View]:
+    """What the service runs on: its port tuples, then its machines, each by name."""
+    yield from service.children("port_tuple")
+    yield from service.back_references("virtual_machine")
+
+
+def _addresses(host: View, side: str) -> Addresses:
+    """The service addresses of the host's first port of this side, by name."""
+    for port in host.back_references("virtual_machine_interface"):
+        if port.virtual_machine_interface_properties.service_interface_type == side:
+            return Addresses(service_address(port, 4), service_address(port, 6))
+    return Addresses()

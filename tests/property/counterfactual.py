@@ -6,8 +6,9 @@ and what follows from that. A whole resource goes as a user would take it away: 
 
 from __future__ import annotations
 
+import copy
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -33,13 +34,19 @@ async def copied(offline: Offline) -> MemoryStore:
     return MemoryStore.holding(found.items, found.revision, max_txn_ops=_MOST)
 
 
-async def without(loaded: Loaded, offline: Offline, sources: Iterable[Source]) -> Offline:
+async def without(loaded: Loaded, offline: Offline, sources: Collection[Source]) -> Offline:
     """The same world, compiled without these."""
     return await removed(Offline(loaded, store=await copied(offline)), sources)
 
 
-async def removed(offline: Offline, sources: Iterable[Source]) -> Offline:
-    """``offline``, from whose store these sources are taken."""
+async def removed(offline: Offline, sources: Collection[Source]) -> Offline:
+    """``offline``, from whose store these sources are taken. All of them must be there at first; one may go along with
+    another, as what the server copies from a router does."""
+    world = await stored_world(offline.store)
+    for source in sources:
+        _, data = _find(world, source)
+        if source.field:
+            _take(copy.deepcopy(data), parsed(source.field))
     fields: dict[tuple[str, str], list[str]] = {}
     wholes: list[Source] = []
     for source in dict.fromkeys(sources):
@@ -60,7 +67,7 @@ async def _take_fields(offline: Offline, source: Source, paths: list[str]) -> No
     key, data = _find(await stored_world(offline.store), source)
     changes: Json = {}
     for path in sorted({parsed(path) for path in paths}, key=_depth_first, reverse=True):
-        with suppress(LookupError):  # it went with another, as what the server copies from a router does
+        with suppress(LookupError):  # it went with another
             _take(data, path)
             changes[str(path[0])] = data.get(str(path[0]))
     try:

@@ -1,7 +1,7 @@
 """Completes the name, fq_name and parent of a new resource (docs/contrail.md B.5.1 to B.5.4).
 
 Why it exists: clients give a uuid, a name, a parent or only some of them, and stored resources are always complete.
-``resources`` checks that the name is free.
+It reads the parent through the draft; ``resources`` checks that the name is free.
 """
 
 from __future__ import annotations

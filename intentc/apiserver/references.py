@@ -1,8 +1,7 @@
-"""Turns references that clients send into stored ones: completes uuid and name, checks attributes
-(docs/contrail.md B.5.6).
+"""Turns references that clients send into stored ones: completes uuid and name (docs/contrail.md B.5.6).
 
-Why it exists: a reference may name its target by ``uuid`` or by ``to``; both are stored, and nothing that can be
-computed. ``/ref-update`` changes one entry of a list by reading and writing it in one transaction.
+A client names a target by ``uuid`` or ``to``; both are stored. It reads through the draft and returns documents;
+``mutation`` commits. An ``attr`` is accepted only where the relation has one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finds the kind and the resource that a command's arguments name, and suggests near kinds."""
+"""Finds the kind and the resource that a command's arguments name, and suggests similar kinds."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The steps between the stages: one module per step of an event's path (docs/architecture.md).
 
-The stages know only the model. The modules here carry a batch from the watch to the intents, an outcome to the claims,
-a plan to the API server, and an allocation from the server to the intent that waits for it. ``engine.py`` wires these
-steps on one page. Rules of a domain or of a single stage belong elsewhere.
+No stage imports another one. The modules here carry a batch from the watch to the intents, an outcome to the claims, a
+plan to the API server, and an allocation from the server to the intent that waits for it. ``engine.py`` wires these
+steps. Their state is in memory, and all requests pass through the read and write services of ``writing``. Rules of a
+domain or of a single stage belong elsewhere.
 """

@@ -5,6 +5,7 @@ journalled as drift. A difference that our own writes cause (a target is replace
 drift: the object's revision is unchanged since it stood right. If others revert a part of an object five times in ten
 minutes, that part (one field, one reference, or the object itself) is in contention: it is retried after 1 minute, and
 the pause doubles up to 1 hour. The other parts are written as usual. The planner decides what to do about a difference.
+State: what was last right and who reverted it, in memory.
 """
 
 from __future__ import annotations

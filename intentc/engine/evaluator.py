@@ -1,7 +1,8 @@
 """Takes jobs from the scheduler, evaluates the intents, and replaces their claims (steps 4 and 5).
 
-An evaluation is synchronous; the loop regains control after a few milliseconds at the latest (docs/engine.md §1.7).
-``evaluation`` defines how an evaluation runs, ``claims`` what becomes of its claims.
+An evaluation is synchronous: it holds the loop until it ends or is cut off. Between evaluations, the loop regains
+control after a few milliseconds at the latest (docs/engine.md §1.7). ``evaluation`` defines how an evaluation runs,
+``claims`` what becomes of its claims.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Runs for the leadership, holds it, and gives it up in time (docs/engine.md §9).
 
 Why it exists: the engine needs one answer, "under which fence may I write now?", that is right after any stop, cut or
-restart of any process. ``leader_key`` handles the key in the store, a ``LeaseKeeper`` the lease; this module decides
-when to run, when the election is won, and when the leadership must count as lost.
+restart of any process. ``leader_key`` reads, takes and watches the key, a ``LeaseKeeper`` renews the lease. This module
+grants and revokes the lease, has a dead process's key deleted, and decides when to run and when the leadership counts
+as lost. State: the tenure, in memory.
 """
 
 from __future__ import annotations

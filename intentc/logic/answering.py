@@ -1,7 +1,7 @@
 """Finds the stored resources behind the answer of a read, and the reads that a stored resource can answer.
 
 Why apart: code that explains an evaluation, or checks a reaction map against recorded reads, follows reads back to
-resources. Facts have no stored resource; ``audit.upstream`` follows their contributors.
+resources. Facts have no stored resource; ``offline/audit/upstream`` follows their contributors.
 """
 
 from __future__ import annotations

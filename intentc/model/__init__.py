@@ -1,6 +1,6 @@
 """Frozen values that all stages share: names, resources, kinds, events, claims, operations, problems.
 
-The bottom layer: it imports nothing of intentc, does no I/O, and knows no kind by name.
+The bottom layer: it imports nothing of intentc, knows no kind by name, and does no I/O, except in ``files``.
 """
 
 from .claims import Claim, Fact, HeldFacts, Parent, PropertyClaim, ReferenceClaim, RelationClaim, ResourceClaim, claimed

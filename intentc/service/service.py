@@ -1,7 +1,8 @@
-"""Runs one engine with a real etcd and a real API server, from the start until it is drained.
+"""Assembles one engine from the configuration and runs it until it is drained.
 
-Why apart from the engine: this module holds the connections, the background loops (heartbeat, relist) and the answers
-of ``/healthz`` and ``/readyz``. ``intentc run`` and ``intentc dev`` both start it. The caller connects to the servers.
+It opens no connection: the caller passes the store and the services. It owns the background tasks (heartbeat,
+directives, relist, lag, status, probe, audits, takeover, retained values, journal files) and implements
+``diagnostics.Observed``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Computes the part of ``/status`` for people: role, lag, rates, pending work, and the progress of the first load.
 
 It is read every second, so it uses only values that exist anyway; ``inspection/status`` counts pending references and
-samples rates in the background, and writes the sentences.
+samples rates in the background, and writes the sentences. No I/O; state: the last samples.
 """
 
 from __future__ import annotations

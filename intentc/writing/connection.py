@@ -1,8 +1,8 @@
 """The HTTP client of the API server: connections, TLS, log-in, and errors of broken calls.
 
-Why it exists: all requests pass here, so that two rules hold everywhere. A request is sent at most once, since an
-unknown outcome must be read back and never repeated blindly; only a failed connection attempt is repeated. And no
-header or body is ever part of a message. ``answers.py`` interprets answers.
+Why it exists: all requests pass here, so that two rules hold everywhere. An unknown outcome is read back and never
+repeated blindly: a request is repeated only if no connection was made, or with a new token after a 401. And no header
+or body is ever part of a message. ``answers.py`` interprets answers.
 """
 
 from __future__ import annotations

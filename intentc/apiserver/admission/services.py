@@ -1,4 +1,4 @@
-"""Checks service instances (docs/contrail.md B.7)."""
+"""Checks that a service instance has one template at most (docs/contrail.md B.7); a pure rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``intentc compile``: compiles resources in files to lower-level resources, offline and without a server."""
+"""``intentc compile``: compiles the resources in files to their outputs, offline and without a server."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Finds dangling references to a resource that does not exist.
+"""Finds dangling references: those to a resource that does not exist.
 
-It looks them up in the graph's reverse index, so the cost does not depend on the size of the world.
+``dangling_references`` uses the reverse index and is cheap in any world. ``referenced_names`` looks at every wanted
+value, in slices.
 """
 
 from __future__ import annotations

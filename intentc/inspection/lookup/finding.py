@@ -1,7 +1,7 @@
 """Finds the resource that a person means: by fq_name, uuid, or a unique end of the fq_name; kinds in any spelling.
 
 It also finds claimed objects that do not exist yet, and objects by the name that another program gives them. If nothing
-matches, or too much, the answer lists near names.
+matches, or too much, the answer lists similar names.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Reports the state of a running engine: the JSON of ``/status``.
 
 Three words have distinct meanings: *converged* (nothing left to do for the applied inputs except what is held or
-rejected), *healthy* (nothing held, rejected or deferred, no delete withheld) and *problems* (what people must change in
-inputs, whether these are compiled or held). Bodies of resources never appear here.
+rejected), *healthy* (nothing held, rejected, contended, deferred or withheld) and *problems* (what people must change
+in inputs, whether these are compiled or held). Bodies of resources never appear here. ``report`` is called every
+second, so it reads tables and counters only.
 """
 
 from __future__ import annotations

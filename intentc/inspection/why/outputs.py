@@ -1,4 +1,4 @@
-"""Lists what follows from a higher-level resource: its outputs, its dangling references, and its readers."""
+"""Lists what follows from an input: its outputs, its dangling references, and its readers."""
 
 from __future__ import annotations
 

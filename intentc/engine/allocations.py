@@ -78,7 +78,7 @@ class Allocations:
         self._held: dict[str, dict[Entry, int]] = {}
         self._leaving: set[str] = set()
         self._unsure: set[Entry] = set()
-        """Places whose last request failed after it was sent: the allocator may hold a number for them."""
+        """Entries whose last request failed after it was sent: the allocator may hold a number for them."""
         self._queued: KeyedQueue[Entry] = KeyedQueue(backoff=Backoff(first=0.05, last=30.0))
 
     @property
@@ -163,13 +163,13 @@ class Allocations:
                 for entry in unread:
                     self._queued.add(entry, resync=True)
 
-    async def next(self, idle: asyncio.Event) -> list[Entry]:
+    async def next(self, planning: asyncio.Event) -> list[Entry]:
         """Wait for work, and return all of it; ``serve`` must be called for each.
 
-        ``idle``: everything known has been evaluated. Requests are gathered until then, so that numbers follow the
-        order of the owners' names, not the order of arrival."""
+        ``planning``: set while plans may begin. Requests are gathered until then, so that numbers follow the order of
+        the owners' names, not the order of arrival."""
         entry = await self._queued.get()
-        await idle.wait()
+        await planning.wait()
         return self._in_order((entry, *self._queued.take_all()))
 
     def take_all(self) -> list[Entry]:

@@ -1,11 +1,12 @@
-"""The engine: the nine steps of an event's path (docs/architecture.md), wired on one page.
+"""The engine: the nine steps of an event's path (docs/architecture.md), wired in one file.
 
 Read it from top to bottom. The **watch** delivers a batch (1), **logic** applies it and finds the affected intents (2),
 the **scheduler** keeps one job per intent (3), **workers** take jobs (4) and **evaluate** them (5). The output of an
 evaluation becomes **claims** on objects (6), each object is **planned** from all claims on it (7) and **written** (8),
-and every step adds a line to the **journal** (9). Each step is a class in ``intentc/engine/``. It is given the stages
-that it uses, the two queues, and steps that come after it, and calls no step before it: the engine's loops hand on what
-it returns. ``assembly.py`` decides which stages are used: a real etcd and HTTP, or memory.
+and evaluations, writes and deletions are recorded in the **journal** (9). Each step is a class in ``intentc/engine/``.
+It gets the stages that it uses, the two queues (``scheduler`` for intents, ``object_queue`` for objects) and later
+steps. It never calls an earlier step: the engine's loops pass on what it returns. ``assembly.py`` decides which stages
+are used: a real etcd and HTTP, or memory.
 
 An engine is in several of these states at once:
 
@@ -16,33 +17,36 @@ listing      the process starts              the first listing is applied       
                                                                                 allocated
 pass due     a listing is applied, the       no job is left, and none cools     evaluations; no plan; writes under way
              first one too                   down: orphans are queued           go on
-evaluating   something was applied while     no job is left, or after 1,000     evaluations; no plan; writes under way
-             *idle* (a batch, a correction,  evaluations                        go on
-             all allocations, a reload),
-             and left jobs
-idle         *pass due* or *evaluating*      *evaluating* begins, or *pass      plans and their writes; allocations are
-             ends                            due* with jobs                     requested and freed; evaluations of
-                                                                                what facts and directives queue
-withheld     a reason is given: observing,   ``allow`` removes the last reason  evaluations; plans, which are kept; no
+evaluating   a batch, a correction,          no job is left, or 1,000           evaluations; no new plan; writes under
+             allocations or a reload,        evaluations are done               way go on
+             applied while *planning*,
+             queued jobs
+planning     *pass due* or *evaluating*      *evaluating* begins, or *pass      plans, writes, allocations; evaluations
+             ends                            due* queues jobs                   that remain, or that facts or
+                                                                                directives queue
+throttled    the API server is unreachable   the pause is over                  evaluations, read-backs; no new plan,
+             or asks for a pause, or the                                        write or allocation
+             rate limit is used up
+withheld     a reason is given: observing,   ``allow`` removes the last reason  evaluations; plans, only reported; no
              standing by, restored,                                             write, no allocation
              upgrade, ending
-uncertain    the watch is not ready, or the  both are                           as *withheld*; what was to be written
-             lease not certain                                                  or allocated is tried again after a
-                                                                                second at most
-restored     a later listing is older than   *idle*, no pass is due, and the    as *withheld*, for this reason; former
-             what was applied                allocations are read; with         echoes and journal lines are void
-                                             ``confirm_restores``, the caller
-                                             decides
-quiet        the first pass is made, and     something is                       back-offs go on
-             nothing is queued, under way,
-             or written and not seen
-converged    *quiet*, only rejected and      one of these ends                  ``settled`` returns
-             contended objects back off,
-             and no plan waits for
-             permission (unless it
-             observes)
-ending       ``run`` is cancelled            no write is under way, or after 8  as *withheld*; writes under way may end
-                                             seconds
+uncertain    the watch is not ready, or the  the watch is ready and the lease   as *withheld*; each object and request
+             lease is not certain            is certain                         is retried within a second
+restored     the watch reports a restore,    *planning*, no pass due,           as *withheld*; assumed writes and
+             or a listing or a key in it is  allocations read; with             journal lines of the former store are
+             older than before               ``confirm_restores``: the caller   void
+                                             calls ``allow``
+quiet        the first pass is made;         one of these ends                  back-offs only
+             nothing is queued or under
+             way, or written and not seen;
+             no intent cools down
+converged    *quiet*; only rejected and      one of these ends                  ``settled`` returns
+             contended objects back off, no
+             allocation does; no plan or
+             request waits for permission
+             (unless it observes)
+ending       ``run`` is cancelled or fails   no write is under way, or 8        as *withheld*; writes under way may end
+                                             seconds have passed
 ===========  ==============================  =================================  =======================================
 """
 
@@ -94,8 +98,8 @@ _BURST = 1000
 """Evaluations in a row after which writes get a turn although more jobs wait."""
 _READ_BACK_PERIOD = 1.0
 """Seconds between checks for assumed writes whose echo is missing."""
-_LEDGER_LOOK = 5
-"""Every how many of these checks the allocations are read again, if requests are open that may not be sent."""
+_RELOAD_ALLOCATIONS_EVERY = 5
+"""Checks between two reads of all allocations, while requests are open that may not be sent."""
 _IN_FLIGHT = 400
 """Objects whose writes may be under way at once: enough to fill the permitted requests (``writing/endpoint.py``)."""
 _DRAIN = 8.0
@@ -131,7 +135,7 @@ class Engine:
         self._logic, self._planner, self._states = logic, planner, states
         self._drift, self._permission = drift, permission
         self._workers, self._burst, self._confirms_restores = workers, 0, False
-        self._idle, self._moved = asyncio.Event(), asyncio.Event()
+        self._planning, self._moved = asyncio.Event(), asyncio.Event()
         # From the last step to the first: each is given those after it.
         self._log_fields = log = LogFields(logic=logic, journal=journal)
         self._objects = objects = ObjectQueue()
@@ -153,7 +157,7 @@ class Engine:
         )
         self._reconciler = Reconciler(
             throttle=throttle, states=states, objects=objects, object_planner=object_planner, repairs=repairs,
-            sender=sender, failures=failures, carriers=carriers, idle=self._idle, in_flight=in_flight,
+            sender=sender, failures=failures, carriers=carriers, planning=self._planning, in_flight=in_flight,
         )  # fmt: skip
         self._orphan_collector = OrphanCollector(logic=logic, book=book, planner=planner, drift=drift, objects=objects)
         self._allocations = allocations = Allocations(
@@ -193,9 +197,9 @@ class Engine:
         self.view = View(self.world, self.outputs, self.states, self.progress, journal)
 
     async def run(self, events: AsyncIterator[Snapshot | Batch]) -> None:
-        """Serve until cancelled. Then no write begins any more, and those under way may end. The allocations must have
-        been loaded. Raises ``Fenced`` if the server rejects our writes in favour of another compiler though we never
-        claimed to lead."""
+        """Serve until cancelled. After that no write begins; writes under way may end. The allocations must have been
+        loaded. Raises ``Fenced`` if the server rejects our writes in favour of another compiler though we never claimed
+        to lead."""
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._apply, events)  # 1, 2 → 3
@@ -230,8 +234,8 @@ class Engine:
 
     async def _allocate(self) -> None:
         while True:
-            for place in await self._allocations.next(self._idle):
-                self._allocated(await self._allocations.serve_in_turn(place))
+            for entry in await self._allocations.next(self._planning):
+                self._allocated(await self._allocations.serve_in_turn(entry))
 
     async def _settle_assumed(self) -> None:
         """Read back assumed writes without an echo, and forget what is no longer needed."""
@@ -242,7 +246,7 @@ class Engine:
                 self._sender.expect_no_echo()
             self._drift.tidy()
             looks += 1
-            if looks % _LEDGER_LOOK == 0 and self._permission.reasons and self._allocations.outstanding:
+            if looks % _RELOAD_ALLOCATIONS_EVERY == 0 and self._permission.reasons and self._allocations.outstanding:
                 # The leader may have been granted them meanwhile, and no event reports allocations.
                 self._allocations.invalidate()
             self._planner.guard.settle(self._leaves_something)
@@ -263,8 +267,8 @@ class Engine:
             worked = True
         self.advance()
         if not self._allocations.idle:
-            for place in self._allocations.take_all():
-                self._allocated(await self._allocations.serve(place))
+            for entry in self._allocations.take_all():
+                self._allocated(await self._allocations.serve(entry))
             worked = True
             if not (self._scheduler.idle and self._allocations.idle):
                 return True
@@ -300,13 +304,14 @@ class Engine:
 
     def _applied(self) -> None:
         """Inputs were applied: evaluate the affected intents before anything is planned."""
-        if self._idle.is_set() and not self._scheduler.idle:
-            self._idle.clear()
+        if self._planning.is_set() and not self._scheduler.idle:
+            self._planning.clear()
             self._burst = self._evaluator.runs + _BURST
         self.advance()
 
     def advance(self) -> None:
-        """Work ended, or was asked for: check whether planning may go on, and wake the waiters for quiet."""
+        """Check whether planning may begin, and wake ``settled`` and ``compared``. Call it after work has ended or was
+        queued."""
         due = self._orphan_collector.due
         # A pass needs expensive intents as well: a deferred intent's last output may be stale.
         cooling_down = due and self._evaluator.cooling_down
@@ -314,10 +319,10 @@ class Engine:
             if due:
                 self._allocations.release_ownerless()
                 self._orphan_collector.make_pass()
-            self._idle.set()
+            self._planning.set()
         elif not due and self._evaluator.runs >= self._burst:
-            self._idle.set()
-        if self._idle.is_set():
+            self._planning.set()
+        if self._planning.is_set():
             self._allocations.queue_releases()
             if self._is_compared and not self._confirms_restores:
                 self.allow(RESTORED)
@@ -325,8 +330,8 @@ class Engine:
 
     @property
     def _is_compared(self) -> bool:
-        """Whether a restored store is evaluated completely, and only the permission to write lacks."""
-        return self._idle.is_set() and not self._orphan_collector.due and self._restore_guard.withholds
+        """Whether a restored store is evaluated completely, and only the permission to write is missing."""
+        return self._planning.is_set() and not self._orphan_collector.due and self._restore_guard.withholds
 
     async def compared(self) -> None:
         """Return once the store was restored, and everything in it is evaluated; writes are still withheld."""
@@ -339,7 +344,7 @@ class Engine:
             await self._move()
 
     async def _move(self) -> None:
-        """Return once work has ended, or was asked for."""
+        """Return once work has ended, or was queued."""
         self._moved.clear()
         await self._moved.wait()
 
@@ -348,10 +353,10 @@ class Engine:
         self._scheduler.reevaluate(keys)
         self._applied()
 
-    def look_over(self, key: Key) -> None:
+    def resync(self, key: Key) -> None:
         """Evaluate this intent once more, after all live jobs, whether or not its memo is valid. Call ``reevaluate``
         afterwards."""
-        self._scheduler.look_over(key)
+        self._scheduler.resync(key)
 
     def plan(self, names: Iterable[Name]) -> None:
         """Plan these objects again, whether or not anything has changed."""
@@ -368,8 +373,8 @@ class Engine:
         self, reactions: ReactionMap, settings: Mapping[str, Any], unset: Iterable[str], *, other_edges: bool
     ) -> None:
         """Use this reaction map from now on, set ``settings``, and remove those named by ``unset``. The intents that
-        read them are evaluated; those that only the map concerns are the caller's (``look_over``). ``other_edges``:
-        whether the edges differ from those of the former map."""
+        read them are evaluated. The caller enqueues intents that only the new map reaches (``resync``).
+        ``other_edges``: whether the edges differ from those of the former map."""
         self._logic.set_reactions(reactions)
         self._evaluator.set_edges(edges_of(reactions), other_edges=other_edges)
         for name, value in settings.items():
@@ -387,24 +392,25 @@ class Engine:
         self._permission.withhold(reason, message)
 
     def allow(self, reason: str) -> None:
-        """Remove a reason for withholding writes. Without any left, what was only planned until now is carried out."""
+        """Remove a reason for withholding writes. After the last one, the reported plans are made again and carried
+        out."""
         if self._permission.allow(reason):
             self._objects.plan(sorted(self._states.planned), resync=True)
             self._allocations.resume()
             self.advance()
 
-    def see_by(self, watch: Watch) -> None:
+    def require_watch(self, watch: Watch) -> None:
         """Require an open watch for writes."""
-        self._permission.see_by(watch)
+        self._permission.require_watch(watch)
 
     def confirm_restores(self) -> None:
-        """After a restore of the store, wait for the caller to ``allow`` writes. It must call ``compared`` for that."""
+        """After a restore of the store, wait for the caller to ``allow`` writes. It waits with ``compared`` first."""
         self._confirms_restores = True
 
-    def lead_by(self, fence: Fence, on_fenced: Callable[[str], None]) -> None:
+    def require_leadership(self, fence: Fence, on_fenced: Callable[[str], None]) -> None:
         """Require a leadership for writes. ``fence``: the fence of the leadership, None while it is not certain.
         ``on_fenced``: called when the server rejects this fence."""
-        self._permission.lead_by(fence, on_fenced)
+        self._permission.require_leadership(fence, on_fenced)
 
     def about(self, subject: Key | Name) -> dict[str, Any]:
         """The structured fields of a log line about an intent or object."""
@@ -416,11 +422,13 @@ class Engine:
         self._objects.close()
 
     def last_good_values(self) -> dict[Key, Resource]:
-        """The values by which held intents go on yielding facts; a restart would lose them."""
+        """The values by which held intents keep yielding facts. ``retained`` stores them, so that a restart does not
+        lose them."""
         return self._logic.last_good_values(self._states.held)
 
     def held_facts(self) -> dict[Key, HeldFacts]:
-        """The facts of intents whose last run did not complete; a restart would lose them."""
+        """The facts of intents whose last run did not complete. ``retained`` stores them, so that a restart does not
+        lose them."""
         return self._logic.held_facts()
 
     @property
@@ -444,19 +452,9 @@ class Engine:
         return self._sender.written
 
     @property
-    def last_written_revision(self) -> int:
-        """The highest revision that an acknowledged write reported, and that the watch is expected to reach."""
-        return self._sender.last_revision
-
-    @property
     def has_held(self) -> bool:
         """Whether an intent is held."""
         return bool(self._states.held)
-
-    @property
-    def reachable(self) -> bool:
-        """Whether the API server answered the last request."""
-        return self.throttle.reachable
 
     @property
     def restores(self) -> int:

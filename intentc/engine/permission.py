@@ -40,8 +40,8 @@ class Warrant(NamedTuple):
 
 
 class Permission:
-    """Granted while no reason withholds it, the watch is ready (``see_by``) and, if a leader is needed (``lead_by``),
-    the leadership is certain."""
+    """Granted while no reason withholds it, the watch is ready (``require_watch``) and, if a leader is needed
+    (``require_leadership``), the leadership is certain."""
 
     def __init__(self, *, observe: bool = False) -> None:
         self._reasons: dict[str, str] = {}
@@ -51,11 +51,11 @@ class Permission:
         if observe:
             self.withhold(OBSERVING, "nothing is written: --observe")
 
-    def see_by(self, watch: Watch) -> None:
+    def require_watch(self, watch: Watch) -> None:
         """Require an open watch for writes: without one, plans may be based on a store that was restored meanwhile."""
         self._watch = watch
 
-    def lead_by(self, fence: Fence, on_fenced: Callable[[str], None]) -> None:
+    def require_leadership(self, fence: Fence, on_fenced: Callable[[str], None]) -> None:
         """Require a leadership for writes. ``fence``: the fence of the leadership, None while it is not certain.
         ``on_fenced``: called when the server rejects this fence."""
         self._fence, self._on_fenced = fence, on_fenced

@@ -24,7 +24,7 @@ from .write_failures import WriteFailures
 class Reconciler:
     """Serves the object queue. A worker calls ``serve_next`` and ``rest`` in turn.
 
-    ``idle``: everything known has been evaluated; planning earlier could remove what the next evaluation claims again.
+    ``planning``: set while plans may begin; an earlier plan could remove what the next evaluation claims again.
     ``in_flight``: the most objects whose writes may be under way at once."""
 
     def __init__(
@@ -38,7 +38,7 @@ class Reconciler:
         sender: Sender,
         failures: WriteFailures,
         carriers: Carriers,
-        idle: asyncio.Event,
+        planning: asyncio.Event,
         in_flight: int,
     ) -> None:
         self._throttle = throttle
@@ -49,7 +49,7 @@ class Reconciler:
         self._sender = sender
         self._failures = failures
         self._carriers = carriers
-        self._idle = idle
+        self._planning = planning
         self._most = in_flight
         self._room = asyncio.Event()
         self._room.set()
@@ -84,13 +84,13 @@ class Reconciler:
         await self._slice.rest()
 
     async def _may_plan(self) -> None:
-        """Return when everything known is evaluated, the server may be asked, and there is room for a write.
+        """Return when plans may begin, the server may be asked, and there is room for a write.
 
         All three must hold together, since a plan must not become stale. Slots that become free together are taken
         together, so that their writes share a request; a semaphore would give out one per turn."""
         while True:
-            if not self._idle.is_set():
-                await self._idle.wait()
+            if not self._planning.is_set():
+                await self._planning.wait()
             elif not self._throttle.free:
                 await self._throttle.opened()
             elif len(self._tasks) >= self._most:

@@ -44,7 +44,7 @@ class Scheduler:
             if self._logic.exists(key):
                 self._jobs.add(key)
 
-    def look_over(self, key: Key) -> None:
+    def resync(self, key: Key) -> None:
         """Enqueue this intent once more, after all live jobs, whether or not its memo is valid."""
         job = self._causes.get(key)
         if job is not None:
@@ -82,7 +82,7 @@ class Scheduler:
 
     def is_resync(self, key: Key) -> bool:
         """Whether the intent is evaluated now although nothing may have changed."""
-        return self._jobs.looked_over(key)
+        return self._jobs.is_resync(key)
 
     def is_busy(self, key: Key) -> bool:
         """Whether the intent has a job: one that waits, is being done, or is in a back-off."""

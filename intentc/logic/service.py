@@ -163,12 +163,12 @@ class Service(CachedWorld):
 
     def allocated(self, pool: str, owner: str, value: int | None) -> Concerned:
         """Record that ``owner`` has the allocation ``value`` now; None: it was freed."""
-        if self._ledger.get((pool, owner)) == value:
+        if self._allocations.get((pool, owner)) == value:
             return nobody()
         if value is None:
-            del self._ledger[pool, owner]
+            del self._allocations[pool, owner]
         else:
-            self._ledger[pool, owner] = value
+            self._allocations[pool, owner] = value
         return self._readers_of(allocation_read(pool, owner))
 
     def set_setting(self, name: str, value: Any) -> Concerned:

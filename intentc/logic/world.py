@@ -23,7 +23,7 @@ class CachedWorld:
         self.schema = schema
         self.cache = Cache(schema)
         self._facts = FactTable()
-        self._ledger: dict[tuple[str, str], int] = {}
+        self._allocations: dict[tuple[str, str], int] = {}
         self._settings = {name: freeze(value) for name, value in settings.items()}
         self.superseded: dict[Key, Resource] = {}
         """Intents that were not evaluated completely since their resource changed → the resource before that."""
@@ -71,7 +71,7 @@ class CachedWorld:
         return tuple(Key(*name) for name in self._facts.contributed_by(contributor))
 
     def allocation(self, pool: str, owner: str) -> int | None:
-        return self._ledger.get((pool, owner))
+        return self._allocations.get((pool, owner))
 
     def setting(self, name: str) -> Any:
         return self._settings[name]
@@ -98,7 +98,7 @@ class LastGoodWorld(CachedWorld):
         self.cache = world.cache
         self.superseded = world.superseded
         self._facts = world._facts
-        self._ledger = world._ledger
+        self._allocations = world._allocations
         self._settings = world._settings
         self._intent = intent
 

@@ -152,7 +152,7 @@ class KeyedQueue(Generic[K]):
         added = [next(iter(waiting.values())) for waiting in (self._live, self._resync) if waiting]
         return max(0.0, time.monotonic() - min(added)) if added else 0.0
 
-    def looked_over(self, key: K) -> bool:
+    def is_resync(self, key: K) -> bool:
         """Whether ``key`` is being worked on by a resync run."""
         return self._working.get(key, False)
 

@@ -112,7 +112,7 @@ class Reloader:
         self._configuration = loaded.configuration
         self._on_read(loaded)
         self._record.succeeded()
-        await self._look_over(affected)
+        await self._resync(affected)
         _LOG.info("reloaded")
         return True
 
@@ -176,10 +176,10 @@ class Reloader:
         other_edges = bool(change.added or change.removed)
         self._engine.reload(change.reactions, change.settings, change.unset, other_edges=other_edges)
 
-    async def _look_over(self, keys: Iterable[Key]) -> None:
+    async def _resync(self, keys: Iterable[Key]) -> None:
         turn = Slice()
         for key in keys:
-            self._engine.look_over(key)
+            self._engine.resync(key)
             await turn.rest()
         self._engine.reevaluate(())
 

@@ -103,7 +103,7 @@ def build_service(
         crash_marker=crash_marker,
         last_good=retained,
     )
-    engine.see_by(source)
+    engine.require_watch(source)
     directives = DirectiveWatch(store, installation, engine.operator_actions, engine, heartbeat=heartbeat)
     claim = partial(claim_path, store, path, installation, started)
     takeover = None
@@ -345,7 +345,7 @@ class CompilerService:
             reasons.append("etcd: no answer, so the leadership was lost")
         if not self.engine.first_pass_complete:
             reasons.append("the first pass is not complete")
-        if not self.engine.reachable:
+        if not self._view.progress.reachable:
             reasons.append("the API server can't be reached")
         if self.takeover is not None and self.takeover.hindered:
             reasons.append(self.takeover.hindered)
@@ -376,7 +376,7 @@ class CompilerService:
             "reload": self._reloads.status(),
             "api_server": {
                 "fences": self._server.fences if self._server is not None else None,
-                "reachable": self.engine.reachable,
+                "reachable": self._view.progress.reachable,
             },
         }
 

@@ -80,7 +80,7 @@ class CompilerStatus:
         converged = engine.converged
         self._loaded = self._loaded or engine.quiet
         # The revision of an acknowledged write counts as seen, although the watch may not have delivered it.
-        progress.saw(engine.last_written_revision)
+        progress.saw(self._progress.last_written_revision)
         return {
             "healthy": is_healthy(self._view) and not self._is_blind(leadership),
             "role": self._role(leadership),

@@ -86,7 +86,7 @@ class TakeOver:
             keepers=keepers,
         )
         engine.withhold(STANDING_BY, "another compiler leads, or may")
-        engine.lead_by(self.election.fence, self._on_fence_rejected)
+        engine.require_leadership(self.election.fence, self._on_fence_rejected)
 
     async def run(self) -> None:
         """Take over and stand by again until ``end``. It is shielded from cancellation, so that writes in flight at the

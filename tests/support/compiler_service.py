@@ -31,7 +31,7 @@ def service_of(
     store, engine = box_system.offline.store, box_system.engine
     heartbeat = Heartbeat(installation, process)
     source = Source(store, PREFIX, heartbeat=heartbeat)
-    engine.see_by(source)
+    engine.require_watch(source)
     directives = DirectiveWatch(
         store,
         installation,

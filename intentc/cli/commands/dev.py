@@ -141,7 +141,7 @@ async def _gateway_of(started: Running, files: tuple[str, ...], *, prove_it: boo
     from ..elements import elements_of
 
     engine = started.service.engine
-    world, outputs = engine.world, engine.outputs
+    world, outputs, progress = engine.world, engine.outputs, engine.progress
     if not calls_for_envoy(world.schema):
         yield
         return
@@ -152,7 +152,7 @@ async def _gateway_of(started: Running, files: tuple[str, ...], *, prove_it: boo
     configuration = started.configuration
     drain = configuration.intentc.envoy.drain_time
     async with running_gateway(started.etcd, configuration.etcd.path, ports(elements), drain_seconds=drain) as gateway:
-        await gateway.accepted(engine.last_written_revision)
+        await gateway.accepted(progress.last_written_revision)
         answered = requests(elements)
         introduce(gateway, answered, () if prove_it else files)
         if prove_it:

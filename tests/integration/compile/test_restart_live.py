@@ -49,7 +49,7 @@ async def test_star_17_a_second_pass_and_a_restart_write_nothing_and_a_deleted_o
         known, outputs = service.engine.world, service.engine.outputs
         runs = service.engine.progress.evaluations
         for key in [key for key in known if key.kind in known.intent_kinds]:
-            service.engine.look_over(key)
+            service.engine.resync(key)
         for resource in map(known.resource, list(known)):
             if resource is not None and resource.name in outputs:
                 service.engine.plan([resource.name])

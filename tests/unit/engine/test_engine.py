@@ -118,7 +118,7 @@ async def test_an_outage_is_waited_out_and_everything_is_written_then(box_system
     async with box_system.running():
         await box_system.settled()
         assert await box_system.contents() == {"a": "hello", "b": "hello", "c": "hello"}
-        assert box_system.engine.reachable
+        assert box_system.engine.progress.reachable
 
 
 async def test_a_new_outage_after_a_success_begins_with_a_short_pause(

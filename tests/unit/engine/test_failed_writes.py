@@ -99,7 +99,7 @@ async def test_when_the_server_cannot_be_reached_nobody_writes(box_system: BoxSy
     box_system.write.failures["*"] = [Unreachable("refused")]
     await box_system.boxes("a", "b", "c")
     assert len(box_system.write.log) == 1
-    assert not box_system.engine.reachable
+    assert not box_system.engine.progress.reachable
     assert set(box_system.engine._objects.delayed) == {part("a"), part("b"), part("c")}
 
 

@@ -21,7 +21,7 @@ class Leadership:
     def __init__(self, box_system: BoxSystem) -> None:
         self.fence: str | None = "default/7"
         self.refused: list[str] = []
-        box_system.engine.lead_by(lambda: self.fence, self.refused.append)
+        box_system.engine.require_leadership(lambda: self.fence, self.refused.append)
 
 
 class Watching:
@@ -46,7 +46,7 @@ def test_every_reason_must_go_before_it_is_granted() -> None:
 def test_a_leadership_that_is_not_surely_held_at_this_moment_permits_nothing() -> None:
     permission = Permission()
     held = ["default/7", None]
-    permission.lead_by(lambda: held[0], lambda fence: None)
+    permission.require_leadership(lambda: held[0], lambda fence: None)
     assert permission.granted
     held.pop(0)
     assert not permission.granted
@@ -174,7 +174,7 @@ async def test_what_was_planned_while_the_lease_was_not_sure_for_a_moment_is_wri
 async def test_without_an_open_watch_nothing_is_written(box_system: BoxSystem) -> None:
     """What is planned may be planned from a store that was put back meanwhile."""
     watch = Watching()
-    box_system.engine.see_by(watch)
+    box_system.engine.require_watch(watch)
     await box_system.boxes("a")
     assert box_system.write.log == []
     assert not box_system.engine.converged
@@ -216,6 +216,6 @@ async def test_a_write_goes_with_the_fence_by_which_it_was_permitted(box_system:
 
     box_system.engine._sender._send = noting  # type: ignore[assignment,method-assign]
     answers = ["default/7", "default/7"]  # for the plan, for the write; then the lease is over
-    box_system.engine.lead_by(lambda: answers.pop(0) if answers else None, lambda fence: None)
+    box_system.engine.require_leadership(lambda: answers.pop(0) if answers else None, lambda fence: None)
     await box_system.boxes("a")
     assert fences == ["default/7"]

@@ -63,7 +63,7 @@ async def test_a_further_look_comes_after_live_jobs_and_keeps_the_path(
 ) -> None:
     there = await box_system.key("box", "there")
     scheduler.schedule({there: Job(by_readers=False, path=(B, there))}, resync=True)
-    scheduler.look_over(there)
+    scheduler.resync(there)
     scheduler.schedule({A: Job(by_readers=True)})
     assert [scheduler.take(), scheduler.take()] == [A, there]
     assert scheduler.is_resync(there) and not scheduler.is_resync(A)

@@ -40,7 +40,7 @@ def planned(box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 
 @asynccontextmanager
-async def writer(box_system: BoxSystem, idle: asyncio.Event, in_flight: int) -> AsyncIterator[Reconciler]:
+async def writer(box_system: BoxSystem, planning: asyncio.Event, in_flight: int) -> AsyncIterator[Reconciler]:
     """Two workers that write the system's objects, without the rest of the engine."""
     engine = box_system.engine
     reconciler = Reconciler(
@@ -52,7 +52,7 @@ async def writer(box_system: BoxSystem, idle: asyncio.Event, in_flight: int) -> 
         sender=engine._sender,
         failures=engine._reconciler._failures,
         carriers=engine._carriers,
-        idle=idle,
+        planning=planning,
         in_flight=in_flight,
     )
 
@@ -79,63 +79,65 @@ async def two_parts_to_make(box_system: BoxSystem) -> None:
         box_system.engine._objects.done(name)
 
 
-async def test_nothing_that_waited_for_room_is_planned_while_it_is_no_longer_idle(
+async def test_nothing_that_waited_for_room_is_planned_while_plans_may_not_begin(
     box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await two_parts_to_make(box_system)
     throttle = box_system.write.gates["create a"] = Gate()
-    idle = asyncio.Event()
-    idle.set()
+    planning = asyncio.Event()
+    planning.set()
     with planned(box_system, monkeypatch) as names:
-        async with writer(box_system, idle, in_flight=1) as reconciler:
+        async with writer(box_system, planning, in_flight=1) as reconciler:
             box_system.engine._objects.plan([part("a")])
             box_system.engine._objects.plan([part("b")])
             await until(throttle.entered.is_set)
             await anyio.wait_all_tasks_blocked()
             assert names == [part("a")], "there is no room for the other"
-            idle.clear()
+            planning.clear()
             throttle.opened.set()
             await until(lambda: reconciler.in_flight == 0)
             await anyio.wait_all_tasks_blocked()
             assert names == [part("a")]
-            idle.set()
+            planning.set()
             await until(lambda: box_system.write.log == ["create a", "create b"])
 
 
-async def test_nothing_is_planned_when_an_outage_ends_while_it_is_no_longer_idle(
+async def test_nothing_is_planned_when_an_outage_ends_while_plans_may_not_begin(
     box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await two_parts_to_make(box_system)
     box_system.write.failures["a"] = [Unreachable("refused")]
-    idle = asyncio.Event()
-    idle.set()
-    async with writer(box_system, idle, in_flight=10):
+    planning = asyncio.Event()
+    planning.set()
+    async with writer(box_system, planning, in_flight=10):
         box_system.engine._objects.plan([part("a")])
-        await until(lambda: not box_system.engine.reachable)
+        await until(lambda: not box_system.engine.progress.reachable)
         with planned(box_system, monkeypatch) as names:
             box_system.engine._objects.plan([part("b")])
             await anyio.wait_all_tasks_blocked()
-            idle.clear()
+            planning.clear()
             await until(lambda: box_system.engine.throttle.open)
             await anyio.wait_all_tasks_blocked()
             assert names == []
-            idle.set()
+            planning.set()
             await until(lambda: set(names) == {part("a"), part("b")})
 
 
-async def test_nothing_is_planned_before_it_is_idle(box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nothing_is_planned_before_plans_may_begin(
+    box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await two_parts_to_make(box_system)
-    idle = asyncio.Event()
+    planning = asyncio.Event()
     with planned(box_system, monkeypatch) as names:
-        async with writer(box_system, idle, in_flight=10):
+        async with writer(box_system, planning, in_flight=10):
             box_system.engine._objects.plan([part("a")])
             await anyio.wait_all_tasks_blocked()
             assert names == []
-            idle.set()
-            idle.clear()
+            planning.set()
+            planning.clear()
             await anyio.wait_all_tasks_blocked()
-            assert names == [], "it was idle for a moment in which no task had a turn"
-            idle.set()
+            assert names == [], "plans could begin only for a moment in which no task had a turn"
+            planning.set()
             await until(lambda: names == [part("a")])
 
 

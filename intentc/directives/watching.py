@@ -64,7 +64,7 @@ class DirectiveWatch:
         self._period = period
         self._relist_period = relist_period
         self._loaded = 0
-        self._stirred = anyio.Event()
+        self._woken = anyio.Event()
         self._failing = False
 
     async def load(self) -> None:
@@ -90,7 +90,7 @@ class DirectiveWatch:
             group.start_soon(self._relist)
             async for item in events:
                 self._obeying.take(item.changes, whole=isinstance(item, Snapshot))
-                self._stirred.set()
+                self._woken.set()
                 on_change()
 
     @property
@@ -123,17 +123,17 @@ class DirectiveWatch:
                 continue
             if not self._obeying.knows(listing.snapshot.changes):
                 _LOG.warning("the watch has missed directives up to revision %d", listing.snapshot.revision)
-                self._source.request_relist("missed")
+                self._source.request_listing("missed")
 
     async def _tend(self, on_change: Callable[[], None]) -> None:
         """Obey deferred directives, and withdraw those that are done."""
         while True:
-            self._stirred = anyio.Event()
+            self._woken = anyio.Event()
             if self._obeying.catch_up():
                 on_change()
             await self._withdraw_what_is_done()
             with anyio.move_on_after(self._period):
-                await self._stirred.wait()
+                await self._woken.wait()
 
     async def _withdraw_what_is_done(self) -> None:
         for known in self._obeying.done():

@@ -1,4 +1,4 @@
-"""What the watch delivers: the world at one revision, then one batch per revision, and corrections from audits.
+"""What the watch delivers: the world at one revision, then one batch per revision, and corrections from the relist.
 
 Values stay bytes here; ``logic/decoding.py`` decodes them. ``watch`` decides which store they are from, and
 how gaps are noticed.

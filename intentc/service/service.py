@@ -328,7 +328,7 @@ class CompilerService:
         view = _CacheView(self.engine.world)
         while True:
             await asyncio.sleep(self._relist_slice)
-            missed = await self._source.audit_slice(view)
+            missed = await self._source.relist_slice(view)
             if missed is not None:
                 _LOG.warning("the relist found %d missed events; applying them", len(missed.changes))
                 self.engine.correct(missed)

@@ -1,6 +1,6 @@
 """Defines the keys in etcd: ``/<path>/<kind>/<uuid>`` for resources, and the compilers' own keys.
 
-Why it exists: one place builds and parses keys for listing, watching, audit, leading and the API server's fence alike.
+Why it exists: one place builds and parses keys for listing, watching, leading and the API server's fence alike.
 The cache reads the values.
 """
 

@@ -1,6 +1,6 @@
 """Keys with their history: the multi-version map under the memory store.
 
-Why it exists: a listing reads many pages at one revision, and the audit reads at the last applied one, so a store with
+Why it exists: a listing reads many pages at one revision, and the relist reads at the last applied one, so a store with
 only the present state could not replace etcd. ``memory`` adds transactions, leases and watches.
 """
 

@@ -2,7 +2,7 @@
 
 Why it exists: operators ask "is it behind, and by how much?" before anything else, and the last applied revision does
 not answer that, since most revisions of a busy etcd may not concern us (``Progress``; nothing is decided by it). The
-watch resumes after what was *applied*, not after what was received, and an audit that compares the consumer's view with
+watch resumes after what was *applied*, not after what was received, and a relist that compares the consumer's view with
 the store must leave out keys that changed while it was reading (``Applied``).
 """
 

@@ -16,7 +16,6 @@ import anyio
 from intentc import crashpoints
 from intentc.backoff import Retries
 from intentc.model.events import Batch, Correction, Snapshot
-from intentc.watch.audit import Audit, View
 from intentc.watch.heartbeat import Heartbeat, Pulse
 from intentc.watch.history_check import HistoryCheck
 from intentc.watch.keys import Layout
@@ -34,6 +33,7 @@ from intentc.watch.protocol import (
     WatchBatch,
     WatchProgress,
 )
+from intentc.watch.relist import Relist, View
 from intentc.watch.status import ForeignKeys, Phase, SourceCounters, SourceState
 
 _LOGGER = logging.getLogger(__name__)
@@ -74,11 +74,11 @@ class Source:
         self._clock = clock
         self._heard = clock()
         self._applied = Applied()
-        self._audit = Audit(store, self._layout, self._applied, self.counters)
+        self._relist = Relist(store, self._layout, self._applied, self.counters)
         self._history_check = HistoryCheck(self._layout)
         self._foreign = ForeignKeys(self.counters, _LOGGER)
         self._cluster_id = 0
-        self._relist: str | None = "first"
+        self._list_reason: str | None = "first"
         self._reported = ""
         self._restored = False
 
@@ -107,8 +107,8 @@ class Source:
         while True:
             try:
                 await self._check_for_gap()
-                if self._relist is not None:
-                    snapshot = await self._list(self._relist)
+                if self._list_reason is not None:
+                    snapshot = await self._list(self._list_reason)
                     self._applied.delivering(snapshot)
                     yield snapshot
                     self._applied.applied(snapshot.revision)
@@ -117,7 +117,7 @@ class Source:
                 async with self._store.watch(self._prefixes(), self._applied.revision + 1) as watch:
                     self._opened(watch)
                     items = aiter(watch)
-                    while self._relist is None:
+                    while self._list_reason is None:
                         batch = self._accept(await self._next(items))
                         if batch is None:
                             continue
@@ -145,7 +145,7 @@ class Source:
         if self._heartbeat is not None:
             await Pulse(self._store, self._heartbeat, self.counters, self._refused, self.progress.saw).run()
 
-    async def audit_slice(self, view: View, limit: int | None = None) -> Correction | None:
+    async def relist_slice(self, view: View, limit: int | None = None) -> Correction | None:
         """Compare the next slice of the store with the consumer's view, at the last applied revision.
 
         The result holds missed changes, to be applied *before the next await*; its revision is at most the last one,
@@ -156,11 +156,11 @@ class Source:
         if not self.ready:
             return None
         try:
-            return await self._audit.next_slice(view, limit)
+            return await self._relist.next_slice(view, limit)
         except (Compacted, FutureRevision):
-            self.request_relist("audit")
+            self.request_listing("relist")
         except StoreError as error:
-            _LOGGER.debug("audit slice deferred: %s", error)
+            _LOGGER.debug("relist of a slice deferred: %s", error)
         return None
 
     @property
@@ -168,28 +168,28 @@ class Source:
         """Whether events arrive, and the store accepts our writes."""
         return self.state.ready
 
-    def request_relist(self, reason: str) -> None:
+    def request_listing(self, reason: str) -> None:
         """List again at the watch's next sign of life, at the latest with the next heartbeat."""
-        self._relist = self._relist or reason
+        self._list_reason = self._list_reason or reason
 
     def _prefixes(self) -> list[str]:
         return [self._layout.prefix] + ([self._heartbeat.prefix] if self._heartbeat else [])
 
     async def _check_for_gap(self) -> None:
         """Decide after a cut whether the watch may resume."""
-        if self._relist is not None:
+        if self._list_reason is not None:
             return
         now = await self._store.range(self._layout.prefix, keys_only=True)
         self.progress.saw(now.revision)
         if now.cluster_id != self._cluster_id:
-            self._relist = "cluster changed"
+            self._list_reason = "cluster changed"
         elif now.revision < self._applied.revision:
-            self._relist = "revision went back"
+            self._list_reason = "revision went back"
         elif now.revision - self._applied.revision > self._gap_limit:
-            self._relist = "gap"
+            self._list_reason = "gap"
         elif not await self._history_check.confirmed(self._store, self._applied.revision):
             _LOGGER.error("etcd's history differs from the one that we saw: it was restored from an older state")
-            self._relist, self._restored = "restored", True
+            self._list_reason, self._restored = "restored", True
 
     async def _list(self, reason: str) -> Snapshot:
         _LOGGER.info("listing %s: %s (last applied %d)", self._layout.prefix, reason, self._applied.revision)
@@ -212,12 +212,12 @@ class Source:
         self._restored = False
         self.counters.lists[reason] += 1
         self._cluster_id = listing.cluster_id
-        self._relist = None
+        self._list_reason = None
         return listing.snapshot._replace(restored=restored)
 
     def _opened(self, watch: Watch) -> None:
         if watch.cluster_id != self._cluster_id:
-            self._relist = "cluster changed"
+            self._list_reason = "cluster changed"
             raise StoreUnavailable("the watch is answered by another cluster than the list; check etcd.endpoints")
         if self._reported:
             _LOGGER.info("watching %s again from %d", self._layout.prefix, self._applied.revision + 1)
@@ -253,7 +253,7 @@ class Source:
     def _failed(self, error: StoreError) -> None:
         reason = _reason(error)
         if isinstance(error, Compacted | FutureRevision):
-            self.request_relist(reason)
+            self.request_listing(reason)
         self.counters.disconnects[reason] += 1
         # Once per outage: attempts repeat every few seconds.
         level = logging.DEBUG if reason == self._reported else logging.WARNING

@@ -58,9 +58,9 @@ class SourceCounters:
     heartbeats_seen: int = 0
     heartbeats_put: int = 0
     heartbeats_failed: int = 0
-    audited_keys: int = 0
-    audit_passes: int = 0
-    """How often the audit has read the whole world."""
+    relisted_keys: int = 0
+    relist_passes: int = 0
+    """How often the relist has read the whole world."""
     missed_events: int = 0
 
 

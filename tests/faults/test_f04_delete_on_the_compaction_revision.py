@@ -43,7 +43,7 @@ async def test_f04_a_delete_that_no_event_shows_is_found_and_counted_and_leaves_
     await until_true(lambda: _collected(bench, gone), BASE.patience)
     watch = (await compiler.quiet(world.revision, BASE.patience))["watch"]
     relists = {reason: count for reason, count in watch["lists"].items() if reason != "first"}
-    assert (watch["missed_events"], relists) in ((1, {}), (0, {"compacted": 1}), (0, {"audit": 1}))
+    assert (watch["missed_events"], relists) in ((1, {}), (0, {"compacted": 1}), (0, {"relist": 1}))
     await check(bench, compiler, BASE.patience)
 
 

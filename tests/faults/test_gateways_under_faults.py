@@ -95,7 +95,7 @@ async def test_f03_all_that_was_compacted_while_a_gateways_compiler_was_away_sho
     compiler.resume()
     reasons = listed(await compiler.quiet(bench.world.revision, KILL_PATIENCE))
     assert reasons.pop("first") == 1
-    assert reasons in ({"compacted": 1}, {"audit": 1})
+    assert reasons in ({"compacted": 1}, {"relist": 1})
     await check(bench, compiler, KILL_PATIENCE)
 
 

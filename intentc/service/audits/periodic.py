@@ -37,7 +37,7 @@ Spawn = Callable[[], Awaitable[Report]]
 class Relisted(Protocol):
     """Lists the store again when asked to."""
 
-    def request_relist(self, reason: str) -> None: ...
+    def request_listing(self, reason: str) -> None: ...
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -123,7 +123,7 @@ class PeriodicAudit:
                 raise
             verdict = await self._verdict(report)
             if not verdict.judged and self._source is not None:
-                self._source.request_relist("audit")
+                self._source.request_listing("audit")
             self._note(verdict, time.monotonic() - began)
             return verdict
 

@@ -87,7 +87,7 @@ async def test_a_restored_backup_forgets_what_came_after() -> None:
 
 
 async def test_a_delete_on_the_compaction_revision_is_not_seen_from_there() -> None:
-    """etcd #19179: the reason why the audit exists."""
+    """etcd #19179: the reason why the relist exists."""
     store = MemoryStore()
     await write(store, put("a"))
     deleted = await write(store, delete("a"), put("b"))

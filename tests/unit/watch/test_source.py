@@ -209,7 +209,7 @@ async def test_a_store_restored_from_a_backup_is_listed(store: ObservedStore, ca
 async def test_a_requested_relist_comes_with_the_next_sign_of_life(store: ObservedStore) -> None:
     async with reading(store) as reader:
         await reader.next()
-        reader.source.request_relist("asked")
+        reader.source.request_listing("asked")
         await write(store, put("a"))
         assert isinstance(await reader.next(), Snapshot)
         assert reader.source.counters.lists["asked"] == 1

@@ -1,4 +1,4 @@
-"""The audit finds missed events, and mistakes nothing else for one (docs/engine.md §1.5)."""
+"""The relist finds missed events, and mistakes nothing else for one (docs/engine.md §1.5)."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ async def settle(store: MemoryStore, reader: Reader) -> int:
 
 async def whole_pass(reader: Reader, limit: int | None = None) -> list[Correction]:
     found = []
-    passes = reader.source.counters.audit_passes
-    while reader.source.counters.audit_passes == passes:
-        correction = await reader.source.audit_slice(reader, limit)
+    passes = reader.source.counters.relist_passes
+    while reader.source.counters.relist_passes == passes:
+        correction = await reader.source.relist_slice(reader, limit)
         if correction is not None:
             reader.apply(correction)
             found.append(correction)
@@ -50,7 +50,7 @@ async def whole_pass(reader: Reader, limit: int | None = None) -> list[Correctio
 
 async def test_a_true_view_needs_no_correction(reader: Reader) -> None:
     assert await whole_pass(reader, limit=7) == []
-    assert reader.source.counters.audited_keys == 20
+    assert reader.source.counters.relisted_keys == 20
     assert reader.source.counters.missed_events == 0
 
 
@@ -105,7 +105,7 @@ async def test_what_is_still_on_its_way_is_no_missed_event(store: MemoryStore, r
 
 
 class DeliversMeanwhile(MemoryStore):
-    """Lets the reader take its next item, or ``items``, while an audit's range is on its way back."""
+    """Lets the reader take its next item, or ``items``, while a relist's range is on its way back."""
 
     reader: Reader | None = None
     items = 1
@@ -143,7 +143,7 @@ async def test_what_is_applied_while_the_slice_is_read_is_no_missed_event() -> N
         await settle(store, reader)
         await write(store, put("03", b"later"), delete("04"))
         store.reader = reader
-        assert await reader.source.audit_slice(reader) is None
+        assert await reader.source.relist_slice(reader) is None
         assert ("network", "04") not in reader.view
 
 
@@ -160,30 +160,30 @@ async def test_on_a_busy_store_its_result_is_older_than_the_readers_revision() -
         for later in ("a", "b", "c"):
             await write(store, put(later))
         store.reader, store.items = reader, 3
-        correction = await reader.source.audit_slice(reader)
+        correction = await reader.source.relist_slice(reader)
         assert correction is not None
         assert [(change.uuid, change.value) for change in correction.changes] == [("07", None)]
         assert correction.revision < reader.source.applied_revision
 
 
-async def test_before_the_first_snapshot_nothing_is_audited(store: MemoryStore) -> None:
+async def test_before_the_first_snapshot_nothing_is_relisted(store: MemoryStore) -> None:
     async with reading(store) as reader:
-        assert await reader.source.audit_slice(reader) is None
+        assert await reader.source.relist_slice(reader) is None
 
 
 async def test_if_the_applied_revision_is_compacted_the_world_is_listed(store: MemoryStore, reader: Reader) -> None:
     await store.compact(await write(store, put("20"), put("21")))
-    assert await reader.source.audit_slice(reader) is None
+    assert await reader.source.relist_slice(reader) is None
     assert isinstance(await reader.next(), Snapshot)
-    assert reader.source.counters.lists["audit"] == 1
+    assert reader.source.counters.lists["relist"] == 1
 
 
 async def test_an_unreachable_store_defers_the_slice(store: MemoryStore, reader: Reader) -> None:
     store.faults.unreachable = True
-    assert await reader.source.audit_slice(reader) is None
+    assert await reader.source.relist_slice(reader) is None
     store.faults.unreachable = False
     assert await whole_pass(reader) == []
-    assert reader.source.counters.audited_keys == 20
+    assert reader.source.counters.relisted_keys == 20
 
 
 async def test_while_there_is_no_watch_nothing_is_compared_and_the_store_is_not_asked(
@@ -196,7 +196,7 @@ async def test_while_there_is_no_watch_nothing_is_compared_and_the_store_is_not_
     assert not reader.source.state.ready
     store.faults.unreachable = False
     await store.compact(await write(store, delete("03")))
-    assert await reader.source.audit_slice(reader) is None
+    assert await reader.source.relist_slice(reader) is None
     assert reader.source.counters.missed_events == 0
-    assert reader.source.counters.audited_keys == 0
-    assert not reader.source.counters.lists["audit"]
+    assert reader.source.counters.relisted_keys == 0
+    assert not reader.source.counters.lists["relist"]

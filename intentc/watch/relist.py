@@ -1,8 +1,9 @@
-"""Reads the world again, slice by slice, to find events that never arrived.
+"""Lists the world again, slice by slice, to find events that never arrived (docs/engine.md §1.5).
 
 Why it exists: etcd has lost events (#18089, #19179), and a lost one would stay lost until the next restart. A slice is
-read at exactly the last applied revision, so that every difference is a missed event and not a late one. The engine
-decides how often a slice is read, and applies what is found.
+read at exactly the last applied revision, so that every difference is a missed event and not a late one. It changes
+nothing; its state is the position in the present pass. The service decides how often a slice is read, and has the
+engine apply what is found.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class View(Protocol):
         ...
 
 
-class Audit:
+class Relist:
     """A pass over all keys under one prefix, and then the next."""
 
     def __init__(self, store: Store, layout: Layout, applied: Applied, counters: SourceCounters) -> None:
@@ -79,8 +80,8 @@ class Audit:
         if applied.snapshots != snapshots:
             return None
         self._cursor = end if page.more else ""
-        self._counters.audited_keys += len(page.items)
-        self._counters.audit_passes += not page.more
+        self._counters.relisted_keys += len(page.items)
+        self._counters.relist_passes += not page.more
         if not changes:
             return None
         self._counters.missed_events += len(changes)

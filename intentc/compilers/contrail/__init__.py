@@ -1,10 +1,9 @@
-"""The compiler of Contrail networks: security groups and network policies to access control lists and links, networks
-and routers to route targets.
+"""The compiler of Contrail networks: makes access control lists, route targets, links, service chains and BGP routers.
 
 Rules: docs/contrail.md D.1 to D.3 (route targets, links), D.4 (policies), D.5 (groups), D.6 (logging), D.7 (routers),
-D.8 (service chains), D.11 (BGP VPNs), D.14 (addresses). The kinds are declared in ``config/schemas/contrail``, the
-reaction map is ``reactions/contrail.yml``. The API server makes the primary routing instance of a network, and the
-numbers of groups.
+D.8 (service chains), D.9 (static routes), D.10 (routing policies), D.11 (BGP VPNs), D.12 and D.13 (BGP), D.14
+(addresses). The kinds are declared in ``config/schemas/contrail``, the reaction map is ``reactions/contrail.yml``. The
+API server makes the primary routing instance of a network, and the numbers of groups.
 """
 
 from intentc import Compiler

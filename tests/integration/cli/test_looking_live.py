@@ -217,7 +217,7 @@ async def test_an_audit_of_a_revision_to_come_says_that_it_cannot_be_read(
 
 
 @pytest.mark.parametrize("away", ["etcd", "client"])
-async def test_an_audit_without_etcd_or_without_the_ledger_says_who_is_away(
+async def test_an_audit_without_etcd_or_without_the_allocator_says_who_is_away(
     compiled: LiveSystem, intentc: Intentc, away: str
 ) -> None:
     variable = {

@@ -64,7 +64,7 @@ async def test_an_observing_compiler_says_that_a_number_needs_permission_to_writ
     assert waited(answer).startswith(f"an allocation from {POOL}, and before that permission to write (observing)")
 
 
-async def test_a_number_that_the_ledger_refuses_is_reported_with_its_words(box_system: BoxSystem) -> None:
+async def test_a_number_that_the_allocator_refuses_is_reported_with_its_words(box_system: BoxSystem) -> None:
     box_system.write.failures["*"] = [Rejected(422, "the pool is empty")]
     await box_system.boxes("a", text="number")
     answer = await asked(box_system, "box", "a")

@@ -15,7 +15,7 @@ from tests.support.waiting import PATIENCE
 pytestmark = pytest.mark.anyio
 
 
-async def test_an_unreadable_ledger_is_waited_for_and_reported_once(
+async def test_unreadable_allocations_are_waited_for_and_reported_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     box_system = BoxSystem()
@@ -39,7 +39,7 @@ async def test_an_unreadable_ledger_is_waited_for_and_reported_once(
     box_system.close()
 
 
-async def test_while_the_ledger_is_waited_for_the_service_is_healthy_and_not_ready(
+async def test_while_the_allocations_are_waited_for_the_service_is_healthy_and_not_ready(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     box_system = BoxSystem()

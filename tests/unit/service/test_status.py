@@ -124,7 +124,7 @@ async def test_what_a_write_returned_and_the_watch_has_not_delivered_is_lag(
     ]
 
 
-async def test_a_ledger_that_cannot_be_read_is_all_that_is_waited_for_in_the_beginning() -> None:
+async def test_only_allocations_that_cannot_be_read_are_waited_for_in_the_beginning() -> None:
     box_system = BoxSystem()
     reported = Reported(box_system)
     reported.compiler_status.lacking = "the allocations can't be read yet: connection refused"

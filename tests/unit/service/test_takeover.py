@@ -69,7 +69,7 @@ async def test_a_standby_takes_over_at_once_when_the_leader_ends_in_peace_and_do
         assert dict(two._source.counters.lists) == {"first": 1}
 
 
-async def test_the_ledger_is_read_before_the_first_write_of_a_new_leader(store: MemoryStore) -> None:
+async def test_the_allocations_are_read_before_the_first_write_of_a_new_leader(store: MemoryStore) -> None:
     """A standby has not seen the numbers that the leader was given: it must not wish for others."""
     first, second = BoxSystem(store), BoxSystem(store)
     async with serving(service_of(second, "two", elected=True)) as two:

@@ -46,13 +46,15 @@ async def test_an_unknown_name_is_none(api: ToyApi, read: HttpReadService) -> No
     assert await read.identify(Name("access_list", ("nobody",))) is None
 
 
-async def test_the_ledger_holds_all_numbers_of_all_pools_under_the_prefix(api: ToyApi, read: HttpReadService) -> None:
+async def test_all_allocations_are_those_of_all_pools_under_the_prefix(api: ToyApi, read: HttpReadService) -> None:
     api.rule = lambda sent: JSONResponse({"allocations": [{"owner": "main/u/rt & co", "value": 8000100}]})
     assert await read.all_allocations("main/") == (Allocation("numbers", "main/u/rt & co", 8000100),)
     assert (api.sent[0].path, api.sent[0].query) == ("/int-pool", {"pool": "numbers", "owner": "main/"})
 
 
-async def test_a_server_that_lists_no_numbers_has_no_empty_ledger(api: ToyApi, read: HttpReadService) -> None:
+async def test_a_server_that_lists_no_numbers_is_not_one_without_allocations(
+    api: ToyApi, read: HttpReadService
+) -> None:
     api.rule = lambda sent: refuse(404)
     with pytest.raises(Rejected, match="doesn't list the numbers of pool 'numbers'"):
         await read.all_allocations("main/")

@@ -92,7 +92,7 @@ def introduce(gateway: Gateway, requests: Sequence[Request], files: Sequence[str
     click.echo(f"\nxDS server   127.0.0.1:{gateway.xds.port}", err=True)
     click.echo(f"Envoy        http://{gateway.envoy.admin}/  (its own pages)", err=True)
     for refused in gateway.xds.status()["refused"]:
-        click.echo(f"refused      {refused['kind']} {refused['name']}: {refused['message']}", err=True)
+        click.echo(f"rejected     {refused['kind']} {refused['name']}: {refused['message']}", err=True)
     if not requests:
         click.echo("             it answers no request yet", err=True)
         return

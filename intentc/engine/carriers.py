@@ -1,6 +1,7 @@
 """Knows which stored objects carry the mark of each intent, so that an allocation is freed only after them.
 
 It follows the marks in the store, and the creations that are under way; who claims an object now is in the claim book.
+State: mark and object in both directions, in memory.
 """
 
 from __future__ import annotations

@@ -228,7 +228,7 @@ class Evaluator:
         self._scheduler.schedule(_led_by(path, concerned.jobs))
 
     def _concerned_by(self, outcome: Outcome) -> Concerned:
-        """Record what an evaluation read and yielded; return the intents that its facts affect. A held intent goes on
+        """Record what an evaluation read and yielded; return the intents that its facts affect. A held intent keeps
         yielding the facts of the last good values, so that a restart removes them from nobody."""
         logic, key = self._logic, outcome.key
         if outcome.status is Status.DONE:

@@ -1,7 +1,7 @@
-"""Deletes what nothing claims, after the first complete pass over the world and never before (docs/engine.md §5.7).
+"""Queues what nothing claims, to be deleted, after each complete pass and never before the first (docs/engine.md §5.7).
 
-It queues the orphans; ``planning`` defines what an orphan is, and how many may be deleted at once. The engine decides
-when everything is evaluated, so that a pass may be made.
+``planning`` defines what an orphan is, and how many may be deleted at once. The engine decides when everything is
+evaluated, so that a pass may be made. State: whether a pass is due, and whether one was complete.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class OrphanCollector:
-    """``complete``: everything listed was evaluated; ``due``: a pass is to be made once the engine is idle."""
+    """``complete``: everything listed was evaluated; ``due``: a pass is to be made once no job is left."""
 
     def __init__(
         self, *, logic: Service, book: ClaimBook, planner: Planner, drift: Drift, objects: ObjectQueue

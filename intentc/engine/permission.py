@@ -2,7 +2,7 @@
 
 Why one place: a compiler that observes, stands by, has just lost its leadership, or sees a restored store must write
 *nothing*, allocations included, and go on with everything else. The callers of ``withhold`` and ``allow`` know what
-leading means, and when a restored store can be trusted again.
+leading means, and when a restored store can be trusted again. No I/O; state: the reasons, in memory.
 """
 
 from __future__ import annotations
@@ -95,6 +95,6 @@ class Permission:
             return False
         warrant = self.warrant()
         if warrant is not None and fence == warrant.fence:
-            self.withhold(STANDING_BY, f"the API server refused our fence: {error.message}")
+            self.withhold(STANDING_BY, f"the API server rejected our fence: {error.message}")
         self._on_fenced(fence)
         return True

@@ -26,16 +26,16 @@ class ApiServerProbe:
         self, read: ReadService, throttle: ApiThrottle[Name], kind: str, period: float = PERIOD_SECONDS
     ) -> None:
         self._read = read
-        self._gate = throttle
+        self._throttle = throttle
         self._name = Name(kind, ("intentc-probe",))
         self._period = period
 
     async def run(self) -> None:
         """Ask whenever the server was silent for a period, without end."""
         while True:
-            silent = self._gate.silent_seconds
+            silent = self._throttle.silent_seconds
             await asyncio.sleep(self._period - silent if silent < self._period else self._period)
-            if self._gate.silent_seconds >= self._period:
+            if self._throttle.silent_seconds >= self._period:
                 await self.ask()
 
     async def ask(self) -> None:
@@ -44,10 +44,10 @@ class ApiServerProbe:
             with anyio.fail_after(self._period):
                 await self._read.identify(self._name)
         except TimeoutError:
-            self._gate.away(Unreachable(f"no answer in {self._period:g} s"))
+            self._throttle.away(Unreachable(f"no answer in {self._period:g} s"))
         except Unreachable as error:
-            self._gate.away(error)
+            self._throttle.away(error)
         except WriteError:
-            self._gate.heard()
+            self._throttle.heard()
         else:
-            self._gate.heard()
+            self._throttle.heard()

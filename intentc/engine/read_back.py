@@ -1,7 +1,7 @@
 """Reads objects back from the API server where the cache may be wrong: after a write that failed or has no echo.
 
-The next plan then starts from what is there. ``planning`` folds what was read into what is known; ``sender`` decides
-after which failures an object is read back.
+The next plan then starts from what is there. ``planning`` folds what was read into what is known;
+``write_failures`` decides after which failures an object is read back.
 """
 
 from __future__ import annotations

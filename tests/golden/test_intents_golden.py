@@ -87,7 +87,9 @@ def compiler_fields(resource: dict[str, Any], kind: str) -> Any:
     routes = normal(routes["route"] if isinstance(routes, dict) else routes)
     route_targets = dict(sorted(references.items()))
     chain = resource.get("chain") or {field: resource.get(field) for field in CHAIN_FIELDS if resource.get(field)}
-    return entries, route_targets, sorted(linked), logged, routes, bgp(resource), sequences(resource), chain
+    table = resource.get("vrf_assign_table") or []
+    table = normal(table["vrf_assign_rule"] if isinstance(table, dict) else table)
+    return entries, route_targets, sorted(linked), logged, routes, bgp(resource), sequences(resource), chain, table
 
 
 def sequences(resource: dict[str, Any]) -> Any:

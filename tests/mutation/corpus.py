@@ -108,6 +108,56 @@ def _sessions(*names: str) -> Json:
     return {"bgp_router_refs": [{"to": list(_speaker(name)), "attr": attribute} for name in names]}
 
 
+_LEFT, _RIGHT = (*PROJECTS[0], "left"), (*PROJECTS[0], "right")
+_FIRST, _SECOND = (*PROJECTS[0], "s1"), (*PROJECTS[0], "s2")
+_TEMPLATE, _TUPLE, _MACHINE, _CHAINING = ("default-domain", "template"), (*_FIRST, "t"), ("machine",), _LEFT
+_FIRST_LEFT, _FIRST_RIGHT, _SECOND_LEFT = ((*PROJECTS[0], name) for name in ("p1", "p2", "p3"))
+
+
+def _chaining(*services: FqName) -> Json:
+    found = _between({"virtual_network": ":".join(_LEFT)}, {"virtual_network": ":".join(_RIGHT)})
+    found["network_policy_entries"]["policy_rule"][0] |= {
+        "direction": ">",
+        "action_list": {"apply_service": [":".join(name) for name in services]},
+    }
+    return found
+
+
+def _port(network: FqName, side: str, kind: str, host: FqName) -> Json:
+    properties = {"virtual_machine_interface_properties": {"service_interface_type": side}}
+    return {**_network_of(network), **properties, f"{kind}_refs": [{"to": list(host)}]}
+
+
+def _serving(port: FqName, number: int, name: str = "") -> Put:
+    fields = {"instance_ip_address": f"10.0.0.{number}", "service_instance_ip": True}
+    references = {"virtual_network_refs": [{"to": list(_LEFT)}], **_interfaces(port)}
+    return Put("instance_ip", (name or port[-1],), {**fields, **references})
+
+
+_OF_TEMPLATE: Json = {"service_template_refs": [{"to": list(_TEMPLATE)}]}
+
+CHAIN = (
+    Put("service_template", _TEMPLATE, {"service_template_properties": {"service_mode": "in-network"}}),
+    Put("service_instance", _FIRST, _OF_TEMPLATE),
+    Put("service_instance", _SECOND, _OF_TEMPLATE),
+    Put("port_tuple", _TUPLE, {}),
+    Put("virtual_machine", _MACHINE, {"service_instance_refs": [{"to": list(_SECOND)}]}),
+    Put("network_policy", _CHAINING, _chaining(_FIRST, _SECOND)),
+    Put("virtual_network", _LEFT, {**_attached(_CHAINING), **_SUBNETS}),
+    Put("virtual_network", _RIGHT, _attached(_CHAINING)),
+    Put("virtual_machine_interface", _FIRST_LEFT, _port(_LEFT, "left", "port_tuple", _TUPLE)),
+    Put("virtual_machine_interface", _FIRST_RIGHT, _port(_RIGHT, "right", "port_tuple", _TUPLE)),
+    Put("virtual_machine_interface", _SECOND_LEFT, _port(_LEFT, "left", "virtual_machine", _MACHINE)),
+    _serving(_FIRST_LEFT, 11),
+    _serving(_SECOND_LEFT, 12),
+    _serving(_SECOND_LEFT, 13, "second"),
+    Put("floating_ip_pool", (*_LEFT, "pool"), {}),
+    Put("floating_ip", (*_LEFT, "pool", "f"), {"parent_type": "floating-ip-pool", **_interfaces(_SECOND_LEFT)}),
+    Put("alias_ip_pool", (*_LEFT, "pool"), {}),
+    Put("alias_ip", (*_LEFT, "pool", "a"), {"parent_type": "alias-ip-pool", **_interfaces(_FIRST_RIGHT)}),
+)
+"""A chain of a service on a port tuple and of one on a machine, with tables on the ports between them."""
+
 WORLD = (
     Put("global_system_config", _SYSTEM, SYSTEMS[0]),
     Put("project", PROJECTS[0], {}),
@@ -120,6 +170,7 @@ WORLD = (
     Put("network_policy", _REFERRED, _between({"virtual_network": "any"}, {"virtual_network": "any"})),
     Put("virtual_network", _UNATTACHED, {}),
     Put("network_ipam", _IPAM, {}),
+    *CHAIN,
     Put("routing_policy", _SORTING, {}),
     Put("virtual_network", _NETWORK, {**_lists("target:1:2"), **_vpn(_NETWORKS_VPN), **_attached(_OPEN), **_SUBNETS}),
     Put("route_table", _TABLE, _routes("1.1.1.0/24")),
@@ -142,7 +193,7 @@ WORLD = (
             "virtual_machine_interface_refs": [{"to": list(_INTERFACE)}],
         },
     ),
-    Put("bgp_as_a_service", _SERVICE, {"autonomous_system": 7, **_interfaces(_INTERFACE)}),
+    Put("bgp_as_a_service", _SERVICE, {"autonomous_system": 7, **_interfaces(_INTERFACE, _SECOND_LEFT)}),
     Put("sub_cluster", _SUB_CLUSTER, {}),
     Put("fabric", _FABRIC, {}),
     Put("bgp_router", _speaker("one"), _parameters(vendor="juniper") | _IN_SUB_CLUSTER),

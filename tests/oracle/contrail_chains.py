@@ -22,13 +22,18 @@ INFORMATION = (
 
 def expected(world: World, numbers: dict[str, int]) -> Expected:
     """routing_instance: what a chain writes on its own and on primary ones: ``route_target_refs`` and
-    ``routing_instance_refs``, ``chain`` (information and has_pnf). route_target: that it is there."""
+    ``routing_instance_refs``, ``chain`` (information and has_pnf). route_target: that it is there.
+    virtual_machine_interface: ``vrf_assign_table``, its normal rules."""
     found: Expected = {}
     for instance in resources(world, "routing_instance"):
         if mark(instance) is None:
             found["routing_instance", tuple(instance["fq_name"])] = {"chain": {}}
-    for chain in standing(world):
+    chains_there = standing(world)
+    for chain in chains_there:
         add_chain(world, numbers, chain, found)
+    for port in resources(world, "virtual_machine_interface"):
+        table = normal(assign_table(world, port, chains_there))
+        found["virtual_machine_interface", tuple(port["fq_name"])] = {"vrf_assign_table": table}
     return found
 
 
@@ -38,6 +43,9 @@ def actual(world: World) -> Expected:
     for instance in resources(world, "routing_instance"):
         fields = {field: instance.get(field) for field in (*INFORMATION, "routing_instance_has_pnf")}
         found["routing_instance", tuple(instance["fq_name"])] = {"chain": normal(fields)}
+    for port in resources(world, "virtual_machine_interface"):
+        rules = normal((port.get("vrf_assign_table") or {}).get("vrf_assign_rule") or [])
+        found["virtual_machine_interface", tuple(port["fq_name"])] = {"vrf_assign_table": rules}
     return found
 
 
@@ -206,6 +214,53 @@ def subnets_of(network: Json, version: int) -> list[str]:
             if subnet.get("ip_prefix") and ipaddress.ip_address(subnet["ip_prefix"]).version == version:
                 found.append(f"{subnet['ip_prefix']}/{subnet.get('ip_prefix_len') or 0}")
     return found
+
+
+def assign_table(world: World, port: Json, chains_there: list[Json]) -> list[Json]:
+    """The rules of a port's table (docs/contrail.md D.8.8)."""
+    side = (port.get("virtual_machine_interface_properties") or {}).get("service_interface_type")
+    own_networks = targets(world, port, "virtual_network")
+    if side not in ("left", "right") or not own_networks:
+        return []
+    network = name_of(own_networks[0])
+    services = [":".join(t["fq_name"][:-1]) for t in targets(world, port, "port_tuple")]
+    for machine in targets(world, port, "virtual_machine"):
+        services += [name_of(service) for service in targets(world, machine, "service_instance")[:1]]
+    rules: list[Json] = []
+    for service in dict.fromkeys(services):
+        for chain in sorted(chains_there, key=lambda chain: str(chain["uuid"])):
+            names = [serving["name"] for serving in chain["services"]]
+            ends = [name_of(end) for end in chain["ends"]]
+            if service not in names or network not in ends or service == names[0 if side == "left" else -1]:
+                continue
+            translates = chain["services"][names.index(service)]["mode"] == "in-network-nat"
+            if translates and network == ends[1]:
+                continue
+            given = chain["rule"]
+            for source in given["src_ports"]:
+                for destination in given["dst_ports"]:
+                    first, second = (destination, source) if side == "left" else (source, destination)
+                    protocol = protocol_of(given.get("protocol") or "any", given.get("ethertype"))
+                    rules.append(
+                        {
+                            "match_condition": {"protocol": protocol, "src_port": first, "dst_port": second},
+                            "routing_instance": f"{network}:service-{chain['uuid']}-{service.replace(':', '_')}",
+                            "ignore_acl": True,
+                        }
+                    )
+    if not rules:
+        return []
+    everything = {"start_port": 0, "end_port": 65535}
+    own: list[Json] = []
+    for kind in ("instance_ip", "floating_ip", "alias_ip"):
+        for resource in sorted(resources(world, kind), key=name_of):
+            address = resource.get(f"{kind}_address")
+            if address and port in targets(world, resource, "virtual_machine_interface"):
+                subnet = {"ip_prefix": address, "ip_prefix_len": 128 if ":" in address else 32}
+                match = {"src_address": {"subnet": subnet}, "protocol": "any"}
+                match |= {"src_port": everything, "dst_port": everything}
+                own.append({"match_condition": match, "routing_instance": f"{network}:{network.rpartition(':')[2]}"})
+    return own + rules
 
 
 def link(found: Expected, *names: tuple[str, ...]) -> None:

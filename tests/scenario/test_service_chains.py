@@ -58,9 +58,9 @@ class Chains:
             )
             await self.address(f"{service}-{name}-{side}", network, number)
 
-    async def address(self, port: str, network: str, number: int) -> None:
+    async def address(self, port: str, network: str, number: int, name: str = "") -> None:
         body = {
-            "fq_name": [port],
+            "fq_name": [name or port],
             "instance_ip_address": f"{SUBNETS[network][:-1]}{number}",
             "service_instance_ip": True,
             "virtual_network_refs": [{"to": fq_name(f"blue:{network}")}],
@@ -298,6 +298,39 @@ async def test_a_chain_survives_a_restart_and_what_ended_meanwhile_goes(chains: 
     again = Chains(await again.system.restart())
     assert await again.instances() == {}
     await again.check()
+
+
+async def test_ports_inside_a_chain_have_tables_that_follow_their_addresses(chains: Chains) -> None:
+    """docs/contrail.md D.8.8"""
+
+    async def tables() -> dict[str, list[tuple[str, str]]]:
+        """Port → (address or none, instance) of each rule."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for name, data in (await chains.system.stored("virtual_machine_interface")).items():
+            for entry in (data.get("vrf_assign_table") or {}).get("vrf_assign_rule") or ():
+                address = entry["match_condition"].get("src_address", {}).get("subnet", {}).get("ip_prefix", "")
+                place = (address, _short(entry["routing_instance"].split(":")))
+                found.setdefault(name.rpartition(":")[2], []).append(place)
+        return found
+
+    await chains.everything()
+    assert await tables() == {}
+    await chains.service("s2")
+    await chains.port_tuple("s2", number=12)
+    await chains.policy("s1", "s2")
+    inner = {
+        "s1-t1-right": [("20.0.0.11", "vn2"), ("", "vn2 s1")],
+        "s2-t1-left": [("10.0.0.12", "vn1"), ("", "vn1 s2")],
+    }
+    assert await tables() == inner
+    await chains.address("s1-t1-right", "vn2", 99, name="other")
+    assert (await tables())["s1-t1-right"][:2] == [("20.0.0.99", "vn2"), ("20.0.0.11", "vn2")]
+    await chains.drop_address("other")
+    assert await tables() == inner
+    await chains.check()
+    await chains.attach("vn1")
+    assert await tables() == {}
+    await chains.check()
 
 
 async def test_networks_that_are_deleted_take_their_chains_along(chains: Chains) -> None:

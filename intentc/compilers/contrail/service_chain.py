@@ -31,6 +31,9 @@ SHARING = "sharing_instance"
 
 TRANSLATING_CHAIN = "translating_chain"
 
+STANDING = "standing_chain"
+"""The fact that a chain leads through a service: (chain, names of its instances, reasons)."""
+
 INTERNAL = "__contrail_lr_internal_vn_"
 """In the names of routers' internal networks, whose routes are those of EVPN."""
 
@@ -129,6 +132,9 @@ class _Making:
                 primary = self._ends[instance.network].primary
                 yield self._because(assign(primary, "routing_instance_has_pnf", True))
         yield from self._shared_targets(found)
+        names = tuple(instance.name for instance in found.instances)
+        for service in self._services:
+            yield Fact(STANDING, service.name, (tuple(self._chain), names, self._with(())))
 
     def _instance(self, instance: Instance) -> ResourceClaim:
         service = self._services[instance.service]

@@ -1,7 +1,17 @@
-"""An interface leads from a router to its network; nothing is compiled from it alone."""
+"""An interface leads from a router to its network. One of a service has a table of the service chains that lead through
+it (docs/contrail.md D.8.8)."""
 
-from intentc import Intent
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from intentc import Claim, Context, Fact, Intent
+
+from .vrf_assign_table import vrf_assign_table
 
 
 class VirtualMachineInterfaceIntent(Intent):
     kind = "virtual_machine_interface"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        return vrf_assign_table(self, ctx)

@@ -184,7 +184,8 @@ def in_oracles_form(compiled: NaiveCompile) -> Expected:
                     routes = normal(data.get("static_route_entries", {}).get("route", []))
                     result[kind, name] |= {"routing_instance_refs": sorted(linked), "static_route_entries": routes}
             case "virtual_machine_interface":
-                result[kind, name] = {"bgp_router_refs": {}}  # no BGP service is here
+                rules = normal((data.get("vrf_assign_table") or {}).get("vrf_assign_rule") or [])
+                result[kind, name] = {"bgp_router_refs": {}, "vrf_assign_table": rules}  # no BGP service is here
             case "security_logging_object":
                 logged = data.get("security_logging_object_rules", {}).get("rule", [])
                 rules = sorted((rule["rule_uuid"], rule["rate"]) for rule in logged)

@@ -200,6 +200,7 @@ def test_what_compilers_write_is_declared_and_nothing_else(contrail: Schema) -> 
         ("bgp_as_a_service", "bgp_router"): "compiler",
         ("bgp_router", "bgp_router"): "shared",
         ("virtual_machine_interface", "bgp_router"): "compiler",
+        ("virtual_machine_interface", "vrf_assign_table"): "compiler",
         ("security_logging_object", "security_logging_object_rules"): "compiler",
         ("routing_instance", "static_route_entries"): "compiler",
         ("virtual_machine_interface", "routing_instance"): "shared",

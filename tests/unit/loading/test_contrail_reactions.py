@@ -78,6 +78,8 @@ bgpvpn/logical_router:
 
 # What the reads of our intents add, and nothing else.
 ADDED = """
+virtual_machine/self: virtual_machine_interface
+port_tuple/self: virtual_machine_interface
 routing_instance/global_system_config:
 routing_instance/virtual_network:
 virtual_machine_interface/self: logical_router

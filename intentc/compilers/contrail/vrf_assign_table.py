@@ -1,0 +1,110 @@
+"""The table by which a service's port leads packets on through service chains (docs/contrail.md D.8.8).
+
+A packet that leaves a service enters the routing instance of the chain to which it belongs by its protocol and ports;
+one that the port's own machine sends enters the network's.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+from itertools import product
+from typing import Any, NamedTuple
+
+from intentc import Claim, Context, Source, View, assign
+
+from .route_target_sources import Reasons
+from .route_targets import primary_name
+from .service_chain import STANDING
+from .service_chain_names import ServiceChain
+from .service_ports import LEFT, RIGHT
+
+TABLE = "vrf_assign_table"
+
+EVERY_PORT = {"end_port": 65535}
+
+ADDRESSES = {
+    "instance_ip": "instance_ip_address",
+    "floating_ip": "floating_ip_address",
+    "alias_ip": "alias_ip_address",
+}
+"""The kinds of addresses of a port, in the table's order, with the property that holds the address."""
+
+
+class _Rule(NamedTuple):
+    entry: dict[str, Any]
+    reasons: Reasons
+
+
+def vrf_assign_table(port: View, ctx: Context) -> Iterator[Claim]:
+    """The table of a left or right port of services, while chains need it."""
+    side = port.virtual_machine_interface_properties.service_interface_type
+    networks = port.references("virtual_network")[:1]
+    if side not in (LEFT, RIGHT) or not networks:
+        return
+    chained = [rule for name, source in _services(port) for rule in _chain_rules(name, source, side, networks[0], ctx)]
+    if not chained:
+        return
+    stands = Source.of(port, f"virtual_network_refs[{':'.join(networks[0].fq_name)}]")
+    whole = [(*reason, stands) for rule in chained for reason in rule.reasons]
+    rules = [
+        *_address_rules(port, networks[0], whole),
+        *(_Rule(rule.entry, [(*r, stands) for r in rule.reasons]) for rule in chained),
+    ]
+    claim = assign(port, TABLE, {"vrf_assign_rule": [rule.entry for rule in rules]})
+    if ctx.explaining:
+        for reason in dict.fromkeys(whole):
+            ctx.because(claim, *reason)
+        for position, rule in enumerate(rules):
+            for reason in dict.fromkeys(rule.reasons):
+                ctx.because(claim, *reason, part=f"{TABLE}.vrf_assign_rule[{position}]")
+    yield claim
+
+
+def _services(port: View) -> Iterator[tuple[str, Source]]:
+    """The services that the port belongs to, each once, by its port tuples and then its machines, with the reference
+    that says so."""
+    found: dict[str, Source] = {}
+    for host in port.references("port_tuple"):
+        found.setdefault(":".join(host.fq_name[:-1]), Source.of(port, f"port_tuple_refs[{':'.join(host.fq_name)}]"))
+    for machine in port.references("virtual_machine"):
+        for service in machine.references("service_instance")[:1]:
+            source = Source.of(port, f"virtual_machine_refs[{':'.join(machine.fq_name)}]")
+            found.setdefault(":".join(service.fq_name), source)
+    yield from found.items()
+
+
+def _address_rules(port: View, network: View, reasons: Reasons) -> Iterator[_Rule]:
+    """What the port itself sends stays in its network."""
+    for kind, field in ADDRESSES.items():
+        for resource in port.back_references(kind):
+            try:
+                address = ipaddress.ip_interface(resource.field(field)).ip
+            except ValueError:
+                continue
+            match = {
+                "src_address": {"subnet": {"ip_prefix": str(address), "ip_prefix_len": address.max_prefixlen}},
+                "protocol": "any",
+                "src_port": EVERY_PORT,
+                "dst_port": EVERY_PORT,
+            }
+            entry = {"match_condition": match, "routing_instance": ":".join(primary_name(network))}
+            yield _Rule(entry, [(*reason, Source.of(resource)) for reason in reasons])
+
+
+def _chain_rules(service: str, belongs: Source, side: str, network: View, ctx: Context) -> Iterator[_Rule]:
+    """The rules for the chains of the port's network through a service, but for those that begin or end at the port."""
+    name = ":".join(network.fq_name)
+    for _, (key, instances, why) in ctx.contributions(STANDING, service):
+        chain = ServiceChain(*key)
+        end = chain.services[0 if side == LEFT else -1]
+        instance = chain.routing_instance(name, service)
+        if service == end or instance not in instances:
+            continue
+        reasons = [(*(Source(*source) for source in reason), belongs) for reason in why]
+        for source, destination in product(chain.source_ports, chain.destination_ports):
+            ports = (destination, source) if side == LEFT else (source, destination)
+            first, second = ({"start_port": start, "end_port": last} for start, last in ports)
+            match = {"protocol": chain.protocol, "src_port": first, "dst_port": second}
+            entry = {"match_condition": match, "routing_instance": instance, "ignore_acl": True}
+            yield _Rule(entry, list(reasons))

@@ -1,0 +1,66 @@
+"""What a chain names as its reasons: policy, rule, services and ports; and each of them is needed for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from intentc.compilers.contrail import compiler
+from intentc.evaluation import Explained, Runner
+from intentc.model import Key
+from tests.support.golden.cases import cases
+from tests.support.golden.naive_compile import INSTALLATION, NaiveCompile
+
+CASE = next(case for case in cases("contrail") if case.name.endswith("chains/table"))
+CHAIN = "2e1b295e-10b5-51c3-b5ee-3fdb27286693"
+LEFT = f"service-{CHAIN}-default-domain_blue_s1"
+ASKED = [
+    "vn1 network_policy_refs[default-domain:blue:p]",
+    "p network_policy_entries.policy_rule[0]",
+    "vn2 network_policy_refs[default-domain:blue:p]",
+    "s1",
+    "s2",
+]
+
+
+def explained(compiled: NaiveCompile, key: Key) -> Explained:
+    return Runner(compiled.world.schema, compiler.intents, compiled.world, installation=INSTALLATION).explain(key)
+
+
+def reasons(found: Explained, kind: str, name: str, part: str = "") -> list[list[str]]:
+    return [
+        [f"{source.name.removeprefix('default-domain:blue:')} {source.field}".strip() for source in reason.sources]
+        for named, listed in found.reasons.items()
+        for reason in listed
+        if named.kind == kind and ":".join(named.fq_name).endswith(name) and reason.part == part
+    ]
+
+
+def test_an_instance_of_a_chain_names_both_attachments_the_rule_and_all_services() -> None:
+    found = explained(NaiveCompile(CASE.resources()), Key("service_chain", CHAIN))
+    assert reasons(found, "routing_instance", f"vn1:{LEFT}") == [ASKED]
+    assert reasons(found, "routing_instance", f"vn1:{LEFT}", "routing_instance_refs[default-domain:blue:vn1:vn1]") == [
+        ASKED
+    ]
+
+
+def test_a_rule_of_a_table_names_the_port_and_an_address_rule_the_address() -> None:
+    compiled = NaiveCompile(CASE.resources())
+    (port,) = (
+        key
+        for key, data in compiled.stored.items()
+        if data["fq_name"][-1] == "s2-t1-left" and "port_tuple_refs" in data
+    )
+    found, part = explained(compiled, port), "vrf_assign_table.vrf_assign_rule"
+    belongs = [
+        "s2-t1-left port_tuple_refs[default-domain:blue:s2:t1]",
+        "s2-t1-left virtual_network_refs[default-domain:blue:vn1]",
+    ]
+    assert reasons(found, port.kind, "s2-t1-left", f"{part}[2]") == [ASKED + belongs]
+    assert reasons(found, port.kind, "s2-t1-left", f"{part}[1]") == [[*ASKED, *belongs, "vn1:pool:f"]]
+
+
+@pytest.mark.parametrize("source", ["vn1", "p", "vn2", "s1", "s2"])
+def test_without_one_of_its_sources_there_is_no_chain(source: str) -> None:
+    left = [(kind, data) for kind, data in CASE.resources() if data["fq_name"][2:3] != [source]]
+    made = [name for name in NaiveCompile(left).objects() if name.fq_name[-1].startswith("service-")]
+    assert made == []

@@ -16,7 +16,7 @@ from intentc.watch.protocol import Store
 from .book import Book
 from .directive import Suspect
 
-_LATELY = timedelta(hours=1)
+_RECENTLY = timedelta(hours=1)
 """How long a single death is remembered."""
 
 
@@ -68,4 +68,4 @@ def _deaths_lately(known: Suspect | None, mod_revision: int, now: datetime) -> i
         since = now - datetime.fromisoformat(known.at)
     except (ValueError, TypeError):
         return known.deaths
-    return known.deaths if known.holds or since <= _LATELY else 0
+    return known.deaths if known.holds or since <= _RECENTLY else 0

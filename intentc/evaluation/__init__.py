@@ -4,6 +4,7 @@ An author's ``evaluate`` sees ``intent.py`` and ``context.py``, and yields what 
 declares a package of intents, ``overview.py`` its views and other names of its objects. ``runner.py`` runs one
 evaluation, ``budget.py`` and ``watchdog.py`` bound its time, and ``crash_marker.py`` shows the next process which
 evaluation was under way. Logic and queue decide when to evaluate; planning handles the claims.
+Nothing here does I/O, except for the crash marker's file.
 """
 
 from .budget import PROCESS, Budget, BudgetExceeded

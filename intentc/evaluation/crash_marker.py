@@ -1,7 +1,8 @@
 """Marks the key under evaluation, so that the next process finds it if this one dies during the evaluation.
 
 Each process maps its own file into memory: marking a key copies a few bytes, and what was copied survives a kill. A
-lock on the file shows whether its process lives. The engine decides whether and for how long a suspect is held.
+lock on the file shows whether its process lives. ``directives/suspects`` decides whether and for how long a suspect
+is held.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 §11).
 
 It knows neither intents nor objects, only hashable keys, so one implementation serves the job queue (by intent) and
-the planning queue (by object). The engine does the work.
+the planning queue (by object). The engine does the work. The queues do no I/O; their state is in
+memory.
 """
 
 from .keyed import Clock, KeyedQueue, Timer

@@ -35,6 +35,7 @@ def test_there_are_cases_for_every_topic() -> None:
         "groups",
         "groups_as_stored",
         "logging",
+        "mirrors",
         "networks",
         "policies",
         "routing_policies",

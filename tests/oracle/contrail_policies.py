@@ -11,7 +11,7 @@ import json
 import uuid
 
 from tests.oracle.contrail_route_targets import standing_instances
-from tests.oracle.contrail_world import Expected, Json, World, normal, resources
+from tests.oracle.contrail_world import Expected, Json, World, normal, resources, targets
 
 ALLOW = "00000000-0000-0000-0000-100000000001"
 DENY = "00000000-0000-0000-0000-100000000002"
@@ -189,6 +189,9 @@ def converted(world: World, network: Json, given: Json) -> list[Json]:
                         own = {**action, "assign_routing_instance": edge}
                         if edge and own.get("simple_action") != "deny":
                             own |= {"simple_action": "pass", "apply_service": []}
+                        destination_of_mirror = mirror_destination(world, me, given, *pair)
+                        if destination_of_mirror and destination_of_mirror[1]:
+                            own["mirror_to"] = {**own["mirror_to"], "analyzer_ip_address": destination_of_mirror[1]}
                         match = {
                             "protocol": protocol,
                             "src_address": one,
@@ -205,6 +208,58 @@ def converted(world: World, network: Json, given: Json) -> list[Json]:
                             }
                         )
     return result
+
+
+def mirror_destination(world: World, me: str, given: Json, one: Json, two: Json) -> tuple[str, str] | None:
+    """(network, address) of the left port of the service to which a rule of ``me`` mirrors (docs/contrail.md D.8.7)."""
+    name = (given["action_list"].get("mirror_to") or {}).get("analyzer_name")
+    if not {one.get("virtual_network"), two.get("virtual_network")} & {me, "any"}:
+        return None
+    for service in resources(world, "service_instance"):
+        if name_of(service) != name:
+            continue
+        tuples = [t for t in resources(world, "port_tuple") if t.get("parent_uuid") == service["uuid"]]
+        machines = [m for m in resources(world, "virtual_machine") if service in targets(world, m, "service_instance")]
+        hosts = [("port_tuple", h) for h in sorted(tuples, key=name_of)]
+        hosts += [("virtual_machine", h) for h in sorted(machines, key=name_of)]
+        for kind, host in hosts:
+            for port in sorted(resources(world, "virtual_machine_interface"), key=name_of):
+                properties = port.get("virtual_machine_interface_properties") or {}
+                if properties.get("service_interface_type") == "left" and host in targets(world, port, kind):
+                    for network in targets(world, port, "virtual_network")[:1]:
+                        return name_of(network), mirror_address(world, port)
+                    return None
+    return None
+
+
+def mirror_address(world: World, port: Json) -> str:
+    """The service address of a port; of both families IPv4, unless only an IPv6 address is primary."""
+    every = [
+        ip
+        for ip in sorted(resources(world, "instance_ip"), key=name_of)
+        if ip.get("instance_ip_address") and port in targets(world, ip, "virtual_machine_interface")
+    ]
+    primary = {":" in ip["instance_ip_address"] for ip in every if not ip.get("instance_ip_secondary")}
+    serving = [ip["instance_ip_address"] for ip in every if ip.get("service_instance_ip")]
+    for version6 in (True, False) if primary == {True} else (False, True):
+        for address in serving:
+            if (":" in address) == version6:
+                return str(address)
+    return ""
+
+
+def mirrored(world: World, network: Json) -> set[str]:
+    """The networks of the services to which this one's rules mirror, covered ones too."""
+    found = set()
+    me = name_of(network)
+    for policy, _ in attachments(world, network):
+        for given in ((policy or {}).get("network_policy_entries") or {}).get("policy_rule") or []:
+            for rule in converted(world, network, given):
+                ends = (rule["match_condition"]["src_address"], rule["match_condition"]["dst_address"])
+                destination = mirror_destination(world, me, given, *ends)
+                if destination and destination[0] != me:
+                    found.add(destination[0])
+    return found
 
 
 def applying(world: World, me: str, source: Json, destination: Json, services: bool) -> tuple[Json, Json] | None:
@@ -366,6 +421,10 @@ def protocol_of(name: str, ethertype: str | None) -> str | None:
 def links(world: World, translating: list[set[str]]) -> dict[tuple[str, ...], list[str]]:
     """Each primary routing instance → those that it is linked with."""
     wanted = {name_of(network): wishes(world, network, translating) for network in networks(world)}
+    for network in networks(world):
+        for other in mirrored(world, network):
+            wanted[name_of(network)].add(other)
+            wanted[other].add(name_of(network))
 
     def expanded(network: str) -> set[str]:
         found = wanted[network] - {"*"}

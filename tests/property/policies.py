@@ -55,6 +55,8 @@ def policy_rules(draw: st.DrawFn, names: st.SearchStrategy[Any]) -> list[Json]:
         action: Json = {"simple_action": draw(st.sampled_from(["pass", "pass", "pass", "deny"]))}
         if draw(st.integers(0, 5)) == 0:
             action = {"apply_service": draw(st.lists(st.sampled_from(SERVICES), min_size=1, max_size=2, unique=True))}
+        if draw(st.integers(0, 9)) == 0:
+            action["mirror_to"] = {"analyzer_name": draw(st.sampled_from(SERVICES))}
         found.append(
             {
                 "rule_uuid": f"20000000-0000-4000-8000-{place:012x}",

@@ -16,6 +16,7 @@ from .bgpvpn import BgpvpnIntent
 from .floating_ip import FloatingIpIntent
 from .instance_ip import InstanceIpIntent
 from .logical_router import LogicalRouterIntent
+from .mirroring_service import MirroringServiceIntent
 from .network_policy import NetworkPolicyIntent
 from .project import ProjectIntent
 from .route_targets import NUMBER_POOL
@@ -37,6 +38,7 @@ compiler = Compiler(
         FloatingIpIntent,
         InstanceIpIntent,
         LogicalRouterIntent,
+        MirroringServiceIntent,
         NetworkPolicyIntent,
         ProjectIntent,
         RoutingInstanceIntent,

@@ -26,8 +26,10 @@ UNLINKED = "default-domain:default-project:__link_local__"
 MAX_LINKS = 1_000
 """Links that one routing instance may have."""
 
-Ways = tuple[tuple[str, int], ...]
-"""(policy, position of its rule) of each rule that wants a connection."""
+Way = tuple[str, str, int]
+"""(network, policy that it attaches, position of the policy's rule): a rule that wants a connection."""
+
+Ways = tuple[Way, ...]
 
 
 class Wanted(NamedTuple):
@@ -43,11 +45,11 @@ def wanted(me: str, rules: NetworkRules, is_joined: Callable[[str], bool]) -> Wa
     """What the rules of network ``me`` want, and from which rules of policies. A covered rule wants nothing by itself,
     but is another reason for what is wanted anyway. ``is_joined``: whether a network at the other end of a service
     chain is wanted as well."""
-    partners: dict[str, dict[tuple[str, int], None]] = {}
-    analyzers: dict[str, dict[tuple[str, int], None]] = {}
-    covered: list[tuple[str, tuple[str, int]]] = []
+    partners: dict[str, dict[Way, None]] = {}
+    analyzers: dict[str, dict[Way, None]] = {}
+    covered: list[tuple[str, Way]] = []
     for in_force, origin in rules.origins:
-        way = (origin.policy, origin.position)
+        way = (me, origin.policy, origin.position)
         if origin.rule.analyzer is not None and origin.rule.analyzer.network != me:
             analyzers.setdefault(origin.rule.analyzer.network, {})[way] = None
         for partner in _partners(me, origin.rule, is_joined):
@@ -125,7 +127,7 @@ def links(instance: View, ctx: Context) -> Iterator[Claim]:
         if ctx.explaining:
             for own, theirs in found[partner]:
                 for one, other in product(own, theirs):
-                    ctx.because(claim, *dict.fromkeys((*_sources(me, one), *_sources(partner, other))))
+                    ctx.because(claim, *dict.fromkeys((*_sources(one), *_sources(other))))
         yield claim
 
 
@@ -138,9 +140,9 @@ def _joined(contributions: Iterable[tuple[Any, Any]]) -> dict[str, Ways]:
     return found
 
 
-def _sources(network: str, way: tuple[str, int]) -> tuple[Source, ...]:
+def _sources(way: Way) -> tuple[Source, ...]:
     """What a network's wish follows from: that it attaches the policy, and the policy's rule."""
-    policy, position = way
+    network, policy, position = way
     return (
         Source("virtual_network", network, f"network_policy_refs[{policy}]"),
         Source("network_policy", policy, f"network_policy_entries.policy_rule[{position}]"),

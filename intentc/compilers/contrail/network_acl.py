@@ -12,6 +12,7 @@ from intentc import Claim, Context, Fact, Intent, ResourceClaim, Source, View
 
 from .attached_policies import AttachedPolicy, attached_policies
 from .connections import connection_facts, wanted
+from .mirroring_service import MIRRORING
 from .network_rules import NetworkRules, TrailingRule, network_rules, trailing_rules
 from .policy_rules import ListRule
 from .service_chain import chain_facts
@@ -32,6 +33,8 @@ def network_policies(network: Intent, ctx: Context) -> Iterator[Claim | Fact]:
     me = surroundings.network
     yield from connection_facts(me, wanted(me, rules, surroundings.is_joined))
     yield from chain_facts(me, rules)
+    for service in sorted(surroundings.analyzers):
+        yield Fact(MIRRORING, service, True)
     linked = _linked(network)
     standing = _standing(network, policies, linked)
     if standing:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from intentc import Context, Fact, View
 
 from .attached_policies import AttachedPolicy
+from .mirroring_service import DESTINATION
 from .policy_rules import Analyzer
 from .service_chain import are_separated
 
@@ -24,6 +25,8 @@ class NetworkSurroundings:
         self._view = network
         self.network = ":".join(network.fq_name)
         self._policies = {":".join(attached.policy.fq_name) for attached in policies if attached.policy}
+        self.analyzers: set[str] = set()
+        """The services that were looked up as analyzers."""
         self._lists: dict[tuple[str, str], tuple[str, ...]] = {}
 
     def attaches(self, policy: str) -> bool:
@@ -43,7 +46,9 @@ class NetworkSurroundings:
         return self._ctx.contributed(KNOWN_NETWORK, name)
 
     def analyzer(self, service: str) -> Analyzer | None:
-        return None
+        self.analyzers.add(service)
+        found = self._ctx.fact(DESTINATION, service)
+        return Analyzer(*found) if found else None
 
     def is_joined(self, other: str) -> bool:
         """Whether this network is connected with one at the other end of a service chain: both let chains of several

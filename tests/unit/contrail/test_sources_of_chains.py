@@ -1,4 +1,4 @@
-"""What a chain names as its reasons: policy, rule, services and ports; and each of them is needed for it."""
+"""What chains and links with analyzers name as their reasons: policy, rule, services and ports."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tests.support.golden.cases import cases
 from tests.support.golden.naive_compile import INSTALLATION, NaiveCompile
 
 CASE = next(case for case in cases("contrail") if case.name.endswith("chains/table"))
+MIRROR = next(case for case in cases("contrail") if case.name.endswith("mirrors/mirror-only"))
 CHAIN = "2e1b295e-10b5-51c3-b5ee-3fdb27286693"
 LEFT = f"service-{CHAIN}-default-domain_blue_s1"
 ASKED = [
@@ -57,6 +58,16 @@ def test_a_rule_of_a_table_names_the_port_and_an_address_rule_the_address() -> N
     ]
     assert reasons(found, port.kind, "s2-t1-left", f"{part}[2]") == [ASKED + belongs]
     assert reasons(found, port.kind, "s2-t1-left", f"{part}[1]") == [[*ASKED, *belongs, "vn1:pool:f"]]
+
+
+def test_a_link_with_an_analyzers_network_names_the_network_whose_rule_mirrors() -> None:
+    compiled = NaiveCompile(MIRROR.resources())
+    for name in ("vn1", "vn3"):
+        (instance,) = (key for key, data in compiled.stored.items() if data["fq_name"][2:] == [name, name])
+        other = "vn3" if name == "vn1" else "vn1"
+        part = f"routing_instance_refs[default-domain:blue:{other}:{other}]"
+        found = reasons(explained(compiled, instance), "routing_instance", f"{name}:{name}", part)
+        assert found == [ASKED[:2]]
 
 
 @pytest.mark.parametrize("source", ["vn1", "p", "vn2", "s1", "s2"])

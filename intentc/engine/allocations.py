@@ -80,6 +80,9 @@ class Allocations:
         self._unsure: set[Entry] = set()
         """Entries whose last request failed after it was sent: the allocator may hold a number for them."""
         self._queued: KeyedQueue[Entry] = KeyedQueue(backoff=Backoff(first=0.05, last=30.0))
+        self._invalidations = 0
+        self.known = False
+        """Whether all allocations were read since they were last declared invalid."""
 
     @property
     def idle(self) -> bool:
@@ -93,6 +96,7 @@ class Allocations:
 
     async def load(self) -> None:
         """Read all allocations: before the first evaluation, and after the store was restored to an older state."""
+        invalidations = self._invalidations
         entries = await self._read.all_allocations(f"{self._installation}/")
         found = {Entry(pool, owner): value for pool, owner, value in entries}
         for entry in [entry for entries in self._held.values() for entry in entries]:
@@ -100,6 +104,8 @@ class Allocations:
                 self._note(entry, None)
         for entry, value in found.items():
             self._note(entry, value)
+        # What was read before an invalidation may be from the former store.
+        self.known = invalidations == self._invalidations
 
     def release_ownerless(self) -> None:
         """Free the allocations whose owners don't exist (any more). Called once the world is listed."""
@@ -109,6 +115,8 @@ class Allocations:
 
     def invalidate(self) -> None:
         """Queue a read of all allocations, since what is known of them may be wrong."""
+        self._invalidations += 1
+        self.known = False
         self._queued.add(_ALL)
 
     def outcome(self, outcome: Outcome) -> None:

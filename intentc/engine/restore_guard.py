@@ -61,7 +61,8 @@ class RestoreGuard:
     @property
     def withholds(self) -> bool:
         """Whether writes are withheld because of a restore, and the allocations in the restored store are known."""
-        return RESTORED in self._permission.reasons and self._allocations.idle
+        # Idle alone is not enough: a failed read of the allocations backs off, and is idle meanwhile.
+        return RESTORED in self._permission.reasons and self._allocations.known and self._allocations.idle
 
     def _is_older(self, snapshot: Snapshot) -> bool:
         """Whether a key is in an older version than before: revisions of a key never decrease."""

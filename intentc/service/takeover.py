@@ -188,10 +188,13 @@ class TakeOver:
         engine = self._engine
         while self._leadership is leadership and not engine.quiet:  # noqa: ASYNC110 - two conditions, one without event
             await anyio.sleep(_LOOK)
+        if self._leadership is not leadership:
+            # Nothing is judged: the next leadership is, when it begins.
+            return True
         progress, states = engine.progress, engine.states
         # An allocation is a write, and the object with it can't be planned without it: two writes.
         writes = 2 * progress.requested_allocations + sum(map(len, states.planned.values()))
-        if self._leadership is leadership and writes <= self._most:
+        if writes <= self._most:
             return False
         message = (
             f"the last leader compiled with {_shown(before)}, this one does with {_shown(self._versions)} and would "

@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 import anyio
 import pytest
+from pytest_mock import MockerFixture
 
 from intentc.engine.permission import RESTORED
 from intentc.offline.audit import Report
 from intentc.service.audits import PeriodicAudit
+from intentc.writing import Unreachable
 from tests.support.box_system import BoxSystem
 from tests.support.compiler_service import service_of, serving
 from tests.support.engine_status import engine_status
@@ -53,6 +55,27 @@ async def test_nothing_is_written_until_whoever_audits_gives_permission(box_syst
     box_system.engine.allow(RESTORED)
     await box_system.offline.settle()
     assert box_system.write.log == ["create a"]
+
+
+async def test_nothing_is_written_while_the_allocations_of_a_restored_store_cannot_be_read(
+    mocker: MockerFixture,
+) -> None:
+    """Those of before the restore would give one number to two owners. A failed read backs off, and is idle then."""
+    box_system = await BoxSystem().begin()
+    await box_system.boxes("a", settle=False)
+    restore = box_system.offline.store.faults.backup()
+    async with serving(service_of(box_system)):
+        await soon(lambda: box_system.engine.world.named("part", ("a", "one")) is not None)
+        failing = mocker.patch.object(
+            type(box_system.offline.local), "all_allocations", side_effect=Unreachable("it restarts as well")
+        )
+        restore()
+        box_system.offline.store.faults.cut_watches()
+        await soon(lambda: failing.await_count > 1)
+        assert RESTORED in box_system.engine.withheld
+        assert box_system.write.log == ["create a"]
+        mocker.stop(failing)
+        await soon(lambda: box_system.write.log == ["create a", "create a"])
 
 
 async def test_a_restore_is_noticed_although_others_have_written_past_our_revision_since(box_system: BoxSystem) -> None:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 
 import anyio
 import pytest
+from pytest_mock import MockerFixture
 
 from intentc.engine.permission import STANDING_BY, UPGRADE
 from intentc.leading import OtherLeader, PathClaimed, claim_path
@@ -114,6 +115,26 @@ async def test_another_version_with_too_many_planned_writes_waits_for_approval(s
         assert not two.ready()[0]
         assert "max_writes_on_upgrade" in two.ready()[1][-1]
     assert newer.write.log == []
+
+
+async def test_a_leadership_that_is_lost_before_the_upgrade_is_judged_withholds_nothing(
+    store: MemoryStore, mocker: MockerFixture
+) -> None:
+    """The next one is judged: otherwise the process would lead, and never write."""
+    box_system = BoxSystem(store)
+    async with serving(service_of(box_system, "one", elected=True)) as one:
+        await soon(lambda: leads(one) and one.takeover is not None and one.takeover.takeovers == 1)
+    newer = BoxSystem(store)
+    quiet = mocker.patch.object(type(newer.engine), "quiet", new_callable=mocker.PropertyMock, return_value=False)
+    async with serving(service_of(newer, "two", elected=True, most=1, version="2")) as two:
+        await soon(lambda: quiet.call_count > 0)
+        store.faults.unreachable = True
+        await soon(lambda: newer.engine.withheld[STANDING_BY].startswith("not leading"))
+        mocker.stop(quiet)
+        store.faults.unreachable = False
+        await soon(lambda: two.takeover is not None and two.takeover.takeovers == 1)
+        assert UPGRADE not in newer.engine.withheld
+        assert newer.engine.may_write
 
 
 async def test_another_version_with_few_planned_writes_takes_over(store: MemoryStore) -> None:

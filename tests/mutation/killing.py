@@ -33,8 +33,13 @@ def live(corpus: Corpus, story: Story, reactions: ReactionMap, *, healing: bool)
 
 def killer(corpus: Corpus, reactions: ReactionMap, about: Collection[str] | None = None) -> Story | None:
     """The first story (of those about these kinds) that ends wrongly under this map alone; None if none does."""
+    return next(killers(corpus, reactions, about), None)
+
+
+def killers(corpus: Corpus, reactions: ReactionMap, about: Collection[str] | None = None) -> Iterator[Story]:
+    """All stories (of those about these kinds) that end wrongly under this map alone, one after the other."""
     stories = (story for story in corpus.stories if about is None or story.kind in about)
-    return next((story for story in stories if not live(corpus, story, reactions, healing=False).right), None)
+    return (story for story in stories if not live(corpus, story, reactions, healing=False).right)
 
 
 async def _live(corpus: Corpus, story: Story, reactions: ReactionMap, healing: bool) -> Lived:

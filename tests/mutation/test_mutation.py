@@ -12,7 +12,7 @@ import pytest
 
 from tests.mutation import corpus, gateway_corpus
 from tests.mutation.edges import Edge, Pair, edges, followed, only, served, without
-from tests.mutation.killing import Lived, killer, live
+from tests.mutation.killing import Lived, killer, killers, live
 from tests.mutation.listed import redundant
 from tests.mutation.stories import Corpus
 
@@ -46,15 +46,21 @@ def test_the_whole_map_needs_no_healing(compiler: str) -> None:
 def test_without_the_edge_an_outcome_is_wrong_and_healing_names_the_reaction(compiler: str, edge: Edge) -> None:
     mutant, along = without(MAPS[compiler], edge), served(MAPS[compiler], edge) & reads_of(compiler)
     corpus: Corpus = CORPORA[compiler]
-    story = killer(corpus, mutant, {pair.read for pair in along})
-    assert story is not None, f"nothing needs {edge}: list it in redundant.yml, with the reason"
-    healed = live(corpus, story, mutant, healing=True)
-    assert healed.right
     uncovered = along - followed(only(MAPS[compiler], set(NEEDED[compiler]) - {edge}))
-    to_name = {pair for pair in uncovered if pair.read == story.kind}
-    assert to_name <= healed.missing
-    # Other edges may lead to the same kinds, for other neighbours: then one of its pairs is named all the same.
-    assert {pair for pair in along if pair.read == story.kind} & healed.missing
+    named: set[Pair] = set()
+    to_name: set[Pair] = set()
+    for story in killers(corpus, mutant, {pair.read for pair in along}):
+        healed = live(corpus, story, mutant, healing=True)
+        assert healed.right
+        # Other edges may lead to the same kinds, for other neighbours: then one of its pairs is named all the same.
+        assert {pair for pair in along if pair.read == story.kind} & healed.missing
+        named |= healed.missing
+        to_name = to_name or {pair for pair in uncovered if pair.read == story.kind}
+        # A story may be about an object that not all of the edge's readers read; then another one names the rest.
+        if to_name <= named:
+            return
+    assert named, f"nothing needs {edge}: list it in redundant.yml, with the reason"
+    assert to_name <= named
 
 
 @pytest.mark.parametrize("compiler", sorted({compiler for compiler, _ in OF_LISTED}))

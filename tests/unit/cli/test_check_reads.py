@@ -101,9 +101,10 @@ def test_without_files_the_running_compiler_is_asked_which_counts_since_its_star
     assert found["missing"] == []
     assert found["since"] > 0
     edges = {(edge["kind"], edge["cause"], edge["to"]): edge for edge in found["edges"]}
-    assert edges["port_tuple", "self", "service_instance"]["walks"] == 0
+    assert edges["port_tuple", "virtual_machine_interface", "service_instance"]["walks"] == 0
     messages = {finding["message"] for finding in json.loads(ended.out)["findings"]}
-    (idle,) = [message for message in messages if message.startswith("port_tuple (from self) → service_instance: ")]
+    place = "port_tuple (from virtual_machine_interface) → service_instance: "
+    (idle,) = [message for message in messages if message.startswith(place)]
     assert "no walk led to an intent this way since 20" in idle
 
 

@@ -91,5 +91,6 @@ async def _compiled(folder: Path) -> Any:
 
 def test_the_lines_of_the_shipped_map_that_it_speaks_of_are_there() -> None:
     shipped = (ROOT / "reactions" / "contrail.yml").read_text().splitlines()
-    (number,) = re.findall(r"line (\d+) of a copy of the shipped map", PAGE)
-    assert shipped[int(number) - 2 : int(number)] == ["  port_tuple:", "    self: [service_instance]"]
+    (number,) = re.findall(r"line\s(\d+) of a copy of the shipped map", PAGE)
+    heading, _, entry = shipped[int(number) - 3 : int(number)]
+    assert (heading, entry) == ("  port_tuple:", "    self: [service_instance, virtual_machine_interface]")

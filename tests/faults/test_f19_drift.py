@@ -48,7 +48,7 @@ async def look_alikes(world: LiveSystem, count: int) -> dict[str, str]:
     made = {}
     for number, found in enumerate(lists[: count // 2]):
         parent = tuple(found["fq_name"][:-1])
-        common = {"parent_type": "security-group", "access_control_list_entries": NOTHING}
+        common = {"parent_type": found["parent_type"], "access_control_list_entries": NOTHING}
         copied = {**common, "annotations": found["annotations"]}
         made[await world.create("access_control_list", f"copy-{number}", parent, **copied)] = "access_control_list"
         similar = f"{found['fq_name'][-1]}-{number}"

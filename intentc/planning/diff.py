@@ -7,13 +7,14 @@ writes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from typing import Any, NamedTuple
 
 import msgspec
 
 from intentc.model import Key, Kind, Name, ReferenceValue, Writer
 from intentc.model.kind import Property
+from intentc.model.types import FieldSpec
 
 from .actual import Actual, empty_values
 from .claims import Item
@@ -34,15 +35,41 @@ class Wanted(NamedTuple):
     merge: Callable[[Any, Any], Any] | None
 
 
+def claimed_properties(kind: Kind, desired: Desired, actual: Actual | None, *, every: bool) -> dict[str, Any]:
+    """field → its claimed value, with the claimed parts in it. ``actual``: the object, None if it is to be created.
+    ``every``: as for ``property_changes``. A part is set in what its property is claimed to be, otherwise in the stored
+    value; in our manifest, which defines all of its resource, in the default."""
+    claimed = {}
+    for field, value in desired.properties.items():
+        declared = kind.properties.get(field)
+        if every or (declared is not None and declared.writer is Writer.COMPILER):
+            claimed[field] = value
+    whole = every and kind.written_as_manifests
+    for path, value in sorted(desired.inner.items()):
+        field, _, inner = path.partition(".")
+        if field in claimed:
+            base = claimed[field]
+        elif actual is None or (whole and field not in desired.disputed):
+            base = default_of(kind, field)
+        else:
+            base = actual.value(field)
+        claimed[field] = _with_part(kind, kind.properties[field].spec, base, inner, value)
+    for item in desired.disputed:
+        field, _, inner = item.partition(".") if isinstance(item, str) else ("", "", "")
+        if inner and field in claimed and actual is not None:
+            stored = part_at(actual.value(field), inner)
+            claimed[field] = _with_part(kind, kind.properties[field].spec, claimed[field], inner, stored)
+    return claimed
+
+
 def property_changes(actual: Actual, desired: Desired, may_remove: MayRemove, *, every: bool) -> dict[str, Any]:
     """field → new value, the default or None where it is cleared. ``every``: all claimed fields are ours to write,
     since we made the object; otherwise only those that the schema gives to compilers."""
     kind = actual.kind
+    claimed = claimed_properties(kind, desired, actual, every=every)
     changes: dict[str, Any] = {}
-    for field, value in desired.properties.items():
+    for field, value in claimed.items():
         declared = kind.properties.get(field)
-        if not every and (declared is None or declared.writer is not Writer.COMPILER):
-            continue
         stored = actual.value(field)
         if stored == value:
             continue
@@ -51,38 +78,40 @@ def property_changes(actual: Actual, desired: Desired, may_remove: MayRemove, *,
         if value != stored:
             changes[field] = value
     if every and kind.written_as_manifests:
-        changes |= dict.fromkeys(_cleared(actual, desired))
+        changes |= dict.fromkeys(_cleared(actual, {*claimed, *desired.disputed}))
     for field in kind.compiler_properties:
-        if field in desired.properties or field in desired.disputed:
+        if field in claimed or field in desired.disputed:
             continue
         default = default_of(kind, field)
         if actual.value(field) != default and may_remove(field):
             changes[field] = default
-    for path, value in desired.inner.items():
-        field, _, inner = path.partition(".")
-        stored = changes.get(field, actual.value(field))
-        changed = _with_inner(stored, inner, value)
-        if changed != stored:
-            changes[field] = changed
     return changes
 
 
-def _with_inner(stored: Any, path: str, value: Any) -> Any:
-    """A struct like ``stored`` with ``value`` at ``path``."""
+def _with_part(kind: Kind, spec: FieldSpec, base: Any, path: str, value: Any) -> Any:
+    """A struct like ``base``, of the type that ``spec`` names, with ``value`` at ``path``. None is an empty struct."""
     field, _, inner = path.partition(".")
-    return msgspec.structs.replace(
-        stored, **{field: _with_inner(getattr(stored, field), inner, value) if inner else value}
-    )
+    if base is None:
+        base = kind.types.struct(spec.type)()
+    if inner:
+        value = _with_part(kind, kind.types.fields(spec.type)[field], getattr(base, field), inner, value)
+    return msgspec.structs.replace(base, **{field: value})
 
 
-def _cleared(actual: Actual, desired: Desired) -> Iterator[str]:
+def part_at(value: Any, path: str) -> Any:
+    """What stands at ``path`` in a struct; None below a field that is None."""
+    for step in path.split("."):
+        value = getattr(value, step, None)
+    return value
+
+
+def _cleared(actual: Actual, kept: Set[Item]) -> Iterator[str]:
     """The user's fields of our manifest that are no longer claimed: a manifest defines all of its resource. They are
     cleared by null, since admission may reject a default."""
-    for field in sorted(actual.kind.user_fields - {"annotations"}):
-        if field in actual.kind.properties or field == "labels":
-            kept = field in desired.properties or field in desired.disputed
-            if not kept and actual.value(field) not in (None, default_of(actual.kind, field)):
-                yield field
+    for field in sorted(actual.kind.user_fields - {"annotations"} - kept):
+        declared = field in actual.kind.properties or field == "labels"
+        if declared and actual.value(field) not in (None, default_of(actual.kind, field)):
+            yield field
 
 
 def default_of(kind: Kind, field: str) -> Any:

@@ -39,7 +39,7 @@ from .actual import Actual
 from .assumed import Assumed
 from .claims import EXISTENCE, LATER, ClaimBook, Item
 from .deletion import abandoned, blockers, without_cycle
-from .diff import MayRemove, Wanted, entry_changes, in_order, list_change, property_changes
+from .diff import MayRemove, Wanted, claimed_properties, entry_changes, in_order, list_change, property_changes
 from .draft import Draft, Plan
 from .guard import DeleteGuard
 from .merge import MERGES, merge
@@ -146,9 +146,8 @@ class Planner:
             if (entries := self._wanted(draft, relation, Key(name.kind, uuid), made=True).entries.values())
         }
         mark = Mark(self._installation, self._compiler_of_kind[name.kind], desired.owner)
-        draft.operations.append(
-            Create(name.kind, uuid, name.fq_name, desired.parent, mark, dict(desired.properties), references)
-        )
+        properties = claimed_properties(draft.kind, desired, None, every=True)
+        draft.operations.append(Create(name.kind, uuid, name.fq_name, desired.parent, mark, properties, references))
 
     def _usable(self, parent: Key) -> bool:
         """Whether objects can be created below it: the server rejects a parent that it can't read."""

@@ -44,6 +44,7 @@ TYPES = TypeTable(
         "Pair": {"key": "string", "value": "string"},
         "Pairs": {"pair": {"list": "Pair"}},
         "Weight": {"weight": "integer"},
+        "Spare": {"rule": {"type": "Rule", "optional": True}},
     }
 )
 
@@ -87,6 +88,7 @@ SCHEMA = Schema(
                 "note": {"type": "string", "writer": "compiler"},
                 "color": "string",
                 "rule": {"type": "Rule", "compiler_parts": ["port"]},
+                "spare": {"type": "Spare", "optional": True, "compiler_parts": ["rule.port"]},
             },
             references={
                 "router": {"attribute": "Weight", "writer": "shared", "ours_with": {"weight": 1}},
@@ -95,6 +97,7 @@ SCHEMA = Schema(
                 "group": {"writer": "shared", "derived": True, "ours": "^group"},
             },
         ),
+        _kind(kind="card", shape="kubernetes", properties={"rule": {"type": "Rule", "compiler_parts": ["port"]}}),
         _kind(kind="watcher", properties={}, references={"target": None}),
     ]
 )

@@ -7,6 +7,7 @@ import pytest
 from intentc.model import (
     AddReference,
     Claim,
+    Create,
     Key,
     Mark,
     Name,
@@ -63,6 +64,62 @@ def test_two_values_of_a_part_are_a_problem_and_the_stored_one_stays(world: Plan
     plan = world.plan(A)
     assert plan.operations == ()
     assert [problem.reason for problem in plan.problems] == ["Conflict", "Conflict"]
+
+
+def test_an_object_is_created_with_the_part_that_another_intent_assigns(world: PlanningWorld) -> None:
+    world.book.replace(GROUP, [owned("router", "a", "g", rule=struct("Rule", port=1, action="drop"))])
+    world.book.replace(origin("h"), [PropertyClaim(A, "rule.port", 2)])
+    (create,) = world.plan(A).operations
+    assert isinstance(create, Create)
+    assert create.properties == {"rule": struct("Rule", port=2, action="drop")}
+
+
+def test_an_object_is_created_with_a_part_of_a_property_that_nobody_gives(world: PlanningWorld) -> None:
+    world.book.replace(GROUP, [owned("router", "a", "g"), PropertyClaim(A, "rule.port", 2)])
+    (create,) = world.plan(A).operations
+    assert isinstance(create, Create)
+    assert create.properties == {"rule": struct("Rule", port=2)}
+
+
+def test_a_part_of_a_property_that_the_owner_gives_as_well_is_written_once(world: PlanningWorld) -> None:
+    claim = owned("router", "a", "g", rule=struct("Rule", port=1, action="drop"))
+    world.make(claim)
+    world.book.replace(GROUP, [claim, PropertyClaim(A, "rule.port", 2)])
+    plan = world.plan(A)
+    assert len(plan.operations) == 1
+    world.carry_out(plan)
+    assert world.plan(A).operations == ()
+
+
+def test_a_disputed_part_of_a_property_that_the_owner_gives_stays_as_it_is_stored(world: PlanningWorld) -> None:
+    key = world.make(owned("router", "a", "g", rule=struct("Rule", port=9)))
+    claim = owned("router", "a", "g", rule=struct("Rule", port=1, action="drop"))
+    world.book.replace(GROUP, [claim, PropertyClaim(A, "rule.port", 2)])
+    world.book.replace(origin("h"), [PropertyClaim(A, "rule.port", 3)])
+    changed = struct("Rule", port=9, action="drop")
+    assert world.plan(A).operations == (Update(key, A, {"rule": changed}, {}, world.revision),)
+
+
+def test_a_part_of_an_optional_property_makes_the_property(world: PlanningWorld) -> None:
+    key = world.put("router", "a")
+    world.book.replace(GROUP, [PropertyClaim(A, "spare.rule.port", 2)])
+    changed = struct("Spare", rule=struct("Rule", port=2))
+    plan = world.plan(A)
+    assert plan.operations == (Update(key, A, {"spare": changed}, {}, world.revision),)
+    world.carry_out(plan)
+    assert world.plan(A).operations == ()
+
+
+def test_a_part_of_our_manifest_stands_in_an_otherwise_empty_property(world: PlanningWorld) -> None:
+    claim = owned("card", "c", "g", rule=struct("Rule", action="drop"))
+    world.make(claim)
+    world.book.replace(GROUP, [owned("card", "c", "g"), PropertyClaim(claim.name, "rule.port", 2)])
+    plan = world.plan(claim.name)
+    world.carry_out(plan)
+    (update,) = plan.operations
+    assert isinstance(update, Update)
+    assert update.properties == {"rule": struct("Rule", port=2)}
+    assert world.plan(claim.name).operations == ()
 
 
 def test_a_link_with_our_attribute_is_added_and_does_not_block_its_target(world: PlanningWorld) -> None:

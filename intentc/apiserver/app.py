@@ -14,7 +14,7 @@ Additions to Contrail's API; ``GET /`` announces those that a client must know:
   (``relaxed_references``): ``"relaxed": true`` in the body of ``/ref-update``, ``"relaxed": ["<uuid of a target>", …]``
   next to the resource in the body of a PUT and in items of ``/sync``. ``/ref-relax-for-delete`` remains.
 - A rejected ``/sync`` names the first rejected item, if the error concerns one: ``{"message": …, "item": <its index>,
-  "detail": <the message without the place>}``; ``"refused": [{"item", "detail"}]`` lists all of them.
+  "detail": <the message without the place>}``; ``"rejected": [{"item", "detail"}]`` lists all of them.
 - ``?unreadable=true`` of a list adds ``"unreadable": [{"uuid", "fq_name", "message"}]``: stored values that can't be
   read (422 for a single one). A PUT of a whole resource, one with an fq_name, replaces such a value.
 - ``/int-pool`` is idempotent by (pool, owner), and a GET lists allocations.
@@ -34,7 +34,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from intentc.listening.origin import ANY_HOST, Checks, OriginGuard, Refusal
+from intentc.listening.origin import ANY_HOST, Checks, OriginGuard, Rejection
 from intentc.model import Key, Kind, kebab, snake
 from intentc.watch.protocol import StoreError
 
@@ -387,8 +387,8 @@ def _linked_entry(request: Request, kind: str, entry: Any) -> Any:
     return {**entry, "href": _href(request, Key(kind, entry["uuid"]))} if named else entry
 
 
-def _rejected(refusal: Refusal) -> Response:
-    return _answer({"message": f"{refusal.problem}; {refusal.advice}"}, status=refusal.status)
+def _rejected(rejection: Rejection) -> Response:
+    return _answer({"message": f"{rejection.problem}; {rejection.advice}"}, status=rejection.status)
 
 
 async def _api_error(request: Request, error: Exception) -> Response:
@@ -396,7 +396,7 @@ async def _api_error(request: Request, error: Exception) -> Response:
     headers = {"Retry-After": _PAUSE_SECONDS} if error.status in (429, 503) else {}
     place: dict[str, Any] = {} if error.item is None else {"item": error.item, "detail": error.detail}
     if error.rejected:
-        place["refused"] = [{"item": item, "detail": detail} for item, detail in error.rejected]
+        place["rejected"] = [{"item": item, "detail": detail} for item, detail in error.rejected]
     return _answer({"message": error.message, **place}, status=error.status, headers=headers)
 
 

@@ -37,7 +37,7 @@ _AWAY = {HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATE
 """The server answers, but something that it depends on does not."""
 
 
-class Refused(CommandError):
+class Rejected(CommandError):
     """The server rejected a request with ``status``."""
 
     def __init__(self, answer: Answer, where: str) -> None:
@@ -53,7 +53,7 @@ class Refused(CommandError):
         self.status = answer.status
         self.item = index if answer.item is None else answer.item
         """The index of the rejected element of a ``/sync``, None if the server names none."""
-        self.refused = {one.item: one.detail for one in answer.rejected}
+        self.rejected = {one.item: one.detail for one in answer.rejected}
         """Index → why, of the rejected elements that the server names."""
 
     def about(self, message: str, where: str) -> CommandError:
@@ -91,7 +91,7 @@ class Unreadable(NamedTuple):
 
 class ApiClient:
     """Calls the API server over a connection, which it closes as a context manager. Calls raise ``CommandError`` if the
-    server can't be reached, and ``Refused``."""
+    server can't be reached, and ``Rejected``."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -174,7 +174,7 @@ class ApiClient:
         self.revision = max(self.revision, answer.revision or 0)
         if answer.ok or (absent and answer.status == HTTPStatus.NOT_FOUND and not answer.no_route):
             return answer
-        raise Refused(answer, where)
+        raise Rejected(answer, where)
 
 
 class Touching(ApiClient):
@@ -191,7 +191,7 @@ class Touching(ApiClient):
 
 
 def _phrase(status: int) -> str:
-    return next((known.phrase for known in HTTPStatus if known == status), "refused")
+    return next((known.phrase for known in HTTPStatus if known == status), "rejected")
 
 
 def _json(answer: Answer) -> Any:

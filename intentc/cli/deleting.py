@@ -13,7 +13,7 @@ from intentc.loading.resources import Loaded as Input
 from intentc.model import InvalidInput, Key, Kind, Schema
 from intentc.model.kind import Writer
 
-from .client import ApiClient, Change, Refused
+from .client import ApiClient, Change, Rejected
 from .errors import CommandError
 from .lookup import look_up, read
 from .naming import kind_named
@@ -41,7 +41,7 @@ async def delete_named(
     changes += [Change("DELETE", key.kind, {"uuid": key.uuid}, _revision(seen, key)) for key in found]
     try:
         await client.sync(changes)
-    except Refused as error:
+    except Rejected as error:
         if seen is not None and error.status in STALE:
             raise Stale(error.what) from None
         if error.item is not None and error.item < len(holders):

@@ -91,8 +91,8 @@ def introduce(gateway: Gateway, requests: Sequence[Request], files: Sequence[str
     """Print where Envoy is and which commands to type. ``files``: what was loaded."""
     click.echo(f"\nxDS server   127.0.0.1:{gateway.xds.port}", err=True)
     click.echo(f"Envoy        http://{gateway.envoy.admin}/  (its own pages)", err=True)
-    for refused in gateway.xds.status()["refused"]:
-        click.echo(f"rejected     {refused['kind']} {refused['name']}: {refused['message']}", err=True)
+    for rejected in gateway.xds.status()["rejected"]:
+        click.echo(f"rejected     {rejected['kind']} {rejected['name']}: {rejected['message']}", err=True)
     if not requests:
         click.echo("             it answers no request yet", err=True)
         return

@@ -50,11 +50,11 @@ async def look_up(client: ApiClient, kind: Kind, name: str) -> Meant:
 
 async def read(client: ApiClient, kind: Kind, uuid: str) -> Meant | None:
     """The resource with this uuid, None if there is none."""
-    from .client import Refused
+    from .client import Rejected
 
     try:
         data = await client.get(kind, uuid)
-    except Refused as error:
+    except Rejected as error:
         if error.status != HTTPStatus.UNPROCESSABLE_ENTITY:
             raise
         return Meant(uuid, await client.fq_name_of(uuid), None, error.what.partition("; ")[0])

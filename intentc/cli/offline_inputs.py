@@ -21,7 +21,7 @@ async def apply_inputs(offline: Any, inputs: Sequence[Input]) -> None:
     except ApiError as error:
         if error.item is None:
             raise InvalidInput(error.message) from None
-        raise all_invalid([refusal for _, refusal in _refusals(error, inputs)]) from None
+        raise all_invalid([rejection for _, rejection in _rejections(error, inputs)]) from None
 
 
 async def apply_what_can_be(offline: Any, inputs: Sequence[Input]) -> list[InvalidInput]:
@@ -35,16 +35,16 @@ async def apply_what_can_be(offline: Any, inputs: Sequence[Input]) -> list[Inval
         except ApiError as error:
             if error.item is None:
                 raise
-            refused = _refusals(error, left)
-            errors += [refusal for _, refusal in refused]
-            gone = {place for place, _ in refused}
+            rejected = _rejections(error, left)
+            errors += [rejection for _, rejection in rejected]
+            gone = {place for place, _ in rejected}
             left = [resource for place, resource in enumerate(left) if place not in gone]
         else:
             break
     return errors
 
 
-def _refusals(error: ApiError, inputs: Sequence[Input]) -> list[tuple[int, InvalidInput]]:
+def _rejections(error: ApiError, inputs: Sequence[Input]) -> list[tuple[int, InvalidInput]]:
     """The index in ``inputs`` of each rejected resource, and its error."""
     from intentc.model import InvalidInput
 

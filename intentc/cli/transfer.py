@@ -17,7 +17,7 @@ from intentc.loading.resources import Loaded, load_what_can_be
 from intentc.model import InvalidInput, Schema, all_invalid
 from intentc.plugins import installed
 
-from .client import ApiClient, Change, Refused
+from .client import ApiClient, Change, Rejected
 from .errors import CommandError, Exit
 from .file_lines import place_of, with_resource_name
 from .lookup import read
@@ -138,7 +138,7 @@ async def send(client: ApiClient, changes: Sequence[Sent], *, together: bool = F
         chunk = waiting.pop()
         try:
             await client.sync([sent.change for sent in chunk])
-        except Refused as error:
+        except Rejected as error:
             if together and error.status in STALE:
                 raise Stale((await _explained(client, error, chunk, first_only=True)).what) from None
             if error.status != _TOO_MANY_OPERATIONS or len(chunk) == 1 or together:
@@ -148,16 +148,16 @@ async def send(client: ApiClient, changes: Sequence[Sent], *, together: bool = F
 
 
 async def _explained(
-    client: ApiClient, error: Refused, chunk: Sequence[Sent], *, first_only: bool = False
+    client: ApiClient, error: Rejected, chunk: Sequence[Sent], *, first_only: bool = False
 ) -> CommandError:
     """The rejection with the resource's name and line, and names in place of uuids."""
     message = await with_names(client, error.what)
     if error.item is None or error.item >= len(chunk):
         return CommandError(message, where=error.where, next_step=error.next_step, code=error.code)
     resource = chunk[error.item].resource
-    if first_only or len(error.refused) < 2:
+    if first_only or len(error.rejected) < 2:
         return error.about(with_resource_name(resource, message), place_of(resource, message))
-    found = [(chunk[item].resource, detail) for item, detail in error.refused.items() if item < len(chunk)]
+    found = [(chunk[item].resource, detail) for item, detail in error.rejected.items() if item < len(chunk)]
     named = [(one, await with_names(client, detail)) for one, detail in found]
     lines = [f"{place_of(one, detail)}: {with_resource_name(one, detail)}" for one, detail in named]
     return error.about("\n  ".join([f"{len(lines)} resources are rejected:", *lines]), "")

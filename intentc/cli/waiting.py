@@ -150,7 +150,7 @@ def _without_error(answer: httpx2.Response, url: str) -> dict[str, Any]:
         content = {}
     if content.get("exists") is False:
         return content
-    message = str(content.get("error") or _refusal(answer))
+    message = str(content.get("error") or _rejection(answer))
     candidates = [str(name) for name in content.get("candidates") or ()]
     # If the message already has the candidates, the compiler's own advice is more useful.
     said = any(name in message for name in candidates)
@@ -163,7 +163,7 @@ def _without_error(answer: httpx2.Response, url: str) -> dict[str, Any]:
     )
 
 
-def _refusal(answer: httpx2.Response) -> str:
+def _rejection(answer: httpx2.Response) -> str:
     if answer.status_code == 404:
         return f"the compiler has no {answer.url.path}"
     return f"the compiler rejects the request: {answer.text.strip()[:_WORDS] or _status(answer)}"

@@ -100,7 +100,7 @@ class Guard:
             shown = shown_token(Headers(scope=scope).get("authorization", ""))
             known = shown is not None and _same(shown, self._token())
             if not known and scope["path"] not in OPEN:
-                await _refused(shown is not None)(scope, receive, send)
+                await _rejected(shown is not None)(scope, receive, send)
                 return
             scope = {**scope, KNOWN: known}
         await self._app(scope, receive, send)
@@ -126,7 +126,7 @@ def _same(shown: str, token: str) -> bool:
     return bool(token) and hmac.compare_digest(*digests)
 
 
-def _refused(was_shown: bool) -> Response:
+def _rejected(was_shown: bool) -> Response:
     content: dict[str, Any] = {
         "error": "the token is wrong" if was_shown else "the diagnostics require a token",
         "next_step": "send intentc.diagnostics.token as `Authorization: Bearer TOKEN`, or as a browser's password",

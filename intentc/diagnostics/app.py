@@ -20,11 +20,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from intentc.listening.origin import ANY_HOST, Checks, OriginGuard, Refusal
+from intentc.listening.origin import ANY_HOST, Checks, OriginGuard, Rejection
 
 from .access import EVERYBODY, KNOWN, Access, Guard
 from .answering import json_answer
-from .asking import LISTS, QUESTIONS, lists, questions, refusal
+from .asking import LISTS, QUESTIONS, lists, questions, rejection
 from .browsing import page, query_of
 from .events import EVENTS, Events
 from .metrics import registry_of
@@ -130,7 +130,7 @@ def diagnostics_app(
         if asked is not None and wants_page(request):
             error = Unanswerable(404, text, "the pages are listed above")
             return await no_answer_page(observed, request, error)
-        return refusal(request, Unanswerable(404, text, "`/` lists the paths"))
+        return rejection(request, Unanswerable(404, text, "`/` lists the paths"))
 
     async def root(request: Request) -> Response:
         if asked is not None and wants_page(request):
@@ -170,19 +170,19 @@ def _browsing(browsed: Browsed) -> list[Route]:
         name, there = request.path_params["name"], browsed.views
         if name not in there:
             text = f"there is no view {name!r}; there are {', '.join(there)}"
-            return refusal(request, Unanswerable(404, text, "`/views` describes each view", tuple(there)))
+            return rejection(request, Unanswerable(404, text, "`/views` describes each view", tuple(there)))
         try:
             query = query_of(request.query_params, there[name]["columns"])
         except BadQuery as error:
-            return refusal(request, Unanswerable(400, str(error), "`/views` lists the views and their columns"))
+            return rejection(request, Unanswerable(400, str(error), "`/views` lists the views and their columns"))
         return json_answer(request, await page(browsed, name, query))
 
     return [Route("/views", views), Route("/views/{name}", view)]
 
 
-def _rejected(refusal: Refusal) -> Response:
-    content = {"error": refusal.problem, "next_step": refusal.advice, "candidates": []}
-    return Response(msgspec.json.encode(content), refusal.status, media_type="application/json")
+def _rejected(rejection: Rejection) -> Response:
+    content = {"error": rejection.problem, "next_step": rejection.advice, "candidates": []}
+    return Response(msgspec.json.encode(content), rejection.status, media_type="application/json")
 
 
 def _verdict(request: Request, ok: bool, reasons: Sequence[str]) -> Response:

@@ -37,7 +37,7 @@ STATES = (
     "in order",
     "waiting",
     "held",
-    "refused",
+    "rejected",
     "delayed",
     "contended",
     "paused",
@@ -158,16 +158,16 @@ def _route(path: str, question: _Question) -> Route:
         try:
             found = await question(request.query_params)
         except BadQuery as error:
-            return refusal(request, Unanswerable(400, str(error), "`/` lists the paths and their parameters"))
+            return rejection(request, Unanswerable(400, str(error), "`/` lists the paths and their parameters"))
         except Unanswerable as error:
-            return refusal(request, error)
+            return rejection(request, error)
         # An absent object also has an answer: why it is absent.
         return json_answer(request, found, 404 if found.get("exists") is False else 200)
 
     return Route(path, answer)
 
 
-def refusal(request: Request, error: Unanswerable) -> Response:
+def rejection(request: Request, error: Unanswerable) -> Response:
     """Answer ``{"error", "next_step", "candidates"}`` with the status of ``error``."""
     content = {"error": error.error, "next_step": error.next_step, "candidates": list(error.candidates)}
     return json_answer(request, content, error.status)

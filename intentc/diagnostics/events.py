@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from .answering import json_answer
-from .asking import refusal
+from .asking import rejection
 from .observed import Asked, JournalQuery, Observed, Unanswerable
 from .parameters import BadQuery, choice, number, only
 
@@ -38,7 +38,7 @@ _MOST_AT_ONCE = 200
 _PATIENCE = 30.0
 """Seconds for which a follower may read nothing."""
 
-LISTS = frozenset({"held", "waiting", "refused", "delayed", "withheld_deletes", "quarantine", "planned", "problems"})
+LISTS = frozenset({"held", "waiting", "rejected", "delayed", "withheld_deletes", "quarantine", "planned", "problems"})
 """Keys of the status that the short one omits: its ``counts`` have their sizes."""
 _MOST_AWAITED = 20
 
@@ -80,7 +80,7 @@ class Events:
             wanted = choice(request.query_params, "only", ("status", "line"))
             after = await self._after(request)
         except BadQuery as error:
-            return refusal(request, Unanswerable(400, str(error), "`/` lists the paths and their parameters"))
+            return rejection(request, Unanswerable(400, str(error), "`/` lists the paths and their parameters"))
         if self._ended or len(self._streams) >= MOST_FOLLOWERS:
             reason = "the process is ending" if self._ended else f"the limit of {MOST_FOLLOWERS} followers is reached"
             response = json_answer(request, {"error": reason, "next_step": "close a page, or try again later"}, 503)

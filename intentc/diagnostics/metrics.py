@@ -31,7 +31,7 @@ class Figure(NamedTuple):
 READY = "intentc_ready"
 ROLE = "intentc_role"
 BUILD = "intentc_build_info"
-RELOAD_REFUSED = "intentc_reload_refused"
+RELOAD_REJECTED = "intentc_reload_rejected"
 ROLES = ("leader", "standby", "alone", "observer")
 
 GAUGES = (
@@ -116,8 +116,8 @@ class StatusCollector(Collector):
                 roles.add_metric([name], float(name == role))
             yield roles
         if "reload" in status:
-            refused = status["reload"].get("last_error") is not None
-            yield GaugeMetricFamily(RELOAD_REFUSED, "1 if the last reload was rejected.", float(refused))
+            rejected = status["reload"].get("last_error") is not None
+            yield GaugeMetricFamily(RELOAD_REJECTED, "1 if the last reload was rejected.", float(rejected))
         build = GaugeMetricFamily(BUILD, "Always 1; its label is the version of intentc.", labels=["version"])
         build.add_metric([_version()], 1.0)
         yield build

@@ -491,5 +491,5 @@ class Engine:
         states, withheld = self._states, self._permission.reasons
         if withheld and OBSERVING not in withheld and (states.planned or self._allocations.outstanding):
             return False
-        reported = all(name in states.refused or name in states.contended for name in self._objects.delayed)
+        reported = all(name in states.rejected or name in states.contended for name in self._objects.delayed)
         return self.quiet and self._allocations.settled and reported

@@ -42,7 +42,7 @@ class IntentStates:
         self.held: Quarantine[Key] = Quarantine(replace=self._count_held)
         self.held_by: dict[Key, Key] = {}
         """Held intents that read a resource that can't be read → that resource."""
-        self.refused: Quarantine[Name] = Quarantine(replace=self.problem_counts.replace)
+        self.rejected: Quarantine[Name] = Quarantine(replace=self.problem_counts.replace)
         self.delayed: Quarantine[Name] = Quarantine(replace=self.problem_counts.replace)
         """Objects whose last write failed temporarily; the write is retried with back-off."""
         self.rejected_requests: Quarantine[Key] = Quarantine(replace=self.problem_counts.replace)
@@ -122,7 +122,7 @@ class IntentStates:
 
     def wrote(self, name: Name) -> None:
         """The server accepted the last write of the object."""
-        self.refused.release(name)
+        self.rejected.release(name)
         self.delayed.release(name)
 
     def is_held(self, key: Key) -> bool:

@@ -89,7 +89,7 @@ class OperatorActions:
         intents = [held for held, _ in states.held.items() if key in (None, held) and held not in states.stopped]
         objects = {
             name
-            for table in (states.refused, states.delayed, states.contended)
+            for table in (states.rejected, states.delayed, states.contended)
             for name, _ in table.items()
             if key in (None, key_of(self._logic, self._planner, name))
         }

@@ -81,7 +81,7 @@ class WriteFailures:
                 self._objects.plan((name,))
             case Rejected():
                 self._throttle.heard()
-                self._refuse(name, error)
+                self._hold_rejected(name, error)
                 self._objects.retry(name)
             case _:
                 self.delay(name, error)
@@ -89,13 +89,13 @@ class WriteFailures:
     def delay(self, name: Name, error: Exception, *, after: float | None = None) -> None:
         """Retry with back-off, and report that."""
         message = f"its last write failed ({error}); it is tried again"
-        self._states.refused.release(name)
+        self._states.rejected.release(name)
         if self._states.delayed.hold(name, Problem(name.kind, ":".join(name.fq_name), "Delayed", message)):
             _LOG.info("%s: %s", name, message, extra=self._log_fields.about(name))
         self._objects.retry(name, after=after)
 
-    def _refuse(self, name: Name, error: Rejected) -> None:
-        problem = Problem(name.kind, ":".join(name.fq_name), "Refused", f"the API server rejects it: {error}")
+    def _hold_rejected(self, name: Name, error: Rejected) -> None:
+        problem = Problem(name.kind, ":".join(name.fq_name), "Rejected", f"the API server rejects it: {error}")
         self._states.delayed.release(name)
-        if self._states.refused.hold(name, problem):
+        if self._states.rejected.hold(name, problem):
             _LOG.warning("%s: %s", name, problem.message, extra=self._log_fields.about(name))

@@ -266,8 +266,8 @@ class Context:
         fields = ((field, thaw(getattr(values, field))) for field in sorted(self._visibility.fields(key.kind)))
         return tuple((path, text) for field, value in fields for path, text in _texts(field, value) if mark in text)
 
-    def refusal(self, kind: str, field: str) -> str:
-        return self._visibility.refusal(kind, field)
+    def rejection(self, kind: str, field: str) -> str:
+        return self._visibility.rejection(kind, field)
 
     def references(self, key: Key, relation: str) -> tuple[tuple[View, Any], ...]:
         declared = self._visibility.relation(key.kind, relation)

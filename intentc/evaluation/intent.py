@@ -65,7 +65,7 @@ class View:
         if self._values is None:
             self._values, self._visible = self._context.values(self.key)
         if field not in self._visible:
-            raise AttributeError(self._context.refusal(self.key.kind, field))
+            raise AttributeError(self._context.rejection(self.key.kind, field))
         return getattr(self._values, field)
 
     def texts_with(self, mark: str) -> tuple[tuple[str, str], ...]:

@@ -54,7 +54,7 @@ class Visibility:
         """The properties that may be read."""
         return self._readable[kind]
 
-    def refusal(self, name: str, field: str) -> str:
+    def rejection(self, name: str, field: str) -> str:
         """Why a field outside ``fields`` can't be read."""
         kind = self.kind(name)
         if field in kind.compiler_properties:

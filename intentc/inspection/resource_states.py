@@ -1,7 +1,7 @@
 """Computes the state of a resource: one word, the same in every answer.
 
 ``in order``; ``queued``: its job waits; ``waiting``: something else must exist first; ``held``: its intent can't be
-compiled, its outputs stay; ``refused``: the API server rejects it; ``delayed``: a write failed and is tried again;
+compiled, its outputs stay; ``rejected``: the API server rejects it; ``delayed``: a write failed and is tried again;
 ``contended``: another writer reverts it; ``paused``: by an operator, or dropped; ``planned``: nothing may be written
 now; ``withheld``: its deletion needs approval; ``absent``. ``why/waiting.py`` says what must happen first.
 """
@@ -17,7 +17,7 @@ IN_ORDER = "in order"
 QUEUED = "queued"
 WAITING = "waiting"
 HELD = "held"
-REFUSED = "refused"
+REJECTED = "rejected"
 DELAYED = "delayed"
 CONTENDED = "contended"
 PAUSED_STATE = "paused"
@@ -25,7 +25,7 @@ PLANNED = "planned"
 WITHHELD = "withheld"
 ABSENT = "absent"
 
-STATES = (IN_ORDER, WAITING, HELD, REFUSED, DELAYED, CONTENDED, PAUSED_STATE, PLANNED, QUEUED, WITHHELD, ABSENT)
+STATES = (IN_ORDER, WAITING, HELD, REJECTED, DELAYED, CONTENDED, PAUSED_STATE, PLANNED, QUEUED, WITHHELD, ABSENT)
 
 LOWER = "lower"
 HIGHER = "higher"
@@ -96,7 +96,7 @@ def _of_intent(world: World, states: States, key: Key) -> str:
     if key in states.held:
         return PAUSED_STATE if PAUSED in states.stopped.get(key, ()) else HELD
     if key in states.rejected_requests:
-        return REFUSED
+        return REJECTED
     if key in states.waiting:
         return WAITING
     if states.has_job(key) or key not in states.evaluated:
@@ -109,7 +109,7 @@ def _of_object(view: View, name: Name, key: Key | None) -> str:
     made = is_made(view.world, view.outputs, name, key)
     for state, table in (
         (PAUSED_STATE, states.left_alone),
-        (REFUSED, states.refused),
+        (REJECTED, states.rejected),
         (CONTENDED, states.contended),
         (DELAYED, states.delayed),
     ):

@@ -42,7 +42,7 @@ class _Tenure:
     def __init__(self, leadership: Leadership, keeper: LeaseKeeper) -> None:
         self.leadership = leadership
         self.keeper = keeper
-        self.refused = anyio.Event()
+        self.rejected = anyio.Event()
 
 
 class Election:
@@ -156,7 +156,7 @@ class Election:
         if tenure is None or tenure.leadership.fence != fence:
             return
         self._lose(tenure, "the API server rejected the fence")
-        tenure.refused.set()
+        tenure.rejected.set()
 
     async def record_versions(self, leadership: Leadership) -> bool:
         """Record our versions for the next leader; False if ``leadership`` is over. Raises ``StoreError``."""
@@ -233,8 +233,8 @@ class Election:
             await self._until_lost(tenure)
         finally:
             self._lose(tenure, "the election was ended", logging.INFO)
-        if tenure.refused.is_set():
-            await self._look_into_refusal(tenure)
+        if tenure.rejected.is_set():
+            await self._look_into_rejection(tenure)
         await self._give_back()
 
     async def _until_lost(self, tenure: _Tenure) -> None:
@@ -251,7 +251,7 @@ class Election:
             gone = partial(self._key.until_gone, revision, revision)
             group.start_soon(first, gone, f"{self._key.key} is not ours any more")
             group.start_soon(first, partial(self._until_over, tenure), "the lease could not be renewed in time")
-            group.start_soon(first, tenure.refused.wait, "the API server rejected the fence")
+            group.start_soon(first, tenure.rejected.wait, "the API server rejected the fence")
 
     async def _until_over(self, tenure: _Tenure) -> None:
         while True:
@@ -276,7 +276,7 @@ class Election:
         _LOG.log(level, "not leading any more: %s", reason)
         self._on_lost(reason)
 
-    async def _look_into_refusal(self, tenure: _Tenure) -> None:
+    async def _look_into_rejection(self, tenure: _Tenure) -> None:
         """Check whether the key is gone. If it isn't, running again at once would win, and be rejected again."""
         with anyio.move_on_after(_GIVE_BACK_SECONDS):
             try:

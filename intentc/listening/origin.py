@@ -26,7 +26,7 @@ _SHOWN = 200
 """Characters of a header that a message repeats."""
 
 
-class Refusal(NamedTuple):
+class Rejection(NamedTuple):
     """Why a request is rejected: an HTTP status, the problem, and what to do instead."""
 
     status: int
@@ -47,26 +47,26 @@ class Checks(NamedTuple):
     only_json: bool = False
     pages: bool = False
 
-    def refusal(self, method: str, path: str, headers: Headers) -> Refusal | None:
+    def rejection(self, method: str, path: str, headers: Headers) -> Rejection | None:
         """Why a request with this method, path and headers is rejected; None if it is not."""
         return self._of_host(path, headers) or self._of_site(method, headers) or self._of_content(method, headers)
 
-    def _of_host(self, path: str, headers: Headers) -> Refusal | None:
+    def _of_host(self, path: str, headers: Headers) -> Rejection | None:
         if self.hosts is ANY_HOST or ("host" not in headers and path in PROBES):
             return None
         host = headers.get("host", "")
         if canonical_host(_without_port(host)) in self.hosts:
             return None
-        return Refusal(
+        return Rejection(
             400,
             f"the Host of the request is {_shown(host)}, and this server listens on this machine alone",
             f"use {', '.join(self.hosts)}; or name the host in {self.setting}, if a proxy or a DNS name leads here",
         )
 
-    def _of_site(self, method: str, headers: Headers) -> Refusal | None:
+    def _of_site(self, method: str, headers: Headers) -> Rejection | None:
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
         if origin is not None and origin.partition("://")[2].lower() != headers.get("host", "").lower():
-            return Refusal(
+            return Rejection(
                 403,
                 f"a web page of {_shown(origin)} sent this request, and only this server's own pages may",
                 "send it from a program, without an Origin header",
@@ -74,20 +74,20 @@ class Checks(NamedTuple):
         is_link = self.pages and method in ("GET", "HEAD") and headers.get("sec-fetch-mode") == "navigate"
         if site in ("none", "same-origin") or is_link:
             return None
-        return Refusal(
+        return Rejection(
             403,
             f"a web page of another site sent this request (Sec-Fetch-Site: {_shown(site)})",
             "send it from a program, or type the address into the browser",
         )
 
-    def _of_content(self, method: str, headers: Headers) -> Refusal | None:
+    def _of_content(self, method: str, headers: Headers) -> Rejection | None:
         if not self.only_json or not (method == "POST" or _has_body(method, headers)):
             return None
         content_type = headers.get("content-type", "")
         if content_type.partition(";")[0].strip().lower() == _JSON:
             return None
         problem = f"the Content-Type of the request is {_shown(content_type)}" if content_type else "no Content-Type"
-        return Refusal(415, problem, f"send JSON with `Content-Type: {_JSON}` (curl: -H 'Content-Type: {_JSON}')")
+        return Rejection(415, problem, f"send JSON with `Content-Type: {_JSON}` (curl: -H 'Content-Type: {_JSON}')")
 
 
 def own_hosts(host: str, further: Sequence[str] = (), *, is_loopback: bool) -> Sequence[str] | None:
@@ -106,18 +106,18 @@ def url_host(host: str) -> str:
 
 
 class OriginGuard:
-    """ASGI middleware that answers requests that ``checks`` rejects with ``answer(refusal)``."""
+    """ASGI middleware that answers requests that ``checks`` rejects with ``answer(rejection)``."""
 
-    def __init__(self, app: ASGIApp, checks: Checks, answer: Callable[[Refusal], ASGIApp]) -> None:
+    def __init__(self, app: ASGIApp, checks: Checks, answer: Callable[[Rejection], ASGIApp]) -> None:
         self._app = app
         self._checks = checks
         self._answer = answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            refusal = self._checks.refusal(scope["method"], scope["path"], Headers(scope=scope))
-            if refusal is not None:
-                await self._answer(refusal)(scope, receive, send)
+            rejection = self._checks.rejection(scope["method"], scope["path"], Headers(scope=scope))
+            if rejection is not None:
+                await self._answer(rejection)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 

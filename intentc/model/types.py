@@ -31,8 +31,8 @@ class FieldSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a schema file describes one field.
 
     ``type``: a scalar of ``SCALARS`` or a structured type's name; ``list`` instead of it: the type of the elements.
-    ``enum``: the values that admission allows (decoding doesn't refuse others: an old value must not hide a resource).
-    ``required``: admission refuses the structured type without this field (of a property: the resource without it).
+    ``enum``: the values that admission allows (decoding doesn't reject others: an old value must not hide a resource).
+    ``required``: admission rejects the structured type without this field (of a property: the resource without it).
     ``default``: what a missing field means, if not zero. ``optional``: a missing field is None, so that one that is
     given and empty differs from it. ``sensitive``: never shown.
     ``sensitive_at``: places in an opaque field that are never shown: ``a.b[].c``, with ``**`` for any depth.

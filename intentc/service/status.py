@@ -126,7 +126,7 @@ class CompilerStatus:
     def _is_blind(self, leadership: Leadership | None) -> bool:
         """Return whether etcd is silent for longer than the heartbeat's limit, or takes no writes."""
         unanswered = leadership is not None and leadership.unanswered_since is not None
-        return self._source.is_silent or unanswered or bool(self._source.state.refusal)
+        return self._source.is_silent or unanswered or bool(self._source.state.rejection)
 
     def _of_etcd(self, leadership: Leadership | None) -> Iterator[str]:
         """Yield what prevents it from knowing the present inputs: it may have converged for those that it knows."""
@@ -145,8 +145,8 @@ class CompilerStatus:
             case Phase.WATCHING if leadership is not None and leadership.unanswered_since is not None:
                 # A silent watch counts as cut only after some heartbeats; the lease shows it earlier.
                 yield f"an answer of etcd, none since {at(leadership.unanswered_since)}"
-            case Phase.WATCHING if state.refusal:
-                yield f"etcd to accept writes: {state.refusal}"
+            case Phase.WATCHING if state.rejection:
+                yield f"etcd to accept writes: {state.rejection}"
 
     def _of_the_reload(self) -> Iterator[str]:
         if (error := self._progress.reloads.last_error) is not None:

@@ -48,7 +48,7 @@ class Heartbeat(NamedTuple):
 
 
 class Pulse:
-    """Puts the heartbeat while it runs; failures are counted, and logged once until it works again. ``on_refusal`` is
+    """Puts the heartbeat while it runs; failures are counted, and logged once until it works again. ``on_rejection`` is
     called with the reason why the store rejects it, and with "" once it doesn't any more; the watch itself notices an
     unreachable store. ``on_revision`` is called with each beat's revision."""
 
@@ -57,13 +57,13 @@ class Pulse:
         store: Store,
         heartbeat: Heartbeat,
         counters: SourceCounters,
-        on_refusal: Callable[[str], None],
+        on_rejection: Callable[[str], None],
         on_revision: Callable[[int], None] = lambda revision: None,
     ) -> None:
         self._store = store
         self._heartbeat = heartbeat
         self._counters = counters
-        self._on_refusal = on_refusal
+        self._on_rejection = on_rejection
         self._on_revision = on_revision
         self._lease = 0
         self._failing = False
@@ -83,13 +83,13 @@ class Pulse:
                         _LOGGER.warning("heartbeat %s can't be written: %s", self._heartbeat.key, error)
                     self._failing = True
                     if isinstance(error, AccessDenied | StoreFull):
-                        self._on_refusal(str(error))
+                        self._on_rejection(str(error))
                 else:
                     self._counters.heartbeats_put += 1
                     if self._failing:
                         _LOGGER.info("heartbeat %s is written again", self._heartbeat.key)
                     self._failing = False
-                    self._on_refusal("")
+                    self._on_rejection("")
                 await anyio.sleep(self._heartbeat.interval)
         finally:
             await self._end()

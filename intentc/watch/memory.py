@@ -84,7 +84,7 @@ class MemoryStore:
         if max(len(compares), len(success), len(failure)) > self._max_txn_ops:
             raise TooManyOperations(f"memory Txn: too many operations in txn request (at most {self._max_txn_ops})")
         for branch in (success, failure):
-            _refuse_overlaps(branch)
+            _reject_overlaps(branch)
         succeeded = all(self._history.holds(compare) for compare in compares)
         operations = success if succeeded else failure
         for operation in operations:
@@ -269,7 +269,7 @@ class Faults:
                 watch.lost.add(revision)
 
 
-def _refuse_overlaps(operations: Sequence[Operation]) -> None:
+def _reject_overlaps(operations: Sequence[Operation]) -> None:
     """Raise as etcd does for a transaction that puts a key twice, or puts a key that it also deletes."""
     put: set[str] = set()
     for operation in operations:

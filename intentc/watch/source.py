@@ -143,7 +143,7 @@ class Source:
     async def run_heartbeat(self) -> None:
         """Put our heartbeat until cancelled; run it next to the consumer. Returns at once without a heartbeat."""
         if self._heartbeat is not None:
-            await Pulse(self._store, self._heartbeat, self.counters, self._refused, self.progress.saw).run()
+            await Pulse(self._store, self._heartbeat, self.counters, self._rejected, self.progress.saw).run()
 
     async def relist_slice(self, view: View, limit: int | None = None) -> Correction | None:
         """Compare the next slice of the store with the consumer's view, at the last applied revision.
@@ -265,8 +265,8 @@ class Source:
         since = self.state.since if phase is self.state.phase else self._wall_clock()
         self.state = self.state._replace(phase=phase, since=since, error=self.state.error if error is None else error)
 
-    def _refused(self, reason: str) -> None:
-        self.state = self.state._replace(refusal=reason)
+    def _rejected(self, reason: str) -> None:
+        self.state = self.state._replace(rejection=reason)
 
 
 class _Silent(StoreUnavailable):

@@ -24,23 +24,23 @@ class Phase(enum.Enum):
 
 
 class SourceState(NamedTuple):
-    """The phase, since when (Unix time in seconds), and the watch's last error ("" if there was none). ``refusal``: why
-    the store rejects our heartbeat, "" if it doesn't; it will reject a leader's writes as well."""
+    """The phase, since when (Unix time in seconds), and the watch's last error ("" if there was none).
+    ``rejection``: why the store rejects our heartbeat, "" if it doesn't; it will reject a leader's writes as well."""
 
     phase: Phase
     since: float
     error: str = ""
-    refusal: str = ""
+    rejection: str = ""
 
     @property
     def ready(self) -> bool:
         """True while events arrive and the store accepts our writes."""
-        return self.phase is Phase.WATCHING and not self.refusal
+        return self.phase is Phase.WATCHING and not self.rejection
 
     @property
     def last_error(self) -> str:
         """The most likely reason for not being ready."""
-        return self.refusal or self.error
+        return self.rejection or self.error
 
 
 @dataclass

@@ -39,30 +39,30 @@ class Answer(NamedTuple):
     @property
     def message(self) -> str:
         """The server's message (docs/contrail.md B.4: ``{"message": …}``), empty if the body has another form."""
-        return self._refusal.message
+        return self._error_body.message
 
     @property
     def item(self) -> int | None:
         """The index of the item of a batch that the error concerns; None if the server names none."""
-        return self._refusal.item
+        return self._error_body.item
 
     @property
     def rejected(self) -> tuple[RejectedItem, ...]:
         """The rejected items of a batch that the server names."""
-        return self._refusal.rejected
+        return self._error_body.rejected
 
     @property
     def of_item(self) -> Answer:
         """The error as if the item had been sent alone: without its place in the message."""
-        refusal = self._refusal
-        return self._replace(content=msgspec.json.encode({"message": refusal.detail or refusal.message}))
+        body = self._error_body
+        return self._replace(content=msgspec.json.encode({"message": body.detail or body.message}))
 
     @property
-    def _refusal(self) -> _Refusal:
+    def _error_body(self) -> _ErrorBody:
         try:
-            return msgspec.json.decode(self.content, type=_Refusal)
+            return msgspec.json.decode(self.content, type=_ErrorBody)
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            return _Refusal()
+            return _ErrorBody()
 
     @property
     def revision(self) -> int | None:
@@ -82,7 +82,7 @@ class RejectedItem(msgspec.Struct, frozen=True):
     detail: str
 
 
-class _Refusal(msgspec.Struct, rename={"rejected": "refused"}):
+class _ErrorBody(msgspec.Struct):
     message: str = ""
     item: int | None = None
     detail: str = ""

@@ -50,9 +50,9 @@ class Capabilities:
                 answer = await connection.send("GET", "/")
             except UnknownOutcome as error:
                 raise Unreachable(str(error)) from None
-            refusal = None if answer.ok else failure(answer)
-            if isinstance(refusal, Throttled):
-                raise refusal
+            error = None if answer.ok else failure(answer)
+            if isinstance(error, Throttled):
+                raise error
             self.note_about(answer)
 
     def note(self, answer: Answer) -> int | None:

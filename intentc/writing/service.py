@@ -40,25 +40,25 @@ class WriteError(Exception):
     """A call was not acknowledged. The subclass says what is known about the outcome."""
 
 
-class _Refusal(WriteError):
+class _ErrorAnswer(WriteError):
     def __init__(self, status: int, message: str) -> None:
         super().__init__(f"{status}: {message}" if message else str(status))
         self.status = status
         self.message = message
 
 
-class Conflict(_Refusal):
+class Conflict(_ErrorAnswer):
     """Nothing was written, since the object, its name, a parent or a target is not as the plan assumed.
 
     That is 409, 404, a failed ``If-Match``, or 400 on a write with references. Read back, and plan again.
     """
 
 
-class Rejected(_Refusal):
+class Rejected(_ErrorAnswer):
     """Nothing was written, and the same write would be rejected again; ``message`` is the server's."""
 
 
-class Fenced(_Refusal):
+class Fenced(_ErrorAnswer):
     """Nothing was written: another compiler leads. Stop writing."""
 
 

@@ -150,7 +150,7 @@ async def test_a_name_that_is_html_is_text(seen: Visit) -> None:
 async def test_text_is_never_run_as_a_script(seen: Visit, attempt: str) -> None:
     """Even if a name found its way into the page as HTML."""
     page = await seen.open("/pages/objects")
-    assert await page.evaluate(f"() => {{ try {{ {attempt} }} catch (refused) {{}} return window.ran }}") is None
+    assert await page.evaluate(f"() => {{ try {{ {attempt} }} catch (rejected) {{}} return window.ran }}") is None
     await page.wait_for_timeout(50)
     assert await page.evaluate("window.ran") is None
     seen.complaints.clear()  # the browser logs each attempt

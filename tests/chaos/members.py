@@ -64,8 +64,8 @@ def _member_id(member: Member) -> str:
 
 
 def _answered(cluster: Cluster, path: str, body: dict[str, Any]) -> dict[str, Any]:
-    """The answer of the first member that gives one: etcd refuses changes of its membership while it is not sure of
-    all members. Raises ``httpx2.HTTPStatusError`` for a compaction that is refused, ``TimeoutError`` for the rest."""
+    """The answer of the first member that gives one: etcd rejects changes of its membership while it is not sure of
+    all members. Raises ``httpx2.HTTPStatusError`` for a compaction that is rejected, ``TimeoutError`` for the rest."""
     until, said = time.monotonic() + _WITHIN, ""
     while time.monotonic() < until:
         for member in cluster.members:

@@ -63,7 +63,7 @@ async def test_d14_the_number_of_workers_reaches_the_engine(box_system: BoxSyste
 
 
 async def test_d16_no_body_of_a_resource_is_logged(system: ContrailSystem, caplog: pytest.LogCaptureFixture) -> None:
-    """At the level of debugging, with values that can't be read and writes that are refused."""
+    """At the level of debugging, with values that can't be read and writes that are rejected."""
     caplog.set_level(logging.DEBUG)
     group = await system.create("security_group", "blue:group", display_name=CANARY)
     annotations = {"key_value_pair": [{"key": "password", "value": CANARY}]}

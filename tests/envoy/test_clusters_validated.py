@@ -98,10 +98,10 @@ async def test_envoy_takes_the_names_of_health_checks_as_they_are_sent(tmp_path:
     sent.static_resources.clusters.add().MergeFromString(parsed(found.only, Cluster()).SerializeToString())
     path = tmp_path / "bootstrap.pb"
     path.write_bytes(sent.SerializeToString())
-    assert _refusal(path) == ""
+    assert _rejection(path) == ""
 
 
-def _refusal(path: Path) -> str:
+def _rejection(path: Path) -> str:
     """What Envoy says against the configuration in a file of JSON or protobuf; empty if it takes it."""
     command = [str(find_binary()), "--mode", "validate", "--config-path", str(path), "--disable-hot-restart"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)

@@ -85,7 +85,7 @@ async def test_its_bootstrap_is_where_others_cant_read() -> None:
         assert envoy.folder.stat().st_mode & 0o077 == 0
 
 
-async def test_one_that_refuses_its_bootstrap_shows_what_it_printed() -> None:
+async def test_one_that_rejects_its_bootstrap_shows_what_it_printed() -> None:
     with pytest.raises(EnvoyNotStarted, match=r"(?s)ended with code 1.*no\s+such\s+field:\s+'nonsense'"):
         async with running_envoy({"nonsense": 1}):
             pass

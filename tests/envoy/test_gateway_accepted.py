@@ -129,7 +129,7 @@ async def test_envoy_takes_every_command_of_a_log_format(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "text", ["%PROTOCOLL%", "%REQ%", "%REQ(A?B?C)%", "%PROTOCOL(x)%", "%COMMON_DURATION(x)%", "100%"]
 )
-async def test_what_a_log_format_must_not_have_envoy_refuses(text: str, tmp_path: Path) -> None:
+async def test_what_a_log_format_must_not_have_envoy_rejects(text: str, tmp_path: Path) -> None:
     gate = await gateway()
     bootstrap = static(gate)
     (listener,) = bootstrap["static_resources"]["listeners"]

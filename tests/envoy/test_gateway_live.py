@@ -73,7 +73,7 @@ async def test_a_script_that_envoy_rejects_is_a_problem_of_the_module_and_the_la
         await live.apply(module(server_name="after", lua_scripts="function envoy_on_request("))
         answer = await live.get("/")
         assert (answer.status_code, answer.headers["server"]) == (200, "before")
-        assert ("module", "live:ambassador", "RefusedByEnvoy") in live.problems
+        assert ("module", "live:ambassador", "RejectedByEnvoy") in live.problems
         await live.apply(module(server_name="after"))
         assert (await live.get("/")).headers["server"] == "after"
         assert live.problems == []

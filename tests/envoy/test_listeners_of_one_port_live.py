@@ -32,8 +32,8 @@ async def test_a_listener_without_a_port_gets_it_when_the_other_leaves_it(
         else:
             await live.delete(listener("dup", live.port))
         with anyio.fail_after(PATIENCE):
-            # A record of a refusal, if there was one, goes through etcd.
+            # A record of a rejection, if there was one, goes through etcd.
             while live.problems:  # noqa: ASYNC110
                 await anyio.sleep(0.01)
         assert await live.service("/one/") == "blue"
-        assert live.gateway.xds.status()["refused"] == []
+        assert live.gateway.xds.status()["rejected"] == []

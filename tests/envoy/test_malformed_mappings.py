@@ -1,6 +1,6 @@
 """Every Mapping, however malformed, is routed or has a problem, and Envoy accepts all outputs.
 
-Fields are filled with what makes no sense there. The server refuses some of it; the rest reaches the compiler. Seeded,
+Fields are filled with what makes no sense there. The server rejects some of it; the rest reaches the compiler. Seeded,
 so that a failure is found again.
 """
 

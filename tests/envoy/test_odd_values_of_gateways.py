@@ -1,5 +1,5 @@
 """Whatever stands in a Host, Listener, TLSContext, in the gateway's services and its Module, and in health checks: no
-evaluation fails over it, what Envoy would refuse is refused before, and Envoy takes all that is made of the rest.
+evaluation fails over it, what Envoy would reject is rejected before, and Envoy takes all that is made of the rest.
 
 As ``test_malformed_mappings.py``: fields are filled with what makes no sense there, seeded.
 """

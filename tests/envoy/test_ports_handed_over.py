@@ -1,4 +1,4 @@
-"""A port that one listener leaves and another takes, with a real Envoy: nobody stays refused without a cause."""
+"""A port that one listener leaves and another takes, with a real Envoy: nobody stays rejected without a cause."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ async def test_one_that_came_before_the_other_went_is_taken_as_soon_as_that_goes
     _, second = await states(either, free_port)
     await either.write(listener("ns/three", second))
 
-    async def refused() -> bool:
+    async def rejected() -> bool:
         return bool(either.server.world.states.rejected())
 
-    await until_true(refused)
+    await until_true(rejected)
     await either.write(gone("envoy_listener", "ns", "two"))
     await answered(second, "a")
-    await either.refuses()
+    await either.rejects()
 
 
 async def test_a_port_of_another_program_is_reported_and_taken_once_it_is_free(either: HandmadeSystem) -> None:
@@ -77,6 +77,6 @@ async def test_a_port_of_another_program_is_reported_and_taken_once_it_is_free(e
         taken.listen()
         port = int(taken.getsockname()[1])
         await either.write(listener("ns/three", port))
-        await either.refuses("ns:three")
+        await either.rejects("ns:three")
     await answered(port, "a")
-    await either.refuses()
+    await either.rejects()

@@ -87,7 +87,7 @@ FEATURES: dict[str, list[dict[str, Any]]] = {
         mapping("b", prefix="/app/", service="two", rewrite="/v2/"),
         mapping("c", prefix="/app/", service="three", timeout_ms=100),
     ],
-    "refused": [mapping("bad", service="http://nowhere/path")],
+    "rejected": [mapping("bad", service="http://nowhere/path")],
 }
 
 
@@ -102,7 +102,7 @@ async def test_envoy_takes_the_routes_of_a_feature(feature: str, tmp_path: Path)
     "pattern",
     ["/(?=a)", "/(?<!a)b", r"/(a)\1", "/a**", "/a++", "/[z-a]", "/a{1001}", r"/\y", "/(", "/[]"],
 )
-async def test_a_regular_expression_that_is_refused_before_would_be_refused_by_envoy(
+async def test_a_regular_expression_that_is_rejected_before_would_be_rejected_by_envoy(
     pattern: str, tmp_path: Path
 ) -> None:
     with pytest.raises(BadRegex):

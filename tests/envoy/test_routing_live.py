@@ -95,19 +95,19 @@ async def test_redirects_name_the_place_and_the_code(live: GatewaySystem) -> Non
         assert (moved.status_code, moved.headers["location"]) == (302, "http://new.example.org/new/")
 
 
-async def test_insecure_requests_are_redirected_or_refused_as_the_host_says(live: GatewaySystem) -> None:
+async def test_insecure_requests_are_redirected_or_rejected_as_the_host_says(live: GatewaySystem) -> None:
     async with backend("one") as one:
         await live.apply(
             listener("web", live.port),
             host("redirecting", "redirect.test", "Redirect"),
-            host("refusing", "refuse.test", "Reject"),
+            host("rejecting", "reject.test", "Reject"),
             host("routing", "route.test", "Route"),
             service("one", one.port),
-            *(mapping(name, "/", "one", hostname=f"{name}.test") for name in ("redirect", "refuse", "route")),
+            *(mapping(name, "/", "one", hostname=f"{name}.test") for name in ("redirect", "reject", "route")),
         )
         redirected = await live.get("/a?b=c", "redirect.test")
         assert (redirected.status_code, redirected.headers["location"]) == (301, "https://redirect.test/a?b=c")
-        assert await live.service("/a", "refuse.test") in ("status 403", "status 404")
+        assert await live.service("/a", "reject.test") in ("status 403", "status 404")
         assert await live.service("/a", "route.test") == "one"
 
 

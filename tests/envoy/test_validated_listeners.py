@@ -41,7 +41,7 @@ def pems(tmp_path_factory: pytest.TempPathFactory) -> Pems:
     return Pems(tmp_path_factory.mktemp("pems"))
 
 
-def refused(gate: MemoryGateway, folder: Path) -> str:
+def rejected(gate: MemoryGateway, folder: Path) -> str:
     """What Envoy has against all that was made. Routes come by ADS in the listeners, and once more inline; secrets are
     static, so that Envoy opens them."""
     listeners = [static(element["config"]) for element in gate.elements("envoy_listener").values()]
@@ -98,7 +98,7 @@ async def test_listeners_of_each_protocol(protocol: str, model: str, pems: Pems,
         tls_host("all", "*", tls={"min_tls_version": "v1.2", "alpn_protocols": "h2,http/1.1"}),
         host("plain", "plain.*"),
     )
-    assert refused(gate, tmp_path) == ""
+    assert rejected(gate, tmp_path) == ""
 
 
 async def test_client_certificates_and_revoked_ones(pems: Pems, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ async def test_client_certificates_and_revoked_ones(pems: Pems, tmp_path: Path) 
         tls_host("a", "*", tls=guarded),
     )
     assert gate.problems() == []
-    assert refused(gate, tmp_path) == ""
+    assert rejected(gate, tmp_path) == ""
 
 
 async def test_every_version_suite_and_curve_that_is_let_in(pems: Pems, tmp_path: Path) -> None:
@@ -129,4 +129,4 @@ async def test_every_version_suite_and_curve_that_is_let_in(pems: Pems, tmp_path
         *pems.secrets(), context, listener(protocol="HTTPS"), host("a", "*", tlsContext={"name": "all"})
     )
     assert gate.problems() == []
-    assert refused(gate, tmp_path) == ""
+    assert rejected(gate, tmp_path) == ""

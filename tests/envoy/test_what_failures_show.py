@@ -11,11 +11,11 @@ from tests.support.envoy.handmade_system import HandmadeSystem
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
 
 
-async def test_streams_refusals_and_what_envoy_says_are_shown(either: HandmadeSystem) -> None:
+async def test_streams_rejections_and_what_envoy_says_are_shown(either: HandmadeSystem) -> None:
     await either.write(route("bad", "/bad/", "b", match={"safe_regex": {"regex": "("}}))
-    await either.refuses("bad")
+    await either.rejects("bad")
     shown = dict(state(either.server, either.envoy))
-    assert "missing )" in shown["refused"]
+    assert "missing )" in shown["rejected"]
     assert "blocked_until" in shown["streams"]
     assert f":{either.port}" in shown["listeners of Envoy"]
     assert "ns/http|cleartext" in shown["dynamic_route_configs of Envoy"]

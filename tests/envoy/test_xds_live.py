@@ -69,7 +69,7 @@ async def test_a_listener_comes_and_goes(either: HandmadeSystem, free_port: Free
 async def test_one_bad_route_among_many_hurts_only_itself(either: HandmadeSystem) -> None:
     good = [route(f"r{number}", f"/r{number}/", "b") for number in range(40)]
     await either.write(*good[:20], route("bad", "/bad/", "b", **BAD_MATCH), *good[20:])
-    await either.refuses("bad")
+    await either.rejects("bad")
     for number in (0, 19, 20, 39):
         await either.answers(f"/r{number}/", "b")
     assert await either.get("/bad/") == "a"
@@ -77,14 +77,14 @@ async def test_one_bad_route_among_many_hurts_only_itself(either: HandmadeSystem
     await either.answers("/later/", "b")
     await either.write(route("bad", "/bad/", "b"))
     await either.answers("/bad/", "b")
-    await either.refuses()
+    await either.rejects()
 
 
 async def test_a_route_that_turns_bad_stays_as_it_was_good(site: HandmadeSystem) -> None:
     await site.write(route("x", "/x/", "b"))
     await site.answers("/x/", "b")
     await site.write(route("x", "/x/", "b", **BAD_MATCH), route("y", "/y/", "b"))
-    await site.refuses("x")
+    await site.rejects("x")
     await site.answers("/y/", "b")
     assert await site.get("/x/") == "b"
 
@@ -93,7 +93,7 @@ async def test_a_bad_virtual_host_hurts_only_its_domain(site: HandmadeSystem) ->
     await site.write(virtual_host("bad.test", config={"retry_policy": {"num_retries": 1, "retry_back_off": {}}}))
     await site.write(route("y", "/y/", "b"))
     await site.answers("/y/", "b")
-    await site.refuses("ns/http|cleartext:bad.test")
+    await site.rejects("ns/http|cleartext:bad.test")
 
 
 async def test_bad_clusters_hurt_only_themselves_and_the_routes_to_them_answer_503(either: HandmadeSystem) -> None:
@@ -101,22 +101,22 @@ async def test_bad_clusters_hurt_only_themselves_and_the_routes_to_them_answer_5
     await either.write(cluster("bad1", 1, **bad), cluster("good", either.b), cluster("bad2", 1, **bad))
     await either.write(route("x", "/x/", "bad1"), route("y", "/y/", "good"))
     await either.answers("/y/", "b")
-    await either.refuses("bad1", "bad2")
+    await either.rejects("bad1", "bad2")
     assert await either.get("/x/") == "503"
     assert either.server.pending() == [{"holder": "envoy_route x", "relation": "envoy_cluster", "target": "bad1"}]
     await either.write(cluster("bad1", either.b))
     await either.answers("/x/", "b")
-    await either.refuses("bad2")
+    await either.rejects("bad2")
 
 
-async def test_the_requests_of_a_refused_route_never_fall_to_a_wider_one(either: HandmadeSystem) -> None:
+async def test_the_requests_of_a_rejected_route_never_fall_to_a_wider_one(either: HandmadeSystem) -> None:
     header = [{"name": "x\n", "present_match": True}]
     many = [{"header": {"key": f"h{number}", "value": "x"}} for number in range(1_100)]
     await either.write(
         route("x", "/x/", "b", request_headers_to_add=many),
         route("y", "/y/", "b", match={"prefix": "/y/", "headers": header}),
     )
-    await either.refuses("x", "y")
+    await either.rejects("x", "y")
     await either.answers("/x/", "503")
     await either.answers("/y/", "503")
     await either.answers("/", "a")
@@ -126,10 +126,10 @@ async def test_a_bad_listener_hurts_only_itself(either: HandmadeSystem, free_por
     port = free_port()
     await either.write(listener("ns/bad", free_port(), filter_chains=[]), listener("ns/good", port))
     await until_true(lambda: reaches(port, "a"))
-    await either.refuses("ns:bad")
+    await either.rejects("ns:bad")
 
 
-async def test_a_listener_that_is_refused_with_a_new_guard_does_not_stay_without_it(
+async def test_a_listener_that_is_rejected_with_a_new_guard_does_not_stay_without_it(
     either: HandmadeSystem, free_port: FreePort
 ) -> None:
     port = free_port()
@@ -137,7 +137,7 @@ async def test_a_listener_that_is_refused_with_a_new_guard_does_not_stay_without
     await until_true(lambda: reaches(port, "a"))
     bad = listener("ns/guarded", port, filter_chains=[])
     await either.write(Put(bad.key, msgspec.json.encode(msgspec.json.decode(bad.value) | {"guards": ["auth"]})))
-    await either.refuses("ns:guarded")
+    await either.rejects("ns:guarded")
 
     async def closed() -> bool:
         return not await reaches(port, "a")
@@ -159,18 +159,18 @@ async def test_a_bad_secret_hurts_only_itself(site: HandmadeSystem) -> None:
         await site.write(
             element("envoy_secret", name, config={"name": name, "validation_context": {"trusted_ca": trusted}})
         )
-    await site.refuses("bad")
+    await site.rejects("bad")
     await site.write(route("y", "/y/", "b"))
     await site.answers("/y/", "b")
 
 
-async def test_a_restarted_server_honours_what_was_refused_for_an_envoy_that_never_heard_of_it(
+async def test_a_restarted_server_honours_what_was_rejected_for_an_envoy_that_never_heard_of_it(
     site: HandmadeSystem, free_port: FreePort
 ) -> None:
     await site.write(route("x", "/x/", "b"))
     await site.answers("/x/", "b")
     await site.write(route("x", "/x/", "b", **BAD_MATCH))
-    await site.refuses("x")
+    await site.rejects("x")
     port = free_port()
     await site.write(gone("envoy_listener", "ns", "http"), listener("ns/other", port))
     async with (
@@ -179,7 +179,7 @@ async def test_a_restarted_server_honours_what_was_refused_for_an_envoy_that_nev
     ):
         await until_true(lambda: reaches(port, "a"))
         assert await anyio.to_thread.run_sync(ask, port, "/x/") == "b"
-        assert [one["name"] for one in server.status()["refused"]] == ["x"]
+        assert [one["name"] for one in server.status()["rejected"]] == ["x"]
 
 
 async def test_an_envoy_that_loses_its_server_goes_on_and_takes_up_with_the_next_one(
@@ -198,4 +198,4 @@ async def test_an_envoy_that_loses_its_server_goes_on_and_takes_up_with_the_next
             assert await site.get("/") == "a"
             async with running_xds(store, "gateway", port=xds):
                 await site.answers("/", "b")
-                await site.refuses("bad")
+                await site.rejects("bad")

@@ -1,6 +1,6 @@
 """An API server that misbehaves on demand: ASGI middleware around the real one, for compilers' requests only.
 
-Why in the server and not on the wire: a scenario says what happens to *which* request (this object is refused, every
+Why in the server and not on the wire: a scenario says what happens to *which* request (this object is rejected, every
 twentieth write is carried out and then cut off), and a proxy sees bytes. The server behind it is the real one, so what
 a fault lets through is carried out as ever. The person's requests pass untouched.
 """
@@ -50,7 +50,7 @@ class Request(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Refuse:
+class Reject:
     """Answer so, and carry nothing out. ``item``: the element of a batch that the server names as guilty."""
 
     status: int
@@ -82,7 +82,7 @@ class Late:
     released: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-Fault = Refuse | Cut | Slow | Late
+Fault = Reject | Cut | Slow | Late
 Rule = Callable[[Request], Fault | None]
 
 
@@ -125,7 +125,7 @@ class ServerFaults:
             if fault is not None:
                 self.struck.append((request, fault))
             match fault:
-                case Refuse():
+                case Reject():
                     await _answer(send, fault)
                     return
                 case Cut(applied=applied):
@@ -182,7 +182,7 @@ async def _whole_body(receive: Receive) -> bytes:
             return b"".join(parts)
 
 
-async def _answer(send: Send, fault: Refuse) -> None:
+async def _answer(send: Send, fault: Reject) -> None:
     place = {} if fault.item is None else {"item": fault.item, "detail": fault.message}
     body = msgspec.json.encode({"message": fault.message, **place})
     headers = {"content-type": "application/json", "content-length": str(len(body)), **fault.headers}

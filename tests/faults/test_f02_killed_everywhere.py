@@ -113,7 +113,7 @@ async def _one_of_each(bench: ProcessSystem, tenants: Tenants, compiler: Process
     await quiet()
     await tenants.sync(tenants.taken_back(made))
     await quiet()
-    await bench.to_etcd.refuse()
+    await bench.to_etcd.reject()
     await world.create("security_group", f"unseen-{world.revision}")
     await world.store.compact(world.revision)
     await bench.to_etcd.heal()

@@ -25,7 +25,7 @@ async def test_f03_one_listing_shows_all_that_was_compacted_deletes_included_and
 
     compiler.suspend()
     # Before anything happens: what lay in the wire already would be evaluated revision by revision.
-    await bench.to_etcd.refuse()
+    await bench.to_etcd.reject()
     doomed = tenants.chance.sample(sorted(tenants.groups), WHILE_AWAY.deletes)
     for _ in range(WHILE_AWAY.puts // WHILE_AWAY.keys):
         await tenants.sync([tenants.rewritten(name) for name in sorted(tenants.groups)])

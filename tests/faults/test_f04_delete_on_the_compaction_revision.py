@@ -61,7 +61,7 @@ async def _cut_off_without_a_revision_unseen(bench: ProcessSystem, tenants: Tena
         while True:
             await tenants.sync([tenants.rewritten("group-1")])
             await compiler.quiet(world.revision, BASE.patience)
-            await bench.to_etcd.refuse()
+            await bench.to_etcd.reject()
             now = (await world.store.range(f"/{world.path}/", keys_only=True)).revision
             if (await compiler.status())["applied_revision"] == now:
                 return now

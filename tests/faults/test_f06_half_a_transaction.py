@@ -26,7 +26,7 @@ async def test_f06_a_transaction_whose_response_was_cut_is_applied_whole_or_not_
     compiler = bench.start()
     before = await compiler.quiet(world.revision, BASE.patience)
 
-    bench.to_etcd.cut_inside(20_000, refuse=True)
+    bench.to_etcd.cut_inside(20_000, reject=True)
     await world.sync(*(tenants.rewritten(name) for name in sorted(tenants.groups)))
     await _cut(bench, compiler)
     _nothing_done(before, await compiler.status())
@@ -49,13 +49,13 @@ async def test_f06_of_two_transactions_in_fragments_the_one_that_was_cut_is_not_
     compiler = bench.start()
     before = await compiler.quiet(world.revision, BASE.patience)
 
-    await bench.to_etcd.refuse()
+    await bench.to_etcd.reject()
     await compiler.until_ready(False, BASE.patience)
     first = await _rewrite_raw(tenants, "first")
     second = await _rewrite_raw(tenants, "second")
     assert second > first, "others may write in between: on this etcd a former leader's lease may end"
     await bench.to_etcd.heal()
-    bench.to_etcd.cut_inside(FRAGMENTED_BYTES * 9 // 10, refuse=True)
+    bench.to_etcd.cut_inside(FRAGMENTED_BYTES * 9 // 10, reject=True)
     await _cut(bench, compiler)
     half_way = await compiler.status()
     assert half_way["applied_revision"] in (before["applied_revision"], first)

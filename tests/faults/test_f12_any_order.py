@@ -55,7 +55,7 @@ async def test_connected_resources_give_the_same_bytes_in_any_order(
 
 
 async def arrive(made: FaultyWorld, recorded: Recorded, steps: list[Any]) -> None:
-    """A compiler sees the steps, is looked at half way, and settles with nothing pending, held, refused or delayed."""
+    """A compiler sees the steps, is looked at half way, and settles with nothing pending, held, rejected or delayed."""
     world = made.world
     async with world.compiling() as service:
         await world.settle(service)
@@ -69,8 +69,8 @@ async def arrive(made: FaultyWorld, recorded: Recorded, steps: list[Any]) -> Non
         assert await dangling(world) == 0
         assert service.pending() == []
         counts = service.status()["counts"]
-        assert {name: counts[name] for name in ("held", "waiting", "refused", "delayed", "problems")} == {
-            "held": 0, "waiting": 0, "refused": 0, "delayed": 0, "problems": 0
+        assert {name: counts[name] for name in ("held", "waiting", "rejected", "delayed", "problems")} == {
+            "held": 0, "waiting": 0, "rejected": 0, "delayed": 0, "problems": 0
         }  # fmt: skip
 
 

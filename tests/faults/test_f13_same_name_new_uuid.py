@@ -165,7 +165,7 @@ async def test_an_object_that_comes_again_while_its_absence_is_read_is_written_t
 
 
 async def test_lists_whose_group_went_first_are_cleared_away(faulty: FaultyWorld) -> None:
-    """Past the API server, which would refuse it: the parent goes, its children are still there."""
+    """Past the API server, which would reject it: the parent goes, its children are still there."""
     world = faulty.world
     async with world.compiling() as service:
         await tenant(world)

@@ -10,7 +10,7 @@ import pytest
 from intentc.loading.configuration.sections import Limits
 from intentc.watch.protocol import prefix_end
 from tests.faults.scale_writing import FULL, SCALE
-from tests.faults.server_faults import Fault, Late, Refuse, Request, Slow, no_fault
+from tests.faults.server_faults import Fault, Late, Reject, Request, Slow, no_fault
 from tests.faults.writing_world import FaultyWorld, lists_of, lists_of_many, many_groups, offer
 from tests.support.contrail_content import tenant
 from tests.support.live_system import LiveSystem
@@ -55,7 +55,7 @@ class Throttling:
             self._since = request.at
             self._on_their_way = AT_ONCE
         headers = {"Retry-After": f"{self._pause:g}"} if self._names_pause else {}
-        return Refuse(self._status, "too busy", headers)
+        return Reject(self._status, "too busy", headers)
 
 
 @pytest.mark.parametrize("status", [429, 503])

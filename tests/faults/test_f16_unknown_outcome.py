@@ -67,7 +67,7 @@ async def changes(world: LiveSystem) -> None:
 
 
 async def compile_changes(made: FaultyWorld, rule_of: Rule) -> None:
-    """A compiler follows the changes while the rule holds, and settles with nothing delayed or refused."""
+    """A compiler follows the changes while the rule holds, and settles with nothing delayed or rejected."""
     made.faults.rule = rule_of
     async with made.world.compiling() as service:
         await made.world.settle(service)
@@ -75,7 +75,7 @@ async def compile_changes(made: FaultyWorld, rule_of: Rule) -> None:
         await changes(made.world)
         await made.world.settle(service)
         counts = service.status()["counts"]
-        assert (counts["delayed"], counts["refused"], counts["held"]) == (0, 0, 0)
+        assert (counts["delayed"], counts["rejected"], counts["held"]) == (0, 0, 0)
     made.faults.rule = no_fault
 
 

@@ -15,7 +15,7 @@ from intentc.queue import KeyedQueue
 from intentc.service.service import CompilerService
 from tests.faults.scale import in_full
 from tests.faults.scale_writing import SCALE
-from tests.faults.server_faults import Fault, Refuse, Request, Rule, no_fault
+from tests.faults.server_faults import Fault, Reject, Request, Rule, no_fault
 from tests.faults.writing_world import RULE, FaultyWorld, lists_of, many_groups
 from tests.oracle import contrail as oracle
 from tests.support.contrail_content import LOCAL, group, rule, rules, tenant
@@ -31,7 +31,7 @@ OTHER_RULE = "bdf042c0-0000-4000-8000-00000000000f"
 
 
 def poison(name: str, *, named: bool = True) -> Rule:
-    """Whatever writes the ingress list of this group is refused; ``named``: a refused batch says which element it was,
+    """Whatever writes the ingress list of this group is rejected; ``named``: a rejected batch says which it was,
     as our server does, and others don't."""
 
     def guilty(item: dict[str, Any]) -> bool:
@@ -44,7 +44,7 @@ def poison(name: str, *, named: bool = True) -> Rule:
         found = [place for place, item in enumerate(request.items) if guilty(item)]
         if not found:
             return None
-        return Refuse(422, WORDS, item=found[0] if named and request.path == "/sync" else None)
+        return Reject(422, WORDS, item=found[0] if named and request.path == "/sync" else None)
 
     return rule_of
 
@@ -77,7 +77,7 @@ async def all_but(world: LiveSystem, name: str, missing: int) -> bool:
 
 
 @pytest.mark.parametrize("named", [True, False])
-async def test_one_refused_object_is_listed_and_all_others_converge(faulty: FaultyWorld, named: bool) -> None:
+async def test_one_rejected_object_is_listed_and_all_others_converge(faulty: FaultyWorld, named: bool) -> None:
     world, faults = faulty.world, faulty.faults
     faults.rule = poison(POISONED, named=named)
     async with world.compiling() as service:
@@ -89,7 +89,7 @@ async def test_one_refused_object_is_listed_and_all_others_converge(faulty: Faul
         assert problems(service) == [f"default-domain:default-project:{POISONED}:ingress-access-control-list"]
         status = service.status()
         assert status["healthy"] is False
-        assert status["counts"]["refused"] == 1
+        assert status["counts"]["rejected"] == 1
 
         faults.rule = no_fault
         await until_true(lambda: all_but(world, POISONED, 0))
@@ -100,7 +100,7 @@ async def test_one_refused_object_is_listed_and_all_others_converge(faulty: Faul
 
 
 @pytest.mark.parametrize("named", [True, False])
-async def test_a_refused_element_of_a_batch_costs_the_others_no_second_write(faulty: FaultyWorld, named: bool) -> None:
+async def test_a_rejected_element_of_a_batch_costs_the_others_no_second_write(faulty: FaultyWorld, named: bool) -> None:
     """All or nothing is a batch: it is sent again without the guilty one, or halved until that one is alone."""
     world, faults = faulty.world, faulty.faults
     await tenant(world)
@@ -123,7 +123,7 @@ async def test_a_refused_element_of_a_batch_costs_the_others_no_second_write(fau
     await faulty.check()
 
 
-async def test_a_refused_object_is_tried_again_ever_more_rarely(faulty: FaultyWorld) -> None:
+async def test_a_rejected_object_is_tried_again_ever_more_rarely(faulty: FaultyWorld) -> None:
     world, faults = faulty.world, faulty.faults
     async with world.compiling() as service:
         await tenant(world)
@@ -146,7 +146,7 @@ async def listed(world: LiveSystem, name: str, count: int) -> bool:
     return len(await lists_of(world, name)) == count
 
 
-async def test_a_refused_object_heals_at_once_when_its_resource_is_repaired(
+async def test_a_rejected_object_heals_at_once_when_its_resource_is_repaired(
     faulty: FaultyWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It does not wait for the back-off, which is longer than this test."""
@@ -155,13 +155,13 @@ async def test_a_refused_object_heals_at_once_when_its_resource_is_repaired(
     monkeypatch.setattr("intentc.engine.object_queue.KeyedQueue", slow)
     world, faults = faulty.world, faulty.faults
 
-    def refuse_the_rule(request: Request) -> Fault | None:
-        return Refuse(422, WORDS) if request.mutates and request.names(OTHER_RULE) else None
+    def reject_the_rule(request: Request) -> Fault | None:
+        return Reject(422, WORDS) if request.mutates and request.names(OTHER_RULE) else None
 
     async with world.compiling() as service:
         await tenant(world)
         await world.settle(service)
-        faults.rule = refuse_the_rule
+        faults.rule = reject_the_rule
         poisoned = rules(rule(OTHER_RULE, group("group-1"), LOCAL))
         uuid = await world.create("security_group", "repaired", **poisoned)
         await until(lambda: bool(faults.struck))
@@ -176,7 +176,7 @@ async def test_a_refused_object_heals_at_once_when_its_resource_is_repaired(
     await faulty.check()
 
 
-async def test_a_restart_with_a_refused_object_asks_for_nothing_but_that(faulty: FaultyWorld) -> None:
+async def test_a_restart_with_a_rejected_object_asks_for_nothing_but_that(faulty: FaultyWorld) -> None:
     world, faults = faulty.world, faulty.faults
     faults.rule = poison("poisoned")
     async with world.compiling() as service:

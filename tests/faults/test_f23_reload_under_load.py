@@ -67,7 +67,7 @@ class Files:
     async def reported(self) -> dict[str, Any]:
         return dict((await self.compiler.status())["reload"])
 
-    async def refused(self, words: str) -> None:
+    async def rejected(self, words: str) -> None:
         """A reload that leaves all as it was, and says why."""
         before = await self.reported()
         after = await self.reload()
@@ -129,12 +129,12 @@ async def _load(tenants: Tenants) -> None:
 async def _round(files: Files) -> None:
     """Wrong and right, map and configuration."""
     files.map.write_text(UNKNOWN)
-    await files.refused("unknown kind 'security_groups'")
+    await files.rejected("unknown kind 'security_groups'")
     await files.taken(WITHOUT_GROUPS)
     files.map.write_text(TORN)
-    await files.refused("reactions.yml:")
+    await files.rejected("reactions.yml:")
     files.configuration.write_text("intentc: {settinks: {}}\n")
-    await files.refused("settinks")
+    await files.rejected("settinks")
     files.configuration.write_bytes(_with(files.right, settings={}))
     await files.taken(TO_NETWORKS)
     files.configuration.write_bytes(files.right)
@@ -155,7 +155,7 @@ async def test_f23_a_reload_evaluates_only_affected_intents_again(bench: Process
 
     before = await evaluations()
     files.map.write_text(UNKNOWN)
-    await files.refused("unknown kind")
+    await files.rejected("unknown kind")
     await files.taken(SHIPPED)
     await files.taken(WITHOUT_GROUPS)
     assert await evaluations() == before, "nobody: nothing was added"

@@ -97,7 +97,7 @@ class Soak:
 
     async def _api_killed(self) -> None:
         # The person is at the same server: the load waits for it, as it would for any other.
-        await self.bench.to_api.refuse()
+        await self.bench.to_api.reject()
         await self._for_a_while()
 
     async def _other_killed(self) -> None:

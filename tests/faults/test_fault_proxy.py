@@ -73,7 +73,7 @@ async def test_a_reset_cuts_what_stands_and_lets_new_connections_in(proxy: Fault
 async def test_refused_connections_are_served_again_at_the_same_address_once_healed(proxy: FaultProxy) -> None:
     stream = await connected(proxy)
     await said(stream, b"hello")
-    await proxy.refuse()
+    await proxy.reject()
     with pytest.raises(ConnectionError):
         await stream[0].read(1)
     with pytest.raises(ConnectionError):
@@ -95,10 +95,10 @@ async def test_a_blackhole_keeps_one_way_back_and_loses_nothing(proxy: FaultProx
     await end(stream)
 
 
-async def test_a_cut_comes_after_so_many_bytes_of_the_answer_and_may_refuse_from_then_on(proxy: FaultProxy) -> None:
+async def test_a_cut_comes_after_so_many_bytes_of_the_answer_and_may_reject_from_then_on(proxy: FaultProxy) -> None:
     stream = await connected(proxy)
     await said(stream, b"hello")
-    proxy.cut_inside(30_000, refuse=True)
+    proxy.cut_inside(30_000, reject=True)
     stream[1].write(b"much")
     assert len(await asyncio.wait_for(stream[0].readexactly(30_000), PATIENCE)) == 30_000
     await asyncio.wait_for(proxy.cut_done.wait(), PATIENCE)

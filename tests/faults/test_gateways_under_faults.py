@@ -87,7 +87,7 @@ async def test_f03_all_that_was_compacted_while_a_gateways_compiler_was_away_sho
 ) -> None:
     bench, load, compiler = gateway
     compiler.suspend()
-    await bench.to_etcd.refuse()
+    await bench.to_etcd.reject()
     for _ in range(5):
         await _change_all(load)
     await bench.world.store.compact(bench.world.revision)
@@ -104,7 +104,7 @@ async def test_f06_a_transaction_over_many_mappings_that_was_cut_is_applied_whol
 ) -> None:
     bench, load, compiler = gateway
     before = await compiler.status()
-    bench.to_etcd.cut_inside(5_000, refuse=True)
+    bench.to_etcd.cut_inside(5_000, reject=True)
     await bench.world.sync(*(load.rewritten(name) for name in sorted(load.mappings)))
     with anyio.fail_after(KILL_PATIENCE):
         await bench.to_etcd.cut_done.wait()

@@ -301,7 +301,7 @@ class Gone(NamedTuple):
 
 
 class TakenOver(NamedTuple):
-    """The autonomous system becomes one under which a listed target is automatic; past the server, which refuses it."""
+    """The autonomous system becomes one under which a listed target is automatic; past the server, which rejects it."""
 
     kind: str = "global_system_config"
 

@@ -124,7 +124,7 @@ class Asked(NamedTuple):
             await apply_manifest(system, self.manifest)
 
 
-class Refused(NamedTuple):
+class Rejected(NamedTuple):
     """Several AuthServices are asked as one, and Envoy rejects the cluster that joins them: they must report it."""
 
     kind: str = "envoy_rejection"
@@ -137,8 +137,8 @@ class Refused(NamedTuple):
         await system.settle()
         clusters = (await system.world())["envoy_cluster"].values()
         (joined,) = [one for one in clusters if one["fq_name"][0].startswith("cluster_joined-")]
-        refused = {"digest": digest(joined["config"]), "message": "no such thing"}
-        assert await system.put(self.kind, ("envoy_cluster", joined["fq_name"][0]), refused)
+        rejected = {"digest": digest(joined["config"]), "message": "no such thing"}
+        assert await system.put(self.kind, ("envoy_cluster", joined["fq_name"][0]), rejected)
 
 
 class Classed(NamedTuple):
@@ -204,7 +204,7 @@ def _stories() -> Iterator[Story]:
         yield Asked(manifest, True)
     yield Classed(False)
     yield Classed(True)
-    yield Refused()
+    yield Rejected()
 
 
 async def _right(system: MutantSystem) -> bool:

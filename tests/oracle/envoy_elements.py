@@ -49,7 +49,7 @@ def answered(elements: Elements, request: Request) -> Answer:
 def _chain(chains: list[Json], request: Request) -> Json | None:
     """Server names decide before the transport protocol, as in Envoy."""
     keys = [str(chain.get("filter_chain_match", {})) for chain in chains]
-    assert len(set(keys)) == len(keys), "Envoy refuses a listener with two equal chains"
+    assert len(set(keys)) == len(keys), "Envoy rejects a listener with two equal chains"
     named = {server for chain in chains for server in chain.get("filter_chain_match", {}).get("server_names", ())}
     chosen = best(named, request.host) if request.tls else None
     for protocol in ("tls" if request.tls else "raw_buffer", ""):

@@ -132,7 +132,7 @@ async def lived(system: SimulatedSystem) -> Outcome:
 
 
 async def from_nothing(stored: World) -> Outcome:
-    """What a compile of what users said, and of what Envoy refuses, leads to."""
+    """What a compile of what users said, and of what Envoy rejects, leads to."""
     offline = Offline(LOADED, installation=INSTALLATION)
     await offline.seed()
     given = [

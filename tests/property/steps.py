@@ -1,6 +1,6 @@
 """What can happen to a world: users' changes, drift, unreadable values, restarts; each a value that applies itself.
 
-A step that makes no sense now (nothing to delete, refused by the server) does nothing, so that any sequence of steps
+A step that makes no sense now (nothing to delete, rejected by the server) does nothing, so that any sequence of steps
 is a valid history and shrinks well.
 """
 

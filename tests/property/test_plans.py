@@ -1,5 +1,5 @@
 """A plan is what happens: for random tenants, and random changes of them, what was planned is what the API server and
-the compiler then do; and what is refused is refused in the plan."""
+the compiler then do; and what is rejected is rejected in the plan."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def _plan_and_apply(puts: list[Put], changes: list[Change]) -> None:
         try:
             planned = await system.plan(wanted)
         except (CommandError, InvalidInput) as error:
-            event("refused")
+            event("rejected")
             assert await _applied(system, wanted) == str(error)
             continue
         assert await system.everything() == everything
@@ -70,7 +70,7 @@ def _input(change: Change) -> Input:
 
 
 async def _applied(system: PlannedSystem, given: Input) -> str:
-    """Why it was refused; empty if it wasn't."""
+    """Why it was rejected; empty if it wasn't."""
     try:
         await system.apply(given)
     except (CommandError, InvalidInput) as error:

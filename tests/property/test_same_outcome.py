@@ -57,14 +57,14 @@ def test_the_order_of_arrival_does_not_matter(data: st.DataObject, puts: list[Pu
 async def _arrive_in_two_orders(puts: list[Put], other: list[Put], pace: int) -> None:
     at_once, slowly = SimulatedSystem(), SimulatedSystem()
     await at_once.start()
-    refused = await at_once.put_all(puts)
+    rejected = await at_once.put_all(puts)
     await at_once.settle()
     await slowly.start()
-    also_refused: list[Put] = []
+    also_rejected: list[Put] = []
     for first in range(0, len(other), pace):
-        also_refused = await slowly.put_all([*also_refused, *other[first : first + pace]])
+        also_rejected = await slowly.put_all([*also_rejected, *other[first : first + pace]])
         await slowly.settle()
-    assume(sorted(map(str, refused)) == sorted(map(str, also_refused)))
+    assume(sorted(map(str, rejected)) == sorted(map(str, also_rejected)))
     assert await nameless(at_once) == await nameless(slowly)
 
 

@@ -60,7 +60,7 @@ async def test_references_are_dropped_before_what_they_name_is_deleted(system: C
     system.forget()
     await system.remove("logical_router", "blue:router")
     kinds = [type(operation) for operation in system.write.written]
-    assert kinds.count(Delete) == 2  # its own target and the configured one, each once and none refused
+    assert kinds.count(Delete) == 2  # its own target and the configured one, each once and none rejected
     assert kinds.index(Update) < kinds.index(Delete)
     assert system.problems == {}
 

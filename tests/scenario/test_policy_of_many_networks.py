@@ -1,4 +1,4 @@
-"""Many networks share one policy: a change costs one evaluation of each, not of each pair, and limits refuse in words
+"""Many networks share one policy: a change costs one evaluation of each, not of each pair, and limits reject in words
 (docs/contrail.md D.3, D.4.1, D.4.5)."""
 
 from __future__ import annotations

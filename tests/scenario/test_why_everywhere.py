@@ -21,7 +21,7 @@ from tests.support.golden.cases import COMPILERS, Case, cases
 pytestmark = pytest.mark.anyio
 
 AS_STORED = "groups_as_stored"
-"""What our own server would refuse: such cases can't be applied."""
+"""What our own server would reject: such cases can't be applied."""
 
 CASES = [case for compiler in COMPILERS for case in cases(compiler) if case.topic != AS_STORED]
 

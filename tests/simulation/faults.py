@@ -96,7 +96,7 @@ Fault = Disturb | Cut | Silence | Lose | Slow | KillNow | BackUp | Restore
 moments = st.sampled_from([0.0, 0.0, 0.001, 0.01, 0.1, 1.0, 7.0])
 
 live_faults: st.SearchStrategy[Fault] = st.one_of(
-    st.builds(Disturb, st.sampled_from([Condition.REFUSED, Condition.SILENT]), st.sampled_from([0.5, 5.0, 40.0])),
+    st.builds(Disturb, st.sampled_from([Condition.REJECTED, Condition.SILENT]), st.sampled_from([0.5, 5.0, 40.0])),
     st.builds(Cut),
     st.builds(Silence),
     st.builds(Lose, st.integers(1, 3)),

@@ -89,7 +89,7 @@ class Form(NamedTuple):
     def drawn(self, seed: int) -> History:
         """The history of this seed."""
         for attempt in itertools.count():
-            # Now and then chance draws what a filter refuses.
+            # Now and then chance draws what a filter rejects.
             found = self.draw(random.Random(f"{seed}/{attempt}").randbytes(_BYTES))
             if found is not None:
                 return found

@@ -1,4 +1,4 @@
-"""What lies between one process and the store: a connection that can be refused, fall silent, or end with the process.
+"""What lies between one process and the store: a connection that can be rejected, fall silent, or end with the process.
 
 The store itself stays as it is for everybody else; what the faults mean for the process is for the process to find
 out.
@@ -24,7 +24,7 @@ class Condition(Enum):
     """Of a link. ``SILENT``: what is sent arrives nowhere, and nobody says so."""
 
     UP = "up"
-    REFUSED = "refused"
+    REJECTED = "rejected"
     SILENT = "silent"
 
 
@@ -43,7 +43,7 @@ class Link:
         self.heal()
         self._condition = condition
         self._healing = asyncio.get_running_loop().call_later(seconds, self.heal)
-        if condition is Condition.REFUSED:
+        if condition is Condition.REJECTED:
             self.cut()
         else:
             self.silence()

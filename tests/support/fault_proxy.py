@@ -63,25 +63,25 @@ class FaultProxy:
             gate.set()
         self._cut: dict[_Connection, int] | None = None
         self._cut_after = 0
-        self._refuse_then = False
+        self._reject_then = False
         self.cut_done = asyncio.Event()
         """Set once ``cut_inside`` has cut."""
 
     async def start(self) -> None:
-        """Listen; on the same port as before after ``refuse``."""
+        """Listen; on the same port as before after ``reject``."""
         host, _, port = (self.address or "127.0.0.1:0").rpartition(":")
         self._server = await asyncio.start_server(self._accept, host, int(port), limit=_PIECE)
         self.address = "{}:{}".format(*self._server.sockets[0].getsockname()[:2])
 
     async def close(self) -> None:
         """Cut everything and listen no more."""
-        await self.refuse()
+        await self.reject()
         tasks = list(self._connections.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def refuse(self) -> None:
+    async def reject(self) -> None:
         """Cut what stands, and refuse new connections until ``heal``."""
         if self._server is not None:
             self._server.close()
@@ -99,12 +99,12 @@ class FaultProxy:
         for way in ways:
             self._open[way].clear()
 
-    def cut_inside(self, count: int, *, refuse: bool = False) -> None:
+    def cut_inside(self, count: int, *, reject: bool = False) -> None:
         """Cut the first connection on which ``count`` more bytes have come from the server, right after those; then
-        ``refuse``, if so asked."""
+        ``reject``, if so asked."""
         self._cut = {connection: connection.forwarded[Way.TO_CLIENT] for connection in self._connections}
         self._cut_after = count
-        self._refuse_then = refuse
+        self._reject_then = reject
         self.cut_done.clear()
 
     async def heal(self) -> None:
@@ -165,8 +165,8 @@ class FaultProxy:
                 if left <= len(piece):
                     self._cut = None
                     await _sent(writer)
-                    if self._refuse_then:
-                        await self.refuse()
+                    if self._reject_then:
+                        await self.reject()
                     connection.reset()
                     self.cut_done.set()
             if writer.can_write_eof():

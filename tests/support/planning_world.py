@@ -241,7 +241,7 @@ class PlanningWorld:
         return self.planner.plan(name)
 
     def carry_out(self, plan: Plan) -> None:
-        """Do what the plan says, as the server would; it refuses what it has to refuse."""
+        """Do what the plan says, as the server would; it rejects what it has to reject."""
         for operation in plan.operations:
             self._carry_out(operation)
 

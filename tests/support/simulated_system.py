@@ -227,7 +227,7 @@ class SimulatedSystem:
     # What users do
 
     async def put(self, kind: str, fq_name: tuple[str, ...], fields: Mapping[str, Any]) -> bool:
-        """Create the resource, or give these fields new values. False if the server refuses."""
+        """Create the resource, or give these fields new values. False if the server rejects."""
         try:
             uuid = await self.uuid(kind, fq_name)
             if uuid is None:
@@ -236,31 +236,31 @@ class SimulatedSystem:
                 changes = {field: value for field, value in fields.items() if field != "parent_type"}
                 await self.server.update(Key(kind, uuid), changes)
         except ApiError as error:
-            return self._refused(error)
+            return self._rejected(error)
         return True
 
     async def put_all(self, puts: Iterable[Put]) -> list[Put]:
-        """Put them in this order; what is refused since something that it refers to is not there comes again later.
-        What is refused for good."""
+        """Put them in this order; what is rejected since something that it refers to is not there comes again later.
+        What is rejected for good."""
         waiting = list(puts)
         while waiting:
-            refused = [put for put in waiting if not await self.put(*put)]
-            if len(refused) == len(waiting):
+            rejected = [put for put in waiting if not await self.put(*put)]
+            if len(rejected) == len(waiting):
                 break
-            waiting = refused
+            waiting = rejected
         return waiting
 
     async def delete(self, kind: str, fq_name: tuple[str, ...]) -> bool:
-        """Delete the resource. False if there is none or the server refuses."""
+        """Delete the resource. False if there is none or the server rejects."""
         uuid = await self.uuid(kind, fq_name)
         return uuid is not None and await self.delete_key(Key(kind, uuid))
 
     async def delete_key(self, key: Key) -> bool:
-        """Delete what lies under a key. False if the server refuses."""
+        """Delete what lies under a key. False if the server rejects."""
         try:
             await self.server.delete(key)
         except ApiError as error:
-            return self._refused(error)
+            return self._rejected(error)
         return True
 
     async def replace(self, kind: str, fq_name: tuple[str, ...], fields: Mapping[str, Any]) -> bool:
@@ -272,19 +272,19 @@ class SimulatedSystem:
         return await self.sync(elements)
 
     async def sync(self, elements: Sequence[Json]) -> bool:
-        """Carry out all of ``{"kind", "operation", "data"}`` in one transaction. False if the server refuses."""
+        """Carry out all of ``{"kind", "operation", "data"}`` in one transaction. False if the server rejects."""
         try:
             await self.server.sync(list(elements))
         except ApiError as error:
-            return self._refused(error)
+            return self._rejected(error)
         return True
 
     async def update(self, key: Key, fields: Mapping[str, Any]) -> bool:
-        """Write fields of any resource, a compiler's, too. False if the server refuses."""
+        """Write fields of any resource, a compiler's, too. False if the server rejects."""
         try:
             await self.server.update(key, fields)
         except ApiError as error:
-            return self._refused(error)
+            return self._rejected(error)
         return True
 
     async def uuid(self, kind: str, fq_name: tuple[str, ...]) -> str | None:
@@ -343,7 +343,7 @@ class SimulatedSystem:
     async def _value(self, key: str) -> bytes:
         return (await self.store.range(key)).items[0].value
 
-    def _refused(self, error: ApiError) -> bool:
+    def _rejected(self, error: ApiError) -> bool:
         # What is unreadable the server can't change either, and says so.
         unreadable = isinstance(error, Malformed) and self.spoilt
         assert error.status < 500 or unreadable, f"the API server fails: {error.status} {error.message}"

@@ -1,7 +1,7 @@
 """Waits for conditions, with one end for all of them.
 
 A wait ends as soon as its condition holds, so a generous end costs nothing, and a slow machine fails no test. How a
-long time is meant by the code itself, tests set the clock; ``unit/test_no_test_depends_on_speed.py`` refuses short
+long time is meant by the code itself, tests set the clock; ``unit/test_no_test_depends_on_speed.py`` rejects short
 ends and comparisons of elapsed time.
 """
 

@@ -26,7 +26,7 @@ NAMES = {"uuid": {"UUID", "uuid5"}}
 """Pure functions of modules whose other functions use chance or the machine."""
 
 
-def refused(source: str, depth: int) -> Iterator[str]:
+def rejected(source: str, depth: int) -> Iterator[str]:
     """What a module imports without permission. ``depth``: how many packages up its compiler's package is, 1 for a
     module directly in it."""
     for node in ast.walk(ast.parse(source)):
@@ -59,7 +59,7 @@ def test_a_compiler_imports_only_what_is_listed(package: Path) -> None:
     found = {
         f"{path.relative_to(package)}: {name}"
         for path in sorted(package.rglob("*.py"))
-        for name in refused(path.read_text(), len(path.relative_to(package).parts))
+        for name in rejected(path.read_text(), len(path.relative_to(package).parts))
     }
     assert found == set()
 
@@ -80,7 +80,7 @@ def test_a_compiler_imports_only_what_is_listed(package: Path) -> None:
     ],
 )
 def test_an_import_that_is_not_listed_is_found(line: str) -> None:
-    assert len(list(refused(line, 1))) == 1
+    assert len(list(rejected(line, 1))) == 1
 
 
 @pytest.mark.parametrize(
@@ -88,4 +88,4 @@ def test_an_import_that_is_not_listed_is_found(line: str) -> None:
     ["from intentc import Intent", "from . import hosts", "import msgspec", "import re", "from uuid import uuid5"],
 )
 def test_an_import_that_is_listed_is_not(line: str) -> None:
-    assert list(refused(line, 1)) == []
+    assert list(rejected(line, 1)) == []

@@ -34,7 +34,7 @@ def test_a_compiler_declares_every_setting_that_it_reads(name: str) -> None:
         ("contrail", "appgateway.x", "no compiler in use"),
     ],
 )
-def test_an_unknown_setting_is_refused_with_its_line(tmp_path: Path, compilers: str, setting: str, said: str) -> None:
+def test_an_unknown_setting_is_rejected_with_its_line(tmp_path: Path, compilers: str, setting: str, said: str) -> None:
     path = tmp_path / "contrail.yml"
     path.write_text(f"intentc:\n  compilers: [{compilers}]\n  settings:\n    {setting}: x\n")
     with pytest.raises(InvalidInput) as error:
@@ -61,7 +61,7 @@ def test_settings_of_a_compiler_that_is_not_in_use_or_does_not_declare_its_own_a
         ("intentc: {schemas: [/nope]}", "intentc.schemas: "),
     ],
 )
-def test_no_compiler_and_no_folder_are_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_no_compiler_and_no_folder_are_rejected(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "contrail.yml"
     path.write_text(text)
     with pytest.raises(InvalidInput, match=f"^{said}"):

@@ -18,7 +18,7 @@ from .kinds import Type
 
 PUSHES = "intentc_xds_pushes"
 ACKNOWLEDGEMENTS = "intentc_xds_acknowledgements"
-REFUSALS = "intentc_xds_refusals"
+REJECTIONS = "intentc_xds_rejections"
 STREAMS = "intentc_xds_streams"
 SILENT_STREAMS = "intentc_xds_silent_streams"
 ABORTED = "intentc_xds_aborted_streams"
@@ -44,7 +44,7 @@ class Figures:
         self._counters = {
             "push": Counter(PUSHES, "Responses sent to Envoys.", ["type"], registry=self.registry),
             "ack": Counter(ACKNOWLEDGEMENTS, "Responses that an Envoy accepted.", ["type"], registry=self.registry),
-            "nack": Counter(REFUSALS, "Responses that an Envoy rejected.", ["type"], registry=self.registry),
+            "nack": Counter(REJECTIONS, "Responses that an Envoy rejected.", ["type"], registry=self.registry),
         }
         self._aborted = Counter(
             ABORTED, "Streams aborted because the client exceeded a limit.", ["limit"], registry=self.registry
@@ -84,6 +84,6 @@ class _Status(Collector):
         about = "Connected Envoys that do not answer; changes do not wait for them."
         yield GaugeMetricFamily(SILENT_STREAMS, about, value=status["silent_streams"])
         elements = GaugeMetricFamily(ELEMENTS, "Elements by state.", labels=["state"])
-        for state in ("all", "refused", "held"):
+        for state in ("all", "rejected", "held"):
             elements.add_metric([state], status["elements"][state])
         yield elements

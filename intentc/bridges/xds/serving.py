@@ -125,16 +125,16 @@ class Server:
     def status(self) -> dict[str, Any]:
         """The status as JSON: elements, and the rejected ones with reasons."""
         world = self.world
-        refused = {key: world.states.get(key) for key in sorted(world.states.rejected())}
+        rejected = {key: world.states.get(key) for key in sorted(world.states.rejected())}
         return {
             "applied_revision": world.revision,
             "serial": world.serial,
             "streams": len(world.streams),
             "silent_streams": world.progress.silent,
-            "elements": {"all": world.states.number, "refused": len(refused), "held": len(world.held)},
-            "refused": [
+            "elements": {"all": world.states.number, "rejected": len(rejected), "held": len(world.held)},
+            "rejected": [
                 {"kind": kind, "name": name, "message": state.rejection if state is not None else ""}
-                for (kind, name), state in refused.items()
+                for (kind, name), state in rejected.items()
             ],
             "resources": {kind.name.lower(): len(world.resources(kind)) for kind in Type},
         }

@@ -123,7 +123,7 @@ async def _drop(wanted: tuple[str, str] | None, timeout: float | None, loaded: L
         if wanted is None:
             targets = await all_held(client)
         else:
-            others = frozenset({"refused", "contended", "paused"})
+            others = frozenset({"rejected", "contended", "paused"})
             if (kind := client.kind(wanted[0])).name not in client.compiled:
                 raise CommandError(
                     f"{kind.name} has no intents that could be dropped",

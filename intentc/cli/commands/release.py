@@ -105,7 +105,7 @@ class Releasing:
         self._configuration = configuration
         self._force = force
         self._released: list[Marked] = []
-        self._refused: dict[str, CommandError] = {}
+        self._rejected: dict[str, CommandError] = {}
 
     async def release(self, kinds: Sequence[Kind], name: str | None) -> list[Marked]:
         """Release the marked objects of ``kinds``, and return them. Raises ``CommandError`` if some could not be
@@ -114,15 +114,15 @@ class Releasing:
             for kind in kinds:
                 left = await self._release_kind(kind, name)
                 if left:
-                    self._refused.setdefault(left[0].name, CommandError("another writer keeps changing it"))
+                    self._rejected.setdefault(left[0].name, CommandError("another writer keeps changing it"))
         except CommandError:
             self._report_released()
             raise
-        if self._refused:
+        if self._rejected:
             self._report_released()
-            first, error = next(iter(self._refused.items()))
+            first, error = next(iter(self._rejected.items()))
             raise CommandError(
-                f"{len(self._refused)} objects could not be released; {first}: {error.what}",
+                f"{len(self._rejected)} objects could not be released; {first}: {error.what}",
                 where=error.where,
                 next_step="fix that, and run the command again: it continues with the rest",
             )
@@ -164,7 +164,7 @@ class Releasing:
     async def _send(self, batch: Sequence[Marked]) -> list[Marked]:
         """Release a batch, halving it if the server rejects it; returns objects that were written meanwhile, to read
         again."""
-        from ..client import Refused
+        from ..client import Rejected
 
         waiting: list[Sequence[Marked]] = [batch]
         again: list[Marked] = []
@@ -174,7 +174,7 @@ class Releasing:
                 await self._check_no_compiler_runs()
             try:
                 await self._client.sync([marked.without_mark for marked in part])
-            except Refused as error:
+            except Rejected as error:
                 if error.code is Exit.UNREACHABLE:
                     raise
                 if len(part) > 1:
@@ -183,7 +183,7 @@ class Releasing:
                 elif error.status in _WRITTEN_MEANWHILE:
                     again += part
                 else:
-                    self._refused[part[0].name] = error
+                    self._rejected[part[0].name] = error
             else:
                 self._released += part
         return again

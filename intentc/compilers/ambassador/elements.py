@@ -77,7 +77,7 @@ def element(
         for one in shown:
             message = f"Envoy rejects {kind} {':'.join(fq_name)}: {rejection.message}"
             meanwhile = f"; {rejection.meanwhile}" if rejection.meanwhile else ""
-            ctx.problem_on(one.kind, one.name, "RefusedByEnvoy", message + meanwhile)
+            ctx.problem_on(one.kind, one.name, "RejectedByEnvoy", message + meanwhile)
     claim = intent.owned(kind, fq_name, config=config if stored is None else stored, origins=shown, **properties)
     if ctx.explaining:
         for sources in why():

@@ -30,8 +30,8 @@ class MappingGroupIntent(Intent):
         self._report_unserved(ctx, members)
         uses: dict[str, ClusterUse] = {}
         for match, found in shared_routes(members):
-            for refusal in found.refusals:
-                ctx.problem_on(refusal.member.kind, refusal.member.name, refusal.reason, refusal.message)
+            for rejection in found.rejections:
+                ctx.problem_on(rejection.member.kind, rejection.member.name, rejection.reason, rejection.message)
             yield from self._elements(ctx, members, match, found)
             add_uses(uses, found)
         for name, use in uses.items():

@@ -39,8 +39,8 @@ class TCPMappingGroupIntent(Intent):
                     message = f"{unusable.message}; until then connections for {host} are rejected"
                     _report(ctx, member, unusable.reason, message)
                 return
-        parts, refusals = divided(members)
-        for member, reason, message in refusals:
+        parts, rejections = divided(members)
+        for member, reason, message in rejections:
             _report(ctx, member, reason, message)
         yield Fact(
             "tcp_route",

@@ -178,7 +178,7 @@ def _work(status: Mapping[str, Any]) -> list[Figure]:
 
 _PEOPLE = (
     ("held", "bad", "intents that can't be compiled now", "/pages/quarantine"),
-    ("refused", "bad", "objects that the API server rejects", "/pages/quarantine"),
+    ("rejected", "bad", "objects that the API server rejects", "/pages/quarantine"),
     ("contended", "bad", "objects that another writer reverts", "/pages/quarantine"),
     ("delayed", "warn", "failed writes, tried again with back-off", link("/pages/objects", state="delayed")),
     ("waiting", "busy", "intents that wait for something else", link("/pages/objects", state="waiting")),
@@ -282,8 +282,8 @@ def _audited(status: Mapping[str, Any]) -> Figure:
 
 def _reload(status: Mapping[str, Any]) -> Figure:
     reload: Mapping[str, Any] = status.get("reload") or {}
-    refused = reload.get("last_error")
-    loaded = reload.get("loaded_at") if not refused else None
-    text = "refused" if refused else iso(loaded) if loaded else "–"
-    hint = str(refused or "when the reaction map and the settings were read")
-    return Figure("map loaded", text, "", hint, "/pages/reactions", "bad" if refused else "", since=loaded)
+    rejected = reload.get("last_error")
+    loaded = reload.get("loaded_at") if not rejected else None
+    text = "rejected" if rejected else iso(loaded) if loaded else "–"
+    hint = str(rejected or "when the reaction map and the settings were read")
+    return Figure("map loaded", text, "", hint, "/pages/reactions", "bad" if rejected else "", since=loaded)

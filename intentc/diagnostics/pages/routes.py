@@ -75,11 +75,11 @@ def _answering(observed: Observed, answer: Answer) -> Answer:
         try:
             return await answer(request)
         except BadQuery as error:
-            return await refused(request, Unanswerable(400, str(error), "correct the address"))
+            return await rejected(request, Unanswerable(400, str(error), "correct the address"))
         except Unanswerable as error:
-            return await refused(request, error)
+            return await rejected(request, error)
 
-    async def refused(request: Request, error: Unanswerable) -> Response:
+    async def rejected(request: Request, error: Unanswerable) -> Response:
         return await no_answer_page(observed, request, error)
 
     return answering

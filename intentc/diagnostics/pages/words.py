@@ -20,7 +20,7 @@ STATES = {
     "held": ("bad", "it can't be compiled now; its outputs stay as they are"),
     "suspect": ("bad", "its evaluation ended the process before; it is not evaluated again without approval"),
     "unreadable": ("bad", "its value can't be read"),
-    "refused": ("bad", "the API server rejects it"),
+    "rejected": ("bad", "the API server rejects it"),
     "contended": ("bad", "another writer reverts it repeatedly; it backs off, 1 minute to 1 hour"),
     "absent": ("quiet", "it does not exist"),
 }

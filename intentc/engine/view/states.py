@@ -50,7 +50,7 @@ class States:
         """Intents that an operator has given up → the mod revision that their resource had then."""
         self.rejected_requests: Table[Key] = states.rejected_requests
         """Intents whose requests the allocator rejects."""
-        self.refused: Table[Name] = states.refused
+        self.rejected: Table[Name] = states.rejected
         """Objects that the API server rejects."""
         self.delayed: Table[Name] = states.delayed
         """Objects whose last write failed temporarily."""

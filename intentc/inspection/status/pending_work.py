@@ -89,9 +89,9 @@ def attention(view: View, pending: int, examples: Sequence[Pending]) -> Iterator
         more = f" and {others - 1:,} more" if others > 1 else ""
         named = f"{example.kind} {view.world.name_of(example)}{more}"
         yield f"unreadable, left as it is: {named}: `intentc quarantine list`"
-    if states.refused:
-        name = next(iter(states.refused))
-        more = _more(states.refused)
+    if states.rejected:
+        name = next(iter(states.rejected))
+        more = _more(states.rejected)
         yield f"rejected by the API server: {name.kind} {':'.join(name.fq_name)}{more}: `intentc quarantine list`"
     if states.contended:
         shown = [f"{name.kind} {':'.join(name.fq_name)}" for name in islice(states.contended, _NAMED)]

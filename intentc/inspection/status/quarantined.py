@@ -69,7 +69,7 @@ def quarantine_count(view: View) -> int:
         + len(states.rejected_requests)
         + len(states.dropped)
         + len(view.outputs.withheld_deletes)
-        + len(states.refused)
+        + len(states.rejected)
         + len(states.contended)
         + len(states.left_alone)
     )
@@ -79,7 +79,7 @@ def quarantine(view: View, offset: int, limit: int) -> list[Entry]:
     """The entries from ``offset`` on, at most ``limit``: ``{"kind", "name", "uuid", "state", "reason", "message",
     "since", "tries", "on"}``.
 
-    ``state``: ``unreadable``, ``held``, ``paused``, ``suspect``, ``dropped``, ``refused``, ``contended``, ``withheld``
+    ``state``: ``unreadable``, ``held``, ``paused``, ``suspect``, ``dropped``, ``rejected``, ``contended``, ``withheld``
     (one entry for all deletes of a kind). ``since``: seconds since 1970, None if not kept. ``tries``: failures in a
     row. ``on``: the unreadable resource that it reads, ``{"kind", "name", "uuid"}``; None if it is held for a reason of
     its own."""
@@ -137,7 +137,7 @@ def _tables(view: View) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _Buil
 
     def of_numbers(key: Key) -> _Build | None:
         held = states.rejected_requests.get(key)
-        return None if held is None else lambda: _entry(key, held.problem.name, held.problem, "refused", held.since, 0)
+        return None if held is None else lambda: _entry(key, held.problem.name, held.problem, "rejected", held.since, 0)
 
     def of_dropped(key: Key) -> _Build | None:
         if key not in states.dropped:
@@ -167,7 +167,7 @@ def _tables(view: View) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _Buil
     yield tuple(states.rejected_requests), of_numbers
     yield tuple(sorted(states.dropped)), of_dropped
     yield tuple(sorted(view.outputs.withheld_deletes)), of_withheld
-    for state, table in (("refused", states.refused), ("contended", states.contended), ("paused", states.left_alone)):
+    for state, table in (("rejected", states.rejected), ("contended", states.contended), ("paused", states.left_alone)):
         yield tuple(table), of_objects(state, table)
 
 

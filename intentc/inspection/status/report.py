@@ -29,7 +29,7 @@ _QUARANTINED = 1000
 
 def report(view: View, *, converged: bool) -> dict[str, Any]:
     """Keys: ``converged``, ``healthy``, ``applied_revision``, ``queue`` {jobs, objects, in_flight}, counts and the
-    first entries of ``held``, ``waiting``, ``refused``, ``delayed``, ``withheld_deletes``, ``problems``, and counters.
+    first entries of ``held``, ``waiting``, ``rejected``, ``delayed``, ``withheld_deletes``, ``problems``, and counters.
     """
     states, progress, unreadable = view.states, view.progress, view.world.unreadable
     guarded = view.outputs.withheld_deletes
@@ -52,7 +52,7 @@ def report(view: View, *, converged: bool) -> dict[str, Any]:
             "evaluated": len(states.evaluated),
             "held": held,
             "waiting": len(states.waiting),
-            "refused": len(states.refused),
+            "rejected": len(states.rejected),
             "delayed": len(states.delayed),
             "contended": len(states.contended),
             "paused": len(states.left_alone) + sum(PAUSED in stops for stops in states.stopped.values()),
@@ -64,7 +64,7 @@ def report(view: View, *, converged: bool) -> dict[str, Any]:
         },
         "held": list(map(str, held_first(view.world, view.states, _LISTED))),
         "waiting": [{"intent": str(key), "for": " ".join(states.waiting[key])} for key in _first(states.waiting)],
-        "refused": list(map(str, _first(states.refused))),
+        "rejected": list(map(str, _first(states.rejected))),
         "delayed": list(map(str, _first(states.delayed))),
         "withheld_deletes": list(map(str, _first(chain.from_iterable(map(guarded.__getitem__, sorted(guarded)))))),
         "quarantine": quarantine(view, 0, _QUARANTINED),
@@ -98,7 +98,7 @@ def is_healthy(view: View) -> bool:
     states = view.states
     return not (
         held_count(view.world, view.states)
-        or states.refused
+        or states.rejected
         or states.delayed
         or any(view.outputs.withheld_deletes.values())
         or states.contended

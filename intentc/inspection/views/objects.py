@@ -69,7 +69,7 @@ async def _absent(view: View) -> AsyncIterator[_Wanted]:
     """Yield claimed objects that don't exist because something prevents their creation."""
     states = view.states
     found = {*states.object_waits, *states.planned}
-    for table in (states.refused, states.delayed, states.contended, states.left_alone):
+    for table in (states.rejected, states.delayed, states.contended, states.left_alone):
         found.update(name for name, _ in table.items())
     work = Slice()
     for place, name in enumerate(found):
@@ -118,7 +118,7 @@ def _plainly_in_order(view: View) -> Callable[[_Row], bool]:
         return lambda row: False
     stopped = frozenset(view.world.unreadable).union(states.waiting, states.stopped, map(_first, states.held.items()),
                                                 map(_first, states.rejected_requests.items()))  # fmt: skip
-    tables = (states.left_alone, states.refused, states.contended, states.delayed)
+    tables = (states.left_alone, states.rejected, states.contended, states.delayed)
     concerned = frozenset(states.planned).union(
         states.object_waits, *(map(_first, table.items()) for table in tables), *view.outputs.withheld_deletes.values()
     )
@@ -203,7 +203,7 @@ def _document(view: View, row: _Row) -> dict[str, Any]:
 
 def _problems(world: World, states: States, name: Name, key: Key | None) -> Iterator[Problem]:
     yield from states.problems_of_plan(name)
-    for table in (states.refused, states.delayed, states.contended, states.left_alone):
+    for table in (states.rejected, states.delayed, states.contended, states.left_alone):
         if (about := table.get(name)) is not None:
             yield about.problem
     if key is None:

@@ -47,8 +47,8 @@ def for_intent(view: View, key: Key) -> Iterator[Document]:
         return
     if (held := states.held.get(key)) is not None:
         yield _held(view.world, view.states, key, held.problem, name)
-    if (refused := states.rejected_requests.get(key)) is not None:
-        yield entry(f"{refused.problem.message}; it is requested again with back-off", name, None)
+    if (rejected := states.rejected_requests.get(key)) is not None:
+        yield entry(f"{rejected.problem.message}; it is requested again with back-off", name, None)
     if (read := states.waiting.get(key)) is not None:
         yield _awaited(view.world, view.progress, read)
     elif key.kind in view.world.intent_kinds and key not in states.held and view.states.has_job(key):
@@ -61,7 +61,7 @@ def for_object(view: View, name: Name) -> Iterator[Document]:
     own = of_name(view.world, name)
     for table, what, command in (
         (states.left_alone, "an operator to resume it", f"intentc resume {_signature(own)}"),
-        (states.refused, "a fix of what the API server rejects", _retry(own)),
+        (states.rejected, "a fix of what the API server rejects", _retry(own)),
         (states.contended, "the other writer to stop", _retry(own)),
         (states.delayed, "the next attempt", None),
     ):
@@ -85,7 +85,7 @@ def for_object(view: View, name: Name) -> Iterator[Document]:
             yield entry(f"its intent {_words(intent)}, which is {state}", intent, why_command(intent))
         elif view.states.has_job(origin):
             yield entry(f"the evaluation of {_words(of_key(view.world, origin))}", None, "intentc status")
-    if view.states.is_queued(name) and name not in states.refused and name not in states.delayed:
+    if view.states.is_queued(name) and name not in states.rejected and name not in states.delayed:
         if not view.progress.reachable:
             yield entry("the API server, which can't be reached", None, "intentc status")
         elif name not in states.contended:

@@ -18,7 +18,7 @@ from intentc.model.resolvers import FQ_NAME, UUID
 
 from .graph import Graph, Pending
 from .indexes import IndexTable, offers_of
-from .names import NameTable, given_name, precedence, refused_name
+from .names import NameTable, given_name, precedence, rejected_name
 from .states import Held, State, Transition, counts, known_name, shown
 
 ALL = "all"
@@ -154,7 +154,7 @@ class Cache:
         holders += [states[key.uuid] for key in staying]
         holders.sort(key=precedence)
         for place, state in enumerate(holders):
-            final[state.key] = given_name(state) if place == 0 else refused_name(state, holders[0])
+            final[state.key] = given_name(state) if place == 0 else rejected_name(state, holders[0])
         return tuple(state.key.uuid for state in holders)
 
     def _transitions(self, final: Mapping[Key, State | None]) -> Iterator[Transition]:

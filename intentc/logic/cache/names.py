@@ -51,7 +51,7 @@ def given_name(state: State) -> State:
     return Held(state.key, state.fq_name, state.create_revision, state.mod_revision, state.problem)
 
 
-def refused_name(state: State, holder: State) -> State:
+def rejected_name(state: State, holder: State) -> State:
     """``state`` while ``holder`` has its name."""
     if isinstance(state, Held) and state.parked is None:
         if not state.in_force:

@@ -98,11 +98,11 @@ def _kinds(reaction: Reaction, *, everyone: bool) -> tuple[str, ...]:
 def _of(text: str | Path) -> Iterator[Reaction]:
     document = load_yaml(text)
     if isinstance(text, Path):
-        _refuse_nothing(document)
+        _reject_empty(document)
     return _reactions(document)
 
 
-def _refuse_nothing(document: Located) -> None:
+def _reject_empty(document: Located) -> None:
     said = document.value
     if said is None or said == {}:
         raise document.error(f"is empty; {_NOTHING_MEANT}", (), "Empty")

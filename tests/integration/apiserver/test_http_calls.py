@@ -98,12 +98,12 @@ async def test_children_and_back_references_are_computed(client: httpx2.AsyncCli
         ("GET", "/network-policys?detail=maybe", b"", 400, "detail"),
     ],
 )  # fmt: skip
-async def test_every_refusal_is_a_message(
+async def test_every_rejection_is_a_message(
     client: httpx2.AsyncClient, method: str, path: str, body: bytes, status: int, words: str
 ) -> None:
     answer = await client.request(method, path, content=body, headers={"content-type": "application/json"})
     assert answer.status_code == status, answer.text
-    assert list(answer.json()) == (["message", "item", "detail", "refused"] if path == "/sync" else ["message"])
+    assert list(answer.json()) == (["message", "item", "detail", "rejected"] if path == "/sync" else ["message"])
     assert words in answer.json()["message"]
 
 

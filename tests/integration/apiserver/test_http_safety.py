@@ -173,7 +173,7 @@ async def test_a_token_decides_who_owns_created_resources_and_who_may_create_any
     assert (await guarded.post("/int-pool", json=number, headers=alice)).status_code == 200
 
 
-async def test_a_wrong_password_is_refused(guarded: httpx2.AsyncClient) -> None:
+async def test_a_wrong_password_is_rejected(guarded: httpx2.AsyncClient) -> None:
     identity = {"methods": ["password"], "password": {"user": {"id": "alice", "password": "guess"}}}
     answer = await guarded.post("/keystone/v3/auth/tokens", json={"auth": {"identity": identity}})
     assert answer.status_code == 401

@@ -140,7 +140,7 @@ async def test_what_exists_already_is_taken_out_of_a_batch_and_the_others_are_wr
     assert "item" not in str(outcomes[0]), "the place in a batch means nothing to whoever asked for one write"
 
 
-async def test_refusals_keep_their_meaning(services: tuple[HttpWriteService, HttpReadService]) -> None:
+async def test_rejections_keep_their_meaning(services: tuple[HttpWriteService, HttpReadService]) -> None:
     write, _ = services
     create = target(1)
     written = await write.create(create)

@@ -44,10 +44,10 @@ async def test_commands_are_answered_over_tls_with_the_token_of_the_same_file_an
     secret.write_text(f"{TOKEN}-rotated")
     assert (await intentc("show", environment=address)).code == 0
     configured(intentc, address="127.0.0.1:0", token=f"{TOKEN}-of-somebody-else", tls=tls)
-    refused = await intentc("show", environment=address)
-    assert refused.code == 3
-    assert "the token is wrong" in refused.err
-    assert TOKEN not in refused.err + service.log
+    rejected = await intentc("show", environment=address)
+    assert rejected.code == 3
+    assert "the token is wrong" in rejected.err
+    assert TOKEN not in rejected.err + service.log
     assert await service.terminate() == 0
 
 

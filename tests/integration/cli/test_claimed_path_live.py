@@ -15,7 +15,7 @@ from tests.support.waiting import until
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 
-async def test_a_second_installation_refuses_to_start_until_the_first_gives_the_path_up(
+async def test_a_second_installation_rejects_to_start_until_the_first_gives_the_path_up(
     world: LiveSystem, intentc: Intentc
 ) -> None:
     first = intentc.start()
@@ -25,10 +25,10 @@ async def test_a_second_installation_refuses_to_start_until_the_first_gives_the_
     configuration = msgspec.json.decode(intentc.configuration.read_bytes())
     other = {"INTENTC_INTENTC__INSTALLATION": "other"}
 
-    refused = await intentc("run", environment=other)
-    assert refused.code == 3
-    assert f"belongs to the installation {world.path}" in refused.err
-    assert "etcd.path" in refused.err and "release --all" in refused.err
+    rejected = await intentc("run", environment=other)
+    assert rejected.code == 3
+    assert f"belongs to the installation {world.path}" in rejected.err
+    assert "etcd.path" in rejected.err and "release --all" in rejected.err
     assert (await world.values(), await world.numbers()) == (before, numbers)
 
     assert await first.terminate() == 0
@@ -41,8 +41,8 @@ async def test_a_second_installation_refuses_to_start_until_the_first_gives_the_
     intentc.write({**configuration, "intentc": {**configuration["intentc"], "installation": "other"}})
     second = intentc.start()
     await second.settled(world.revision)
-    refused = await intentc("run", environment={"INTENTC_INTENTC__INSTALLATION": world.path})
-    assert refused.code == 3 and "belongs to the installation other" in refused.err
+    rejected = await intentc("run", environment={"INTENTC_INTENTC__INSTALLATION": world.path})
+    assert rejected.code == 3 and "belongs to the installation other" in rejected.err
 
 
 async def test_a_path_that_another_installation_marked_before_there_were_claims_is_not_claimed(
@@ -57,11 +57,11 @@ async def test_a_path_that_another_installation_marked_before_there_were_claims_
     before, numbers = await world.values(), await world.numbers()
     other = {"INTENTC_INTENTC__INSTALLATION": "other"}
 
-    refused = await intentc("run", environment=other)
-    assert refused.code == 3
-    assert f"carry the mark of the installation {world.path}" in refused.err
-    assert f"`intentc release --all` with intentc.installation: {world.path}" in refused.err
-    assert "Traceback" not in refused.err
+    rejected = await intentc("run", environment=other)
+    assert rejected.code == 3
+    assert f"carry the mark of the installation {world.path}" in rejected.err
+    assert f"`intentc release --all` with intentc.installation: {world.path}" in rejected.err
+    assert "Traceback" not in rejected.err
     assert (await world.values(), await world.numbers()) == (before, numbers)
     assert not (await world.store.range(claim_key(world.path))).items
 
@@ -78,9 +78,9 @@ async def test_a_claim_that_can_not_be_read_ends_the_compiler_and_the_message_pu
     key = claim_key(world.path)
     await world.store.transaction([], [Put(key, b"\xff[")])
     before, numbers = await world.values(), await world.numbers()
-    refused = await intentc("run")
-    assert refused.code == 3
-    assert f"`etcdctl del {key}`" in refused.err and "Traceback" not in refused.err
+    rejected = await intentc("run")
+    assert rejected.code == 3
+    assert f"`etcdctl del {key}`" in rejected.err and "Traceback" not in rejected.err
     assert (await world.values(), await world.numbers()) == (before, numbers)
     released = await intentc("release", "--all")
     assert released.code == 3 and f"`etcdctl del {key}`" in released.err

@@ -141,7 +141,7 @@ async def test_dev_loads_the_sample_shows_what_was_compiled_and_ends_by_itself(i
     assert f"intentc dev --load {SAMPLE}`" in ended.err.splitlines()[-1]
 
 
-async def test_dev_shows_a_refused_resource_with_its_line(intentc: Intentc, tmp_path: Path) -> None:
+async def test_dev_shows_a_rejected_resource_with_its_line(intentc: Intentc, tmp_path: Path) -> None:
     bad = tmp_path / "bad.yml"
     bad.write_text(
         "resources:\n  - kind: project\n    data: {fq_name: [default-domain, p]}\n  - kind: security_group\n    data:\n"

@@ -170,27 +170,27 @@ async def test_a_saved_plan_is_nothing_to_plan_for(
 ) -> None:
     file = tmp_path / "rename.plan"
     assert (await intentc("plan", renamed, "--out", file)).code == 0
-    refused = await intentc("plan", file)
-    assert refused.code == 2
-    assert "this is a saved plan" in refused.err
-    assert f"`intentc apply {file}` carries it out" in refused.err
+    rejected = await intentc("plan", file)
+    assert rejected.code == 2
+    assert "this is a saved plan" in rejected.err
+    assert f"`intentc apply {file}` carries it out" in rejected.err
 
 
 async def test_a_map_of_a_compiler_that_is_not_in_use_is_said_to_be_nobodys(
     compiled: LiveSystem, intentc: Intentc
 ) -> None:
-    refused = await intentc("plan", "--reactions", ROOT / "reactions" / "ambassador.yml")
-    assert refused.code == 2
-    assert "no compiler in use has these kinds; in use: contrail" in refused.err
-    assert "--compiler" not in refused.err
+    rejected = await intentc("plan", "--reactions", ROOT / "reactions" / "ambassador.yml")
+    assert rejected.code == 2
+    assert "no compiler in use has these kinds; in use: contrail" in rejected.err
+    assert "--compiler" not in rejected.err
 
 
 async def test_who_cannot_let_go_is_named(compiled: LiveSystem, intentc: Intentc) -> None:
-    refused = await intentc("plan", "--delete", "--kind", "virtual_network", "network-3", "--let-go")
-    assert refused.code == 3
+    rejected = await intentc("plan", "--delete", "--kind", "virtual_network", "network-3", "--let-go")
+    assert rejected.code == 3
     name = ":".join((*PROJECT, "foot-3"))
-    assert f"virtual_machine_interface {name} can't let go: a virtual machine interface needs a network" in refused.err
-    assert "delete it first" in refused.err
+    assert f"virtual_machine_interface {name} can't let go: a virtual machine interface needs a network" in rejected.err
+    assert "delete it first" in rejected.err
 
 
 async def test_a_converged_world_does_not_differ(compiled: LiveSystem, intentc: Intentc) -> None:

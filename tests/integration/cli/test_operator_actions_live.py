@@ -236,9 +236,9 @@ async def test_released_objects_stay_as_they_are_and_are_nobodys(
     await actions.start()
     owned = await world.owned()
     assert len(owned) >= 20
-    refused = await intentc("release", "--all")
-    assert (refused.code, len(await world.owned())) == (3, len(owned))
-    assert "runs, and would take the objects back" in refused.err
+    rejected = await intentc("release", "--all")
+    assert (rejected.code, len(await world.owned())) == (3, len(owned))
+    assert "runs, and would take the objects back" in rejected.err
 
     assert await actions.service.terminate() == 0
     before = await world.stored()

@@ -76,7 +76,7 @@ async def test_a_saved_plan_is_for_its_owner_alone_and_does_what_it_said(
     await compiled.assert_compiled()
 
 
-async def test_a_stale_plan_is_refused_with_what_differs_and_leaves_nothing_behind(
+async def test_a_stale_plan_is_rejected_with_what_differs_and_leaves_nothing_behind(
     compiled: LiveSystem, intentc: Intentc, tmp_path: Path
 ) -> None:
     file = tmp_path / "delete.plan"
@@ -110,9 +110,9 @@ async def test_a_plan_is_for_one_system(compiled: LiveSystem, intentc: Intentc, 
     file = tmp_path / "rename.plan"
     assert (await intentc("plan", renamed, "--out", file)).code == 0
     other = {"INTENTC_INTENTC__INSTALLATION": "another"}
-    refused = await intentc("apply", file, environment=other)
-    assert refused.code == 1
-    assert f"the installation was {compiled.path}, and is another" in refused.err
+    rejected = await intentc("apply", file, environment=other)
+    assert rejected.code == 1
+    assert f"the installation was {compiled.path}, and is another" in rejected.err
     assert (await intentc("apply", file, renamed)).code == 2
     assert (await intentc("apply", file)).code == 0
 
@@ -121,10 +121,10 @@ async def test_what_holds_a_resource_is_named_and_can_let_go(
     compiled: LiveSystem, intentc: Intentc, tmp_path: Path
 ) -> None:
     held = ("--kind", "virtual_network", "network-3")
-    refused = await intentc("plan", "--delete", *held)
-    assert refused.code == 3
-    assert f"held by virtual_machine_interface {':'.join((*PROJECT, 'foot-3'))} (reference)" in refused.err
-    assert "or give --let-go" in refused.err
+    rejected = await intentc("plan", "--delete", *held)
+    assert rejected.code == 3
+    assert f"held by virtual_machine_interface {':'.join((*PROJECT, 'foot-3'))} (reference)" in rejected.err
+    assert "or give --let-go" in rejected.err
     group = ("--kind", "virtual_machine_interface", "foot-3", "--let-go")
     plan = (await intentc("plan", "--delete", *group, "-o", "json")).json
     assert changes_of(plan["applied"]) == {

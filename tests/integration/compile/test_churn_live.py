@@ -130,7 +130,7 @@ async def test_a_storm_over_an_api_server_that_comes_and_goes_ends_as_a_compile_
 
 
 class _Storm:
-    """Makes, changes and deletes groups, networks and routers by chance; never what the API server would refuse."""
+    """Makes, changes and deletes groups, networks and routers by chance; never what the API server would reject."""
 
     def __init__(self, world: LiveSystem, chance: random.Random) -> None:
         self._world = world

@@ -1,8 +1,8 @@
-"""A list or a router names the route target that the next network gets: it is refused, and what is there already joins
+"""A list or a router names the route target that the next network gets: it is rejected, and what is there already joins
 nobody.
 
-What is refused is then put into etcd past the API server, as a server of an older version left it. Networks come and go
-under that number (issue: false contention left the new network without any route target).
+What is rejected is then put into etcd past the API server, as a server of an older version left it. Networks come and
+go under that number (issue: false contention left the new network without any route target).
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ async def test_star_17_a_second_pass_and_a_restart_write_nothing_and_a_deleted_o
 
 
 async def test_a_reference_that_arrives_before_its_target_is_healed(world: LiveSystem) -> None:
-    """Past the API server, which would refuse it: the router and its interface are in etcd before the network."""
+    """Past the API server, which would reject it: the router and its interface are in etcd before the network."""
     uuids = {kind: f"5b0f0000-0000-4000-8000-00000000000{n}" for n, kind in enumerate(("vn", "vmi", "lr"))}
     project = next(uuid for uuid, p in (await world.stored())["project"].items() if tuple(p["fq_name"]) == PROJECT)
     async with world.compiling() as service:

@@ -56,7 +56,7 @@ async def test_star_5_local_does_not_stick_to_the_pairs_after_it(world: LiveSyst
 
 
 async def test_star_6_bad_parts_are_left_out_alone_and_reported(world: LiveSystem) -> None:
-    """An unknown protocol is refused by the API server itself (docs/contrail.md B.7), so the value comes past it."""
+    """An unknown protocol is rejected by the API server itself (docs/contrail.md B.7), so the value comes past it."""
     async with world.compiling() as service:
         uuid = await world.create("security_group", "bad", **rules(rule(R2, LOCAL, [EVERYWHERE_V6, LOCAL], "IPv6")))
         stored = (await world.stored())["security_group"][uuid]

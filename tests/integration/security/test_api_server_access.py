@@ -112,7 +112,7 @@ def test_no_version_of_tls_before_1_2_is_spoken(authority: Authority) -> None:
 async def test_a_client_certificate_is_rotated_under_a_running_connection(
     authority: Authority, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The server trusts another authority from its restart on: what we have is refused until our files are replaced."""
+    """The server trusts another authority from its restart on: ours is rejected until our files are replaced."""
     caplog.set_level(logging.INFO)
     successor = Authority(tmp_path / "successor")
     client, server = authority.issue("client"), authority.issue("server")

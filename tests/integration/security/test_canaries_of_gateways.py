@@ -85,7 +85,7 @@ async def test_a_secret_header_of_an_auth_service_shows_nowhere(
     assert await place.command(configuration, "get", "envoy_listener", "-o", "yaml") == 0
     assert "<secret>" in place.sinks["get envoy_listener -o yaml"]
 
-    # Rotated: the plan is refused; wrong: a problem reports it.
+    # Rotated: the plan is rejected; wrong: a problem reports it.
     assert await place.command(configuration, "apply", str(wrong)) == 0
     assert await place.command(configuration, "apply", plan) == 1
     assert await place.command(configuration, "compile", str(wrong), "-o", "json") == 0

@@ -75,7 +75,7 @@ async def test_a_server_whose_certificate_names_another_host_is_not_talked_to(au
 async def test_a_client_certificate_is_rotated_under_a_running_store_and_its_watch(
     authority: Authority, tmp_path: Path
 ) -> None:
-    """etcd trusts a new authority from its restart on: what we have is refused until our files are replaced."""
+    """etcd trusts a new authority from its restart on: what we have is rejected until our files are replaced."""
     successor = Authority(tmp_path / "successor")
     trusted, client = tmp_path / "trusted.pem", authority.issue("client")
     shutil.copy(authority.certificate, trusted)

@@ -92,7 +92,7 @@ async def test_only_what_changed_since_is_read(store: Store, root: str) -> None:
     assert not (await store.range(root, prefix_end(root), min_mod_revision=since + 1)).items
 
 
-async def test_reading_ahead_is_refused(store: Store, root: str) -> None:
+async def test_reading_ahead_is_rejected(store: Store, root: str) -> None:
     now = await put(store, root + "a")
     with pytest.raises(FutureRevision):
         await store.range(root, revision=now + 1000)
@@ -222,7 +222,7 @@ async def test_a_key_put_again_without_its_lease_outlives_it(store: Store, root:
     assert (await store.range(root + "a")).items
 
 
-async def test_a_closed_store_refuses_calls(store: Store, root: str) -> None:
+async def test_a_closed_store_rejects_calls(store: Store, root: str) -> None:
     await store.close()
     with pytest.raises(StoreError, match="closed"):
         await store.range(root)

@@ -120,7 +120,7 @@ async def test_from_the_compaction_revision_on_a_watch_works(store: Store, root:
     assert [batch.revision for batch in found] == [new, later]
 
 
-async def test_a_watch_from_now_is_refused(store: Store, root: str) -> None:
+async def test_a_watch_from_now_is_rejected(store: Store, root: str) -> None:
     with pytest.raises(ValueError, match="lose events"):
         async with store.watch([root], 0):
             pass

@@ -1,6 +1,6 @@
 """Mappings with Services, Endpoints and resolvers, and the clusters that follow from them.
 
-Each cluster and assignment is read as Envoy reads it (``parsed`` and ``ParseDict`` refuse what the protobuf does not
+Each cluster and assignment is read as Envoy reads it (``parsed`` and ``ParseDict`` reject what the protobuf does not
 know), whatever the test asks of it.
 """
 

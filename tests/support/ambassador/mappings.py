@@ -1,6 +1,6 @@
 """Mappings compiled together with a Host and a Listener that serve everything, and the routes that follow from them.
 
-Each route is read as Envoy reads it (``ParseDict`` refuses what ``envoy.config.route.v3.Route`` does not know),
+Each route is read as Envoy reads it (``ParseDict`` rejects what ``envoy.config.route.v3.Route`` does not know),
 whatever the test asks of it.
 """
 

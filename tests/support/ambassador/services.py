@@ -1,6 +1,6 @@
 """What all Listeners share: the resources (Module, AuthService …), and the connection manager that follows from them.
 
-Every connection manager is read as Envoy reads it (``ParseDict`` refuses what its message does not know), whatever the
+Every connection manager is read as Envoy reads it (``ParseDict`` rejects what its message does not know), whatever the
 test asks of it.
 """
 

@@ -25,7 +25,7 @@ def state(server: Server, envoy: Envoy) -> list[tuple[str, str]]:
     states = {" ".join(key): _fields(world.states.get(key)) for key in world.states.rejected()}
     found = {
         "xDS server": {**server.status(), "records to write": server.records.waiting, "pending": server.pending()},
-        "refused": states,
+        "rejected": states,
         "streams": streams,
     }
     return [

@@ -110,7 +110,7 @@ class GatewaySystem:
 
     def _rejected(self) -> set[tuple[str, ...]]:
         """(kind, name) of the elements that Envoy rejects."""
-        return {(one["kind"], one["name"]) for one in self.gateway.xds.status()["refused"]}
+        return {(one["kind"], one["name"]) for one in self.gateway.xds.status()["rejected"]}
 
     def _known_rejections(self) -> set[tuple[str, ...]]:
         """The same, as the compiler knows it."""

@@ -111,7 +111,7 @@ async def write(store: Store, *operations: Operation) -> int:
 
 
 async def rejections(store: Store) -> dict[str, dict[str, Any]]:
-    """The records of refusals in the store, by the name of the element."""
+    """The records of rejections in the store, by the name of the element."""
     prefix = f"{LAYOUT.prefix}envoy_rejection/"
     found = (await store.range(prefix, prefix_end(prefix))).items
     values = (msgspec.json.decode(item.value) for item in found)

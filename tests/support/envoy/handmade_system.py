@@ -46,7 +46,7 @@ class HandmadeSystem:
     async def answers(self, path: str, expected: str) -> None:
         await until_true(lambda: self._is(path, expected))
 
-    async def refuses(self, *names: str) -> None:
+    async def rejects(self, *names: str) -> None:
         """The records are about exactly these."""
 
         async def recorded() -> bool:

@@ -1,7 +1,7 @@
 """Ports for Envoy to listen on, which nobody else gets meanwhile.
 
 A port that was only found free is anybody's until Envoy listens there: another test's server, or the end of another
-test's connection. Envoy then refuses the listener, and tries again only after a while; another Envoy would even share
+test's connection. Envoy then rejects the listener, and tries again only after a while; another Envoy would even share
 the port, and take a part of the requests.
 """
 

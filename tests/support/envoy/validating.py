@@ -51,7 +51,7 @@ def complaints_of_each(bootstraps: Mapping[str, Mapping[str, Any]], folder: Path
 
 class _Together:
     """Configurations that stand in one: none of them may find in it what it lacks by itself, so that each is taken or
-    refused as it would be alone. Listeners get names and ports of their own, which no rule of Envoy's looks at."""
+    rejected as it would be alone. Listeners get names and ports of their own, which no rule of Envoy's looks at."""
 
     def __init__(self, bootstrap: Mapping[str, Any]) -> None:
         self.names: list[str] = []

@@ -31,7 +31,7 @@ async def test_requests_are_checked_over_http_by_default() -> None:
     assert gate.problems() == []
 
 
-async def test_a_request_is_refused_while_the_service_is_out_of_reach_unless_it_says_otherwise() -> None:
+async def test_a_request_is_rejected_while_the_service_is_out_of_reach_unless_it_says_otherwise() -> None:
     assert authorization(await gateway(auth()))["failure_mode_allow"] is False
     assert authorization(await gateway(auth(failure_mode_allow=True)))["failure_mode_allow"] is True
 
@@ -131,7 +131,7 @@ async def test_several_that_ask_the_same_service_share_its_cluster() -> None:
     assert gate.problems() == []
 
 
-async def test_one_that_differs_from_the_first_is_refused() -> None:
+async def test_one_that_differs_from_the_first_is_rejected() -> None:
     own = [
         {**one, "metadata": {**one["metadata"], "namespace": "default"}} for one in (auth("a"), auth("b", timeout_ms=1))
     ]

@@ -317,7 +317,7 @@ async def test_whoever_asks_for_certificates_has_routes_that_nobody_else_reaches
     ]
 
 
-async def test_revoked_certificates_are_refused(pems: Pems) -> None:
+async def test_revoked_certificates_are_rejected(pems: Pems) -> None:
     guarded = tls_host("guarded", "*", tls={"cert_required": True, "ca_secret": "ca", "crl_secret": "crl"})
     revoked = secret("crl", crl_pem=pems.revoked)
     gate = await MemoryGateway().apply(pems.secret(), secret("ca", tls_crt=pems.authority), revoked, https(), guarded)

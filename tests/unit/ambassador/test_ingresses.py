@@ -290,7 +290,7 @@ async def test_a_host_that_is_named_twice_has_the_first_certificate(certified: d
     assert problems(found) == ["DuplicateHostname"]
 
 
-async def test_an_older_version_is_refused_at_the_door() -> None:
+async def test_an_older_version_is_rejected_at_the_door() -> None:
     older = {**ingress(path("/")), "apiVersion": "networking.k8s.io/v1beta1"}
     with pytest.raises(Exception, match="v1beta1"):
         await routes(older)

@@ -26,7 +26,7 @@ from intentc.loading.configuration.sections import Intentc
     ("wanted", "text"),
     [(Text, "a"), (HeaderName, "a"), (HeaderName, ":path"), (Duration, "1s"), (Duration, ""), (Path, "/a")],
 )
-def test_a_line_break_at_the_end_is_refused(wanted: Any, text: str) -> None:
+def test_a_line_break_at_the_end_is_rejected(wanted: Any, text: str) -> None:
     assert msgspec.convert(text, wanted) == text
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert(f"{text}\n", wanted)

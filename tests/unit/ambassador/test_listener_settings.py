@@ -34,7 +34,7 @@ def given(**fields: Any) -> Any:
 @pytest.mark.parametrize(
     "field", [{"l7Depth": 2**32}, {"l7Depth": -1}, {"http2MaxConcurrentStreams": 2**31}], ids=lambda field: str(field)
 )
-def test_a_number_that_envoy_has_no_room_for_is_refused(field: dict[str, int]) -> None:
+def test_a_number_that_envoy_has_no_room_for_is_rejected(field: dict[str, int]) -> None:
     """The API server has the same bounds; etcd has none."""
     with pytest.raises(InvalidListener, match=next(iter(field))):
         opened(**field)
@@ -81,19 +81,19 @@ def test_a_stack_may_be_written_out() -> None:
         {"binding": {}},
     ],
 )
-def test_what_makes_no_sense_is_refused(fields: dict[str, Any]) -> None:
-    with pytest.raises(InvalidListener) as refused:
+def test_what_makes_no_sense_is_rejected(fields: dict[str, Any]) -> None:
+    with pytest.raises(InvalidListener) as rejected:
         opened(**fields)
-    assert refused.value.reason == "InvalidListener"
+    assert rejected.value.reason == "InvalidListener"
 
 
 @pytest.mark.parametrize(
     "fields", [{"protocol": "", "protocolStack": ("TLS", "HTTP", "UDP")}, {"binding": {"from": "SELECTOR"}}]
 )
 def test_what_is_not_done_here_is_reported_as_unsupported(fields: dict[str, Any]) -> None:
-    with pytest.raises(InvalidListener) as refused:
+    with pytest.raises(InvalidListener) as rejected:
         opened(**fields)
-    assert refused.value.reason == "Unsupported"
+    assert rejected.value.reason == "Unsupported"
 
 
 def test_where_all_requests_are_secure_and_tls_is_spoken_nothing_comes_in_clear_text() -> None:

@@ -82,6 +82,6 @@ async def test_the_file_can_be_json_of_ones_own(sort: str) -> None:
     assert file["log_format"] == {"json_format": {"a": {"b": "%DURATION%"}}}
 
 
-async def test_an_amount_that_envoy_has_no_room_for_is_refused_at_the_door() -> None:
+async def test_an_amount_that_envoy_has_no_room_for_is_rejected_at_the_door() -> None:
     with pytest.raises(BadRequest, match="flush_interval_byte_size"):
         await gateway(log(flush_interval_byte_size=2**32))

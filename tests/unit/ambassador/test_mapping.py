@@ -161,7 +161,7 @@ async def test_a_hostname_that_no_host_serves_is_reported() -> None:
     assert found.problems() == [("shop:m", "NoHost")]
 
 
-# Refusals
+# Rejections
 
 
 @pytest.mark.parametrize(

@@ -287,7 +287,7 @@ async def test_a_mistake_is_reported_and_left_out_and_the_mapping_stays_routed(
         ({"host_redirect": True, "service": "a/b"}, "InvalidService"),
     ],
 )
-async def test_where_requests_would_go_elsewhere_they_are_refused(spec: dict[str, Any], reason: str) -> None:
+async def test_where_requests_would_go_elsewhere_they_are_rejected(spec: dict[str, Any], reason: str) -> None:
     found = await routes(mapping("m", **spec))
     assert found.only["direct_response"] == {"status": 503}
     assert found.problems() == [("shop:m", reason)]

@@ -116,7 +116,7 @@ async def test_rewrites_that_differ_make_a_route_for_each_and_keep_the_shares() 
         {"load_balancer": {"policy": "ring_hash", "source_ip": True}, "resolver": "endpoint"},
     ],
 )
-async def test_one_that_differs_in_what_the_first_fixes_is_refused_with_a_problem_on_itself(spec: Any) -> None:
+async def test_one_that_differs_in_what_the_first_fixes_is_rejected_with_a_problem_on_itself(spec: Any) -> None:
     found = await routes(canary("a", "one"), canary("b", "two", **spec))
     assert upstreams(found.only) == {"cluster_one_80": 100}
     assert found.problems() == [("shop:b", "DiffersFromGroup")]
@@ -188,11 +188,11 @@ async def test_a_shadow_of_nothing_is_reported_and_makes_no_route() -> None:
     assert found.problems() == [("shop:x", "NothingToShadow")]
 
 
-async def test_if_nobody_can_be_served_requests_are_refused_and_do_not_fall_to_a_wider_route() -> None:
+async def test_if_nobody_can_be_served_requests_are_rejected_and_do_not_fall_to_a_wider_route() -> None:
     found = await routes(canary("a", "http://one/path"), mapping("wide", prefix="/"))
-    refusing, wide = found.configs
-    assert refusing["match"] == {"prefix": "/app/"}
-    assert refusing["direct_response"] == {"status": 503}
+    rejecting, wide = found.configs
+    assert rejecting["match"] == {"prefix": "/app/"}
+    assert rejecting["direct_response"] == {"status": 503}
     assert "route" in wide
     assert found.problems() == [("shop:a", "InvalidService")]
 

@@ -98,17 +98,17 @@ async def test_a_listener_names_all_who_say_what_it_does() -> None:
 async def test_what_envoy_has_against_a_script_is_reported_on_the_module() -> None:
     gate = await gateway(module(lua_scripts="broken("))
     config = gate.elements("envoy_listener")["gate/http"]["config"]
-    refused = {"fq_name": ["envoy_listener", "gate/http"], "digest": digest(config), "message": "no script"}
-    await gate.service.create({"kind": "envoy_rejection", "data": refused})
-    assert ("module", "gate:ambassador", "RefusedByEnvoy") in gate.problems()
+    rejected = {"fq_name": ["envoy_listener", "gate/http"], "digest": digest(config), "message": "no script"}
+    await gate.service.create({"kind": "envoy_rejection", "data": rejected})
+    assert ("module", "gate:ambassador", "RejectedByEnvoy") in gate.problems()
 
 
 async def test_words_of_the_last_good_state_are_shown_as_envoy_writes_them() -> None:
     gate = await gateway(module(lua_scripts="broken("))
     config = gate.elements("envoy_listener")["gate/http"]["config"]
     said = "envoy.filters.http.lua on 0.0.0.0:8080: script load error"
-    refused = {"fq_name": ["envoy_listener", "gate/http"], "digest": digest(config), "message": said}
-    await gate.service.create({"kind": "envoy_rejection", "data": refused | {"last_good": config}})
+    rejected = {"fq_name": ["envoy_listener", "gate/http"], "digest": digest(config), "message": said}
+    await gate.service.create({"kind": "envoy_rejection", "data": rejected | {"last_good": config}})
     (shown,) = [one.message for one in gate.service.problems if one.kind == "module"]
     assert said in shown
 
@@ -135,7 +135,7 @@ async def test_a_listener_names_its_guards() -> None:
 async def test_the_problem_of_a_rejection_says_what_is_in_force_meanwhile() -> None:
     gate = await gateway(module(lua_scripts="broken("))
     config = gate.elements("envoy_listener")["gate/http"]["config"]
-    refused = {"fq_name": ["envoy_listener", "gate/http"], "digest": digest(config), "message": "no script"}
-    await gate.service.create({"kind": "envoy_rejection", "data": refused | {"meanwhile": "nobody listens"}})
+    rejected = {"fq_name": ["envoy_listener", "gate/http"], "digest": digest(config), "message": "no script"}
+    await gate.service.create({"kind": "envoy_rejection", "data": rejected | {"meanwhile": "nobody listens"}})
     (shown,) = [one.message for one in gate.service.problems if one.kind == "module"]
     assert shown.endswith("no script; nobody listens")

@@ -1,4 +1,4 @@
-"""How the open object of a Module becomes settings: key by key, and nothing that Envoy would refuse
+"""How the open object of a Module becomes settings: key by key, and nothing that Envoy would reject
 (docs/ambassador.md §5.11)."""
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def test_what_re2_takes_passes(pattern: str) -> None:
         ("(" * 300 + ")" * 300, "nested"),
     ],
 )
-def test_what_re2_does_not_take_is_refused_in_words(pattern: str, words: str) -> None:
+def test_what_re2_does_not_take_is_rejected_in_words(pattern: str, words: str) -> None:
     with pytest.raises(BadRegex, match=words):
         check(pattern, 10_000)
 
@@ -79,6 +79,6 @@ def test_a_substitution_may_name_groups_that_there_are(substitution: str) -> Non
 @pytest.mark.parametrize(
     ("substitution", "words"), [(r"\2", "there are 1"), (r"\n", "a digit"), ("a\\", "a digit"), ("a\n", "characters")]
 )
-def test_a_substitution_that_envoy_would_refuse_is_refused(substitution: str, words: str) -> None:
+def test_a_substitution_that_envoy_would_reject_is_rejected(substitution: str, words: str) -> None:
     with pytest.raises(BadRegex, match=words):
         check_substitution(substitution, 1)

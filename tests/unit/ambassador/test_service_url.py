@@ -52,10 +52,10 @@ def test_scheme_host_and_port_are_taken_apart(text: str, expected: ServiceUrl) -
         ("x" * 64, "is not a host"),
     ],
 )
-def test_what_is_no_service_is_refused_with_what_to_write(text: str, said: str) -> None:
-    with pytest.raises(ValueError, match=r"^service ") as refused:
+def test_what_is_no_service_is_rejected_with_what_to_write(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=r"^service ") as rejected:
         parse_service(text)
-    assert said in str(refused.value)
+    assert said in str(rejected.value)
 
 
 @pytest.mark.parametrize(

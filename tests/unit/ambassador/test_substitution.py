@@ -41,7 +41,7 @@ def test_a_text_that_envoy_takes_has_no_mistake(text: str) -> None:
         ("%SECRET(tls)%", "is not a command"),
     ],
 )
-def test_a_text_that_envoy_refuses_has_one(text: str, said: str) -> None:
+def test_a_text_that_envoy_rejects_has_one(text: str, said: str) -> None:
     assert said in mistake(text)
 
 

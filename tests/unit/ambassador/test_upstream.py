@@ -197,14 +197,14 @@ def test_without_tls_a_rewritten_host_does_not_part_clusters() -> None:
     ("fields", "reason"),
     [({"service": "echo/path"}, "InvalidService"), ({"dns_type": "static"}, "InvalidDnsType")],
 )
-def test_what_can_be_no_upstream_is_refused(fields: dict[str, Any], reason: str) -> None:
-    with pytest.raises(Unusable) as refused:
+def test_what_can_be_no_upstream_is_rejected(fields: dict[str, Any], reason: str) -> None:
+    with pytest.raises(Unusable) as rejected:
         made(**fields)
-    assert refused.value.reason == reason
-    assert refused.value.message
+    assert rejected.value.reason == reason
+    assert rejected.value.message
 
 
 @pytest.mark.parametrize("host", ["a" * 256, "a\nb"])
-def test_a_name_that_no_handshake_can_ask_for_is_refused(host: str) -> None:
+def test_a_name_that_no_handshake_can_ask_for_is_rejected(host: str) -> None:
     with pytest.raises(Unusable, match="host_rewrite"):
         upstream(UpstreamRequest(namespace="shop", service="https://echo", host_rewrite=host), ModuleSettings())

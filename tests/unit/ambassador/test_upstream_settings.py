@@ -62,7 +62,7 @@ def test_a_load_balancer_hashes_a_cookie() -> None:
         ({"policy": "ring_hash", "header": "x\n"}, "header"),
     ],
 )
-def test_a_load_balancer_that_makes_no_sense_is_refused(given: dict[str, Any], said: str) -> None:
+def test_a_load_balancer_that_makes_no_sense_is_rejected(given: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=re.escape(said)):
         load_balancer(value("LoadBalancer", given))
 
@@ -75,7 +75,7 @@ def test_circuit_breakers_distinguish_zero_from_not_set() -> None:
     )
 
 
-def test_a_second_circuit_breaker_of_one_priority_is_refused() -> None:
+def test_a_second_circuit_breaker_of_one_priority_is_rejected() -> None:
     with pytest.raises(ValueError, match="one for each priority"):
         circuit_breakers([value("CircuitBreaker", {"max_requests": number}) for number in (1, 2)])
 
@@ -144,7 +144,7 @@ def test_health_checks_over_http_and_grpc() -> None:
         ({"health_check": {"http": {"path": "/"}}, "timeout": "9" * 400 + "h"}, "timeout"),
     ],
 )
-def test_a_health_check_that_makes_no_sense_is_refused(given: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=r"^health_checks") as refused:
+def test_a_health_check_that_makes_no_sense_is_rejected(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=r"^health_checks") as rejected:
         health_checks([value("HealthCheck", given)])
-    assert said in str(refused.value)
+    assert said in str(rejected.value)

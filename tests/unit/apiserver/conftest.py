@@ -64,8 +64,8 @@ class Api:
 
 
 @contextmanager
-def refused(status: int, *words: str) -> Iterator[None]:
-    """The block must end in a refusal with this status, whose message holds these words."""
+def rejected(status: int, *words: str) -> Iterator[None]:
+    """The block must end in a rejection with this status, whose message holds these words."""
     with pytest.raises(ApiError) as caught:
         yield
     assert caught.value.status == status, caught.value.message

@@ -16,7 +16,7 @@ from intentc.model import Schema
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
 
-from .conftest import PROJECT, Api, refused
+from .conftest import PROJECT, Api, rejected
 
 pytestmark = pytest.mark.anyio
 
@@ -74,7 +74,7 @@ async def test_a_given_gateway_and_service_address_stay(api: Api) -> None:
     made = await network(api, subnet("10.0.0.0/24", default_gateway="10.0.0.1", dns_server_address="10.0.0.2"))
     assert (entries(made)[0]["default_gateway"], entries(made)[0]["dns_server_address"]) == ("10.0.0.1", "10.0.0.2")
     assert [await address(api, f"i{n}") for n in range(2)] == ["10.0.0.254", "10.0.0.253"]
-    with refused(400, "reserves"):
+    with rejected(400, "reserves"):
         await address(api, "x", instance_ip_address="10.0.0.2")
 
 
@@ -99,9 +99,9 @@ async def test_allocation_pools_limit_what_is_given(api: Api) -> None:
     assert [await address(api, f"i{n}") for n in range(5)] == [
         "10.0.0.252", "10.0.0.251", "10.0.0.250", "10.0.0.6", "10.0.0.5",
     ]  # fmt: skip
-    with refused(403, "no address is free"):
+    with rejected(403, "no address is free"):
         await address(api, "x")
-    with refused(400, "outside of the allocation pools"):
+    with rejected(400, "outside of the allocation pools"):
         await address(api, "x", instance_ip_address="10.0.0.7")
     references = [
         {"to": IPAM, "attr": {"ipam_subnets": [subnet("10.0.0.0/24", allocation_pools=[pool("10.0.0.6", "10.0.0.7")])]}}
@@ -119,7 +119,7 @@ async def test_a_pool_of_a_virtual_router_is_left_out(api: Api) -> None:
 async def test_units_are_given_whole(api: Api) -> None:
     await network(api, subnet("10.0.0.0/26", alloc_unit=16))
     assert [await address(api, f"i{n}") for n in range(2)] == ["10.0.0.32", "10.0.0.16"]
-    with refused(403):
+    with rejected(403):
         await address(api, "x")
 
 
@@ -147,7 +147,7 @@ async def test_a_subnet_uuid_chooses_the_subnet_and_a_full_subnet_is_followed_by
 async def test_a_requested_address_is_kept_in_its_canonical_form(api: Api) -> None:
     await network(api, subnet("1000::/16"))
     assert await address(api, "a", instance_ip_address="1000:0:0::5") == "1000::5"
-    with refused(409, "is taken"):
+    with rejected(409, "is taken"):
         await address(api, "b", instance_ip_address="1000:0::0:5")
 
 
@@ -158,14 +158,14 @@ async def test_the_gateway_is_for_a_router(api: Api) -> None:
     )
     refs = [{"uuid": port["uuid"]}]
     made = await instance_ip(api, "g", instance_ip_address="10.0.0.254", virtual_machine_interface_refs=refs)
-    with refused(409, "is taken"):
+    with rejected(409, "is taken"):
         await address(api, "h", instance_ip_address="10.0.0.254")
     machine = await api.create("virtual_machine", fq_name=["m"])
     other = await api.create(
         "virtual_machine_interface", "j", parent_type="project", virtual_network_refs=[{"to": [*PROJECT, "n"]}],
         virtual_machine_refs=[{"uuid": machine["uuid"]}],
     )  # fmt: skip
-    with refused(400, "is the gateway"):
+    with rejected(400, "is the gateway"):
         await api.update("instance_ip", made["uuid"], virtual_machine_interface_refs=[{"uuid": other["uuid"]}])
 
 
@@ -226,7 +226,7 @@ async def test_networks_share_the_addresses_of_a_flat_ipam(api: Api) -> None:
     for name in ("a", "b"):
         await api.create("virtual_network", name, network_ipam_refs=[{"to": [*PROJECT, "flat"]}])
     assert [await address(api, "i", "a"), await address(api, "j", "b")] == ["10.9.0.252", "10.9.0.251"]
-    with refused(409, "is taken"):
+    with rejected(409, "is taken"):
         await address(api, "k", "b", instance_ip_address="10.9.0.252")
 
 
@@ -272,7 +272,7 @@ async def test_a_virtual_router_has_addresses_of_its_own_pools(api: Api) -> None
         made = await api.create("instance_ip", fq_name=[name], virtual_router_refs=[{"uuid": router["uuid"]}])
         found.append(made["instance_ip_address"])
     assert found == ["10.9.0.11", "10.9.0.10"]
-    with refused(403, "no address is free"):
+    with rejected(403, "no address is free"):
         await api.create("instance_ip", fq_name=["c"], virtual_router_refs=[{"uuid": router["uuid"]}])
 
 
@@ -299,7 +299,7 @@ async def test_floating_and_alias_ips_share_the_networks_addresses(api: Api) -> 
     alias = await api.create("alias_ip", fq_name=[*PROJECT, "n", "pool", "a"])
     assert alias["alias_ip_address"] == "10.0.0.251"
     assert await address(api, "i") == "10.0.0.250"
-    with refused(409, "is taken"):
+    with rejected(409, "is taken"):
         await floating("any", "g", floating_ip_address="10.0.0.250")
     await api.delete("floating_ip", one["uuid"])
     await api.delete("alias_ip", alias["uuid"])
@@ -322,7 +322,7 @@ async def test_nothing_is_left_of_a_deleted_network(api: Api, store: MemoryStore
     made = await network(api, subnet("10.0.0.0/24"))
     taken = await instance_ip(api, "i")
     assert await pool_keys(store)
-    with refused(409, "instance_ip"):
+    with rejected(409, "instance_ip"):
         await api.delete("virtual_network", made["uuid"])
     await api.delete("instance_ip", taken["uuid"])
     await api.delete("virtual_network", made["uuid"])
@@ -345,7 +345,7 @@ async def test_a_rejected_request_takes_no_address(api: Api, store: MemoryStore)
     before = await pool_keys(store)
     good = {"fq_name": ["a"], "virtual_network_refs": [{"to": [*PROJECT, "n"]}]}
     bad = {"fq_name": ["b"], "virtual_network_refs": [{"to": [*PROJECT, "n"]}], "instance_ip_address": "9.9.9.9"}
-    with refused(400, "9.9.9.9"):
+    with rejected(400, "9.9.9.9"):
         await api.server.sync([{"kind": "instance_ip", "operation": "CREATE", "data": data} for data in (good, bad)])
     assert await pool_keys(store) == before
     assert await address(api, "c") == "10.0.0.252"

@@ -18,7 +18,7 @@ from intentc.loading.configuration.sections import (
 )
 from intentc.loading.configuration.values import Secret
 
-from .conftest import refused
+from .conftest import rejected
 
 ALICE = StaticUser("a", "Alice", lambda: "secret", roles=(StaticRole("admin", "p1", "Project"),))
 BOB = StaticUser("b", "Bob", lambda: "other", roles=(StaticRole("Member", "p2", "Demo"),))
@@ -48,13 +48,13 @@ def test_a_user_by_id_or_name_gets_a_token_that_says_who_calls() -> None:
     ],
 )
 def test_a_wrong_log_in_is_rejected_without_saying_why(body: Any) -> None:
-    with refused(401):
+    with rejected(401):
         Keystone([ALICE, BOB]).log_in(body)
 
 
 @pytest.mark.parametrize("body", [{}, {"auth": {"identity": {"methods": ["token"]}}}])
-def test_what_is_no_password_log_in_is_refused(body: Any) -> None:
-    with refused(400):
+def test_what_is_no_password_log_in_is_rejected(body: Any) -> None:
+    with rejected(400):
         Keystone([ALICE]).log_in(body)
 
 
@@ -66,7 +66,7 @@ def test_tokens_end() -> None:
     keystone.caller(token)
     now[0] = 10.0
     for text in (token, "", "guess"):
-        with refused(401, "log in"):
+        with rejected(401, "log in"):
             keystone.caller(text)
 
 
@@ -79,16 +79,16 @@ def test_a_users_tokens_displace_only_that_users_own() -> None:
         now[0] += 1
         alices.append(keystone.log_in(log_in()).text)
     keystone.caller(bobs)
-    with refused(401):
+    with rejected(401):
         keystone.caller(alices[0])
     for token in alices[1:]:
         keystone.caller(token)
 
 
-def test_log_ins_of_a_user_past_a_rate_are_refused_for_a_while() -> None:
+def test_log_ins_of_a_user_past_a_rate_are_rejected_for_a_while() -> None:
     now = [0.0]
     keystone = Keystone([ALICE, BOB], clock=lambda: now[0])
-    with refused(429, "use a token again"):
+    with rejected(429, "use a token again"):
         for _ in range(1000):
             keystone.log_in(log_in())
     keystone.log_in(log_in("other", id="b"))
@@ -101,19 +101,19 @@ def test_failed_log_ins_of_a_client_are_limited_and_the_right_password_always_ge
     keystone = Keystone([ALICE, BOB], clock=lambda: now[0])
     for wrong in (log_in("wrong"), log_in("wrong", id="nobody")):
         for _ in range(10):
-            with refused(401):
+            with rejected(401):
                 keystone.log_in(wrong, "2001:db8::1")
-        with refused(429, "too many failed"):
+        with rejected(429, "too many failed"):
             keystone.log_in(wrong, "2001:db8::2")
     keystone.caller(keystone.log_in(log_in(), "2001:db8::1").text)
-    with refused(429, "too many failed"):
+    with rejected(429, "too many failed"):
         keystone.log_in(log_in("wrong"), "2001:db8::1")
-    with refused(401):
+    with rejected(401):
         keystone.log_in(log_in("wrong"), "127.0.0.1")
-    with refused(401):
+    with rejected(401):
         keystone.log_in(log_in("wrong", id="b"), "2001:db8::1")
     now[0] += 1
-    with refused(401):
+    with rejected(401):
         keystone.log_in(log_in("wrong"), "2001:db8::1")
 
 
@@ -145,7 +145,7 @@ def test_users_come_from_contrails_configuration() -> None:
 
 def test_a_user_without_a_password_can_not_log_in_by_leaving_it_out() -> None:
     keystone = Keystone([StaticUser("a", "Alice", str, roles=ALICE.roles)])
-    with refused(401, "wrong"):
+    with rejected(401, "wrong"):
         keystone.log_in(
             {"auth": {"identity": {"methods": ["password"], "password": {"user": {"id": "a", "password": ""}}}}}
         )

@@ -14,7 +14,7 @@ from intentc.model import Key, Name
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
 
-from .conftest import PROJECT, Api, refused
+from .conftest import PROJECT, Api, rejected
 
 pytestmark = pytest.mark.anyio
 
@@ -89,7 +89,7 @@ async def test_the_message_names_the_key_and_what_to_do(api: Api, store: MemoryS
     network = (await api.create("virtual_network", "n"))["uuid"]
     await api.create("virtual_machine_interface", "i", parent_type="project", virtual_network_refs=[{"uuid": network}])
     await spoil(store, b"{", part)
-    with refused(422, f"{INDEX}{part}/", "restore it, or delete the key"):
+    with rejected(422, f"{INDEX}{part}/", "restore it, or delete the key"):
         await call(api, network)
 
 
@@ -97,5 +97,5 @@ async def test_a_uuid_that_is_no_text_is_named(api: Api, store: MemoryStore) -> 
     await api.create("network_policy", "p")
     key = Layout("contrail").name(Name("network_policy", (*PROJECT, "p")))
     await store.transaction([], [Put(key, b"\xff")])
-    with refused(422, key):
+    with rejected(422, key):
         await api.server.identify("network_policy", [*PROJECT, "p"])

@@ -11,7 +11,7 @@ from intentc.apiserver.seeds import write_seeds
 from intentc.model import Key
 from intentc.watch.memory import MemoryStore
 
-from .conftest import PROJECT, Api, refused
+from .conftest import PROJECT, Api, rejected
 
 pytestmark = pytest.mark.anyio
 
@@ -67,7 +67,7 @@ async def test_a_project_refers_to_its_default_set_whatever_is_sent(api: Api, st
 async def test_the_default_set_of_a_project_changes_except_for_its_flag(api: Api) -> None:
     made = await api.by_name("application_policy_set", *PROJECT, "default-application-policy-set")
     await api.update("application_policy_set", made["uuid"], display_name="all", all_applications=True)
-    with refused(400, "all_applications"):
+    with rejected(400, "all_applications"):
         await api.update("application_policy_set", made["uuid"], all_applications=False)
 
 
@@ -110,7 +110,7 @@ async def test_the_routers_list_and_id_are_copied_to_the_internal_network(api: A
 
 async def test_two_routers_can_not_have_one_vxlan_id(api: Api) -> None:
     await api.create("logical_router", "r", vxlan_network_identifier="7000", **VXLAN)
-    with refused(400, "7000 is taken"):
+    with rejected(400, "7000 is taken"):
         await api.create("logical_router", "s", vxlan_network_identifier="7000", **VXLAN)
 
 
@@ -133,7 +133,7 @@ async def test_a_router_keeps_its_internal_network_whatever_is_sent(api: Api) ->
     await api.update("logical_router", router["uuid"], virtual_network_refs=[])
     now = await api.get("logical_router", router["uuid"])
     assert now["virtual_network_refs"] == router["virtual_network_refs"]
-    with refused(409, "logical_router"):
+    with rejected(409, "logical_router"):
         await api.delete("virtual_network", router["virtual_network_refs"][0]["uuid"])
 
 
@@ -144,7 +144,7 @@ async def test_a_router_whose_internal_network_is_used_stays_with_it(api: Api) -
     port = await api.create(
         "virtual_machine_interface", "i", parent_type="project", virtual_network_refs=[{"uuid": network["uuid"]}]
     )
-    with refused(409, "virtual_machine_interface"):
+    with rejected(409, "virtual_machine_interface"):
         await api.delete("logical_router", router["uuid"])
     assert await internal_network(api, router) == await internal_network(
         api, await api.get("logical_router", router["uuid"])
@@ -194,7 +194,7 @@ async def test_a_tag_is_named_after_its_type_and_value(api: Api) -> None:
         "application=web",
         "application",
     )
-    with refused(409, "application=web exists already"):
+    with rejected(409, "application=web exists already"):
         await api.create("tag", "again", parent_type="project", tag_type_name="application", tag_value="web")
 
 
@@ -217,9 +217,9 @@ async def test_tags_have_the_id_of_their_type_and_a_number(api: Api) -> None:
 @pytest.mark.parametrize("broken", [7, "x", {"x": 1}, [7], [{"to": 7}], [{"to": []}]])
 async def test_broken_references_and_names_are_rejected_before_they_are_prepared(api: Api, broken: Any) -> None:
     for kind, field in (("project", "application_policy_set_refs"), ("logical_router", "virtual_network_refs")):
-        with refused(400):
+        with rejected(400):
             await api.create(kind, "x", **{field: broken, "parent_type": "domain" if kind == "project" else "project"})
-    with refused(400):
+    with rejected(400):
         await api.create("tag", fq_name=broken, parent_type="project", tag_type_name="site", tag_value="a")
 
 

@@ -9,7 +9,7 @@ from intentc.model import Key
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Delete, Put
 
-from .conftest import PROJECT, Api, refused
+from .conftest import PROJECT, Api, rejected
 
 pytestmark = pytest.mark.anyio
 
@@ -17,14 +17,14 @@ pytestmark = pytest.mark.anyio
 async def test_children_block(api: Api) -> None:
     project = await api.create("project", fq_name=["default-domain", "p"])
     await api.create("network_policy", fq_name=["default-domain", "p", "x"])
-    with refused(409, "held by network_policy/", "(child)"):
+    with rejected(409, "held by network_policy/", "(child)"):
         await api.delete("project", project["uuid"])
 
 
 async def test_references_block_until_they_are_gone(api: Api) -> None:
     policy = await api.create("network_policy", "p")
     network = await api.create("virtual_network", "n", network_policy_refs=[{"uuid": policy["uuid"]}])
-    with refused(409, f"virtual_network/{network['uuid']} (reference)"):
+    with rejected(409, f"virtual_network/{network['uuid']} (reference)"):
         await api.delete("network_policy", policy["uuid"])
     await api.update("virtual_network", network["uuid"], network_policy_refs=[])
     await api.delete("network_policy", policy["uuid"])
@@ -90,7 +90,7 @@ async def test_a_relaxed_reference_that_is_taken_away_leaves_nothing_in_the_inde
 async def test_only_what_refers_can_be_relaxed(api: Api) -> None:
     policy = await api.create("network_policy", "p")
     network = await api.create("virtual_network", "n")
-    with refused(404, "does not refer"):
+    with rejected(404, "does not refer"):
         await api.server.relax_reference(network["uuid"], policy["uuid"])
 
 
@@ -112,12 +112,12 @@ async def test_a_malformed_value_is_hidden_in_lists_named_in_errors_and_can_be_d
     for value in (b"{", b"[]", b'{"fq_name": []}', b"\xff", b'{"fq_name": ["a"], "network_policy_entries": 7}'):
         await store.transaction((), [Put(key, value)])
         assert await api.server.find("network_policy", Query()) == []
-        with refused(422, key):
+        with rejected(422, key):
             await api.get("network_policy", made["uuid"])
-        with refused(422, key):
+        with rejected(422, key):
             await api.update("network_policy", made["uuid"], display_name="x")
     await api.delete("network_policy", made["uuid"])
-    with refused(404):
+    with rejected(404):
         await api.get("network_policy", made["uuid"])
     await api.create("network_policy", "p")
 
@@ -169,7 +169,7 @@ async def test_a_whole_resource_replaces_a_value_that_cant_be_read(api: Api, sto
     key = f"/contrail/virtual_network/{made['uuid']}"
     instance = await api.server.identify("routing_instance", [*made["fq_name"], "n"])
     await store.transaction((), [Put(key, b"{")])
-    with refused(422, "send the whole resource"):
+    with rejected(422, "send the whole resource"):
         await api.update("virtual_network", made["uuid"], display_name="only a part")
     await api.update("virtual_network", made["uuid"], fq_name=made["fq_name"], display_name="whole")
     now = await api.get("virtual_network", made["uuid"])

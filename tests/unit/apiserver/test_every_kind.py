@@ -15,7 +15,7 @@ from intentc.model.kind import Relation
 from intentc.model.types import FieldSpec
 from tests.support.contrail_kinds import SERVED, element_of, new, one_of_each
 
-from .conftest import PROJECT, Api, refused
+from .conftest import PROJECT, Api, rejected
 
 pytestmark = pytest.mark.anyio
 
@@ -64,7 +64,7 @@ async def test_every_kind_is_created_listed_read_and_deleted(api: Api, made: dic
         assert (await api.get(kind.name, uuid))["uuid"] == uuid
         assert uuid in [one["uuid"] for one in await api.server.find(kind.name, Query())]
         await api.delete(kind.name, uuid)
-        with refused(404):
+        with rejected(404):
             await api.get(kind.name, uuid)
 
 
@@ -102,7 +102,7 @@ async def test_a_reference_is_added_with_its_attribute_shown_on_both_sides_and_r
     attribute = right_value(kind, FieldSpec(type=relation.attribute), 1) if relation.attribute else None
     update = ReferenceUpdate(holder, relation.name, True, uuid=target, attribute=attribute)
     if kind.name == "instance_ip" and relation.name in ("network_ipam", "virtual_router"):
-        with refused(400, "has no subnet"):
+        with rejected(400, "has no subnet"):
             await api.server.update_reference(update)
         await api.update("network_ipam", made["network_ipam"], ipam_subnets={"subnets": [SUBNET]})
         refs = [{"uuid": made["network_ipam"], "attr": {"allocation_pools": [POOL]}}]
@@ -116,7 +116,7 @@ async def test_a_reference_is_added_with_its_attribute_shown_on_both_sides_and_r
     assert back[holder.uuid]["to"] == (await api.get(*holder))["fq_name"]
 
     if (kind.name, relation.name) == ("virtual_machine_interface", "virtual_network"):
-        with refused(400, "needs a network"):
+        with rejected(400, "needs a network"):
             await api.server.update_reference(update._replace(add=False))
         return
     await api.server.update_reference(update._replace(add=False))
@@ -154,9 +154,9 @@ async def test_elements_of_every_collection_are_changed_one_by_one(
 
 async def test_only_collections_can_be_read_by_element(api: Api) -> None:
     network = await api.create("virtual_network", "n")
-    with refused(400, "no collection 'display_name'", "virtual_network_fat_flow_protocols"):
+    with rejected(400, "no collection 'display_name'", "virtual_network_fat_flow_protocols"):
         await api.server.collections(network["uuid"], ["annotations", "display_name"])
-    with refused(404):
+    with rejected(404):
         await api.server.collections("5b0f0000-0000-4000-8000-000000000009", ["annotations"])
 
 

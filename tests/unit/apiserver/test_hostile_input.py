@@ -1,4 +1,4 @@
-"""Whatever a client sends, the server refuses it with a message or takes it: it never fails, never half writes."""
+"""Whatever a client sends, the server rejects it with a message or takes it: it never fails, never half writes."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _spoilt(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("levels", [65, 100_000])
-def test_a_body_that_is_nested_too_deep_is_refused_before_it_is_read(levels: int) -> None:
+def test_a_body_that_is_nested_too_deep_is_rejected_before_it_is_read(levels: int) -> None:
     with pytest.raises(BadRequest, match="nested deeper than 64 levels"):
         requests.decode(b"[" * levels + b"]" * levels, list[Any])
 
@@ -105,7 +105,7 @@ def test_a_body_that_is_nested_as_deep_as_allowed_is_read() -> None:
 
 @share(1)
 @given(_spoilt(), st.booleans())
-def test_spoilt_resources_are_taken_or_refused(spoilt: tuple[str, dict[str, Any]], in_batch: bool) -> None:
+def test_spoilt_resources_are_taken_or_rejected(spoilt: tuple[str, dict[str, Any]], in_batch: bool) -> None:
     kind, body = spoilt
 
     async def run() -> None:

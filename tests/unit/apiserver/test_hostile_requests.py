@@ -166,7 +166,7 @@ def test_every_request_is_answered_or_rejected_with_a_message(
         assert 0 < len(answer.json()["message"]) < 10_000
 
 
-async def _refused_mask(client: httpx2.AsyncClient, path: str) -> httpx2.Response:
+async def _rejected_mask(client: httpx2.AsyncClient, path: str) -> httpx2.Response:
     body = {"virtual-network": {"annotations": {"key_value_pair": []}}, "field_mask": {"paths": [path]}}
     return await client.put(f"/virtual-network/{NETWORK}", json=body)
 
@@ -177,7 +177,7 @@ def test_a_field_mask_stores_nothing_that_the_schema_does_not_know(
 ) -> None:
     portal, client = api
     before = portal.call(client.get, f"/virtual-network/{NETWORK}").json()
-    assert portal.call(_refused_mask, client, path).status_code == 400
+    assert portal.call(_rejected_mask, client, path).status_code == 400
     assert portal.call(client.get, f"/virtual-network/{NETWORK}").json() == before
 
 

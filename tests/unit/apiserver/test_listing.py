@@ -6,7 +6,7 @@ import pytest
 
 from intentc.apiserver.listing import Query
 
-from .conftest import PROJECT, Api, refused
+from .conftest import PROJECT, Api, rejected
 
 pytestmark = pytest.mark.anyio
 
@@ -59,7 +59,7 @@ async def test_children_of_parents_by_uuid_and_by_name(policies: Api) -> None:
     assert await names(policies, "network_policy", by_name) == ["other:d"]
     assert await names(policies, "network_policy", Query(parent_fq_names=["default-domain:nowhere"])) == []
     assert len(await names(policies, "network_policy", Query(parent_type="project"))) == 4
-    with refused(400, "parent_type"):
+    with rejected(400, "parent_type"):
         await names(policies, "network_policy", Query(parent_type="nonsense"))
 
 

@@ -1,4 +1,4 @@
-"""The writing stage's interfaces in process: the same operations, the same refusals (docs/engine.md §6)."""
+"""The writing stage's interfaces in process: the same operations, the same rejections (docs/engine.md §6)."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ async def test_a_failed_condition_and_a_missing_object_are_conflicts(api: Api) -
         await service.delete(Delete(Key("route_target", "gone"), create.name, None))
 
 
-async def test_a_refused_value_is_rejected_with_the_servers_words(api: Api) -> None:
+async def test_a_rejected_value_is_rejected_with_the_servers_words(api: Api) -> None:
     with pytest.raises(Rejected, match="no route target"):
         await LocalWriteService(api.server).create(_create("nonsense"))
 

@@ -15,7 +15,7 @@ from intentc.model.manifest import manifest_uuid
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
 
-from .conftest import refused
+from .conftest import rejected
 
 pytestmark = pytest.mark.anyio
 
@@ -109,7 +109,7 @@ async def test_sync_takes_manifests_by_name_alone(api: ApiServer, store: MemoryS
     await api.sync([{"kind": "toy_route", "operation": "UPDATE", "data": manifest({"hostname": "i"})}])
     assert (await stored(store))["hostname"] == "i"
     await api.sync([{"kind": "toy_route", "operation": "DELETE", "data": manifest()}])
-    with refused(404):
+    with rejected(404):
         await api.get(Key("toy_route", UUID))
 
 
@@ -119,7 +119,7 @@ async def test_a_port_may_be_a_number_or_a_name(api: ApiServer, store: MemorySto
     (item,) = (await store.range("/toy/service/", "/toy/service0")).items
     values = api.schema.kind("service").decode_values(item.value)
     assert [port.targetPort for port in values.ports] == [8080, "web"]
-    with refused(400, "ports[0].targetPort: must be an integer or a string"):
+    with rejected(400, "ports[0].targetPort: must be an integer or a string"):
         await api.create("service", {"fq_name": ["a", "b"], "ports": [{"targetPort": True}]})
 
 
@@ -170,29 +170,29 @@ async def test_a_manifest_that_somebody_put_into_etcd_is_served_flat(api: ApiSer
         ("text", "must be a JSON object"),
     ],
 )
-async def test_a_bad_manifest_is_refused_with_its_place(api: ApiServer, body: Any, words: str) -> None:
-    with refused(400, words):
+async def test_a_bad_manifest_is_rejected_with_its_place(api: ApiServer, body: Any, words: str) -> None:
+    with rejected(400, words):
         await api.create("toy_route", body)
-    with refused(400, words if isinstance(body, dict) else ""):
+    with rejected(400, words if isinstance(body, dict) else ""):
         await api.sync([{"kind": "toy_route", "data": body}])
 
 
 async def test_a_required_field_can_not_be_cleared(api: ApiServer) -> None:
     await api.create("toy_route", manifest())
     for body in (manifest({}), {"hostname": None}):
-        with refused(400, "hostname must be given"):
+        with rejected(400, "hostname must be given"):
             await api.update(Key("toy_route", UUID), body)
 
 
 async def test_a_manifest_of_another_name_does_not_update_a_resource(api: ApiServer) -> None:
     await api.create("toy_route", manifest())
-    with refused(400, "fq_name can't be changed"):
+    with rejected(400, "fq_name can't be changed"):
         await api.update(Key("toy_route", UUID), manifest(name="other"))
 
 
 async def test_a_name_is_given_once(api: ApiServer) -> None:
     await api.create("toy_route", manifest())
-    with refused(409, "exists already"):
+    with rejected(409, "exists already"):
         await api.create("toy_route", manifest(uid="0f000000-0000-4000-8000-000000000001"))
 
 
@@ -204,6 +204,6 @@ async def test_what_a_structured_type_requires_must_be_given(store: MemoryStore,
         "kind: thing\ngroup: toy\nshape: kubernetes\nproperties: {cookies: {list: Cookie}}"
     )
     api = ApiServer(store, load_schema("made", directories=[tmp_path]), path="toy")
-    with refused(400, "cookies[0]: `name` is missing"):
+    with rejected(400, "cookies[0]: `name` is missing"):
         await api.create("thing", {"fq_name": ["a", "b"], "cookies": [{"path": "/"}]})
     await api.create("thing", {"fq_name": ["a", "b"], "cookies": [{"name": "x"}]})

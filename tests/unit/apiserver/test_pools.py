@@ -13,7 +13,7 @@ from intentc.apiserver.service import ApiServer
 from intentc.model import Key, Schema
 from intentc.watch.memory import MemoryStore
 
-from .conftest import Api, refused
+from .conftest import Api, rejected
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 async def test_the_lowest_free_number_comes_first(api: Api) -> None:
     await api.server.create_pool("p", 10, 13)
     assert [(await api.server.allocate("p", f"o{n}"))[0] for n in range(3)] == [10, 11, 12]
-    with refused(400, "exhausted", "[10, 13)"):
+    with rejected(400, "exhausted", "[10, 13)"):
         await api.server.allocate("p", "o4")
     await api.server.free("p", value=11)
     assert (await api.server.allocate("p", "o5"))[0] == 11
@@ -37,12 +37,12 @@ async def test_an_owner_gets_its_number_again(api: Api, store: MemoryStore) -> N
 async def test_a_wanted_number_is_given_unless_it_is_taken(api: Api) -> None:
     await api.server.create_pool("p", 0, 100)
     assert (await api.server.allocate("p", "", 50))[0] == 50
-    with refused(400, "50 is taken"):
+    with rejected(400, "50 is taken"):
         await api.server.allocate("p", "x", 50)
-    with refused(400, "outside"):
+    with rejected(400, "outside"):
         await api.server.allocate("p", "x", 100)
     await api.server.allocate("p", "x", 51)
-    with refused(400, "x holds 51 already"):
+    with rejected(400, "x holds 51 already"):
         await api.server.allocate("p", "x", 52)
 
 
@@ -52,7 +52,7 @@ async def test_owners_and_numbers_are_found_both_ways(api: Api) -> None:
         await api.server.allocate("p", owner)
     assert await api.server.allocations("p", "a/") == [("a/1/x", 0), ("a/2/x", 1)]
     assert await api.server.owner_of("p", 2) == "b/1/x"
-    with refused(404):
+    with rejected(404):
         await api.server.owner_of("p", 3)
 
 
@@ -68,9 +68,9 @@ async def test_freeing_is_idempotent_and_by_value_owner_or_both(api: Api) -> Non
     assert await api.server.allocations("p", "") == [("c", 2)]
 
 
-async def test_overlapping_ranges_are_refused_and_others_joined(api: Api) -> None:
+async def test_overlapping_ranges_are_rejected_and_others_joined(api: Api) -> None:
     await api.server.create_pool("p", 0, 2)
-    with refused(409, "overlaps"):
+    with rejected(409, "overlaps"):
         await api.server.create_pool("p", 1, 3)
     await api.server.create_pool("p", 5, 6)
     assert [(await api.server.allocate("p"))[0] for _ in range(3)] == [0, 1, 5]
@@ -81,19 +81,19 @@ async def test_a_dropped_pool_is_unknown(api: Api, store: MemoryStore) -> None:
     await api.server.allocate("p", "a")
     for _ in range(2):
         await api.server.drop_pool("p")
-    with refused(400, "no pool 'p'"):
+    with rejected(400, "no pool 'p'"):
         await api.server.allocate("p", "a")
     assert not [item.key for item in (await store.range("/", "0")).items if "/p/" in item.key]
 
 
 @pytest.mark.parametrize(("start", "end"), [(5, 5), (5, 4), (-1, 4)])
-async def test_an_empty_range_is_refused(api: Api, start: int, end: int) -> None:
-    with refused(400):
+async def test_an_empty_range_is_rejected(api: Api, start: int, end: int) -> None:
+    with rejected(400):
         await api.server.create_pool("p", start, end)
 
 
 async def test_a_pools_name_has_no_slash(api: Api) -> None:
-    with refused(400, "slashes"):
+    with rejected(400, "slashes"):
         await api.server.create_pool("a/b", 0, 1)
 
 

@@ -18,7 +18,7 @@ from intentc.model import Key, Schema
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Compare, Operation, Put, StoreUnavailable, TransactionResult
 
-from .conftest import PROJECT, Api, refused
+from .conftest import PROJECT, Api, rejected
 
 pytestmark = pytest.mark.anyio
 
@@ -171,14 +171,14 @@ async def test_if_match_holds_or_nothing_is_written(api: Api) -> None:
     key = Key("network_policy", made.document["uuid"])
     changed = await api.server.update(key, {"display_name": "x"}, condition=Condition(made.revision))
     assert changed.revision > made.revision
-    with refused(412, "If-Match", str(changed.revision)):
+    with rejected(412, "If-Match", str(changed.revision)):
         await api.server.update(key, {"display_name": "y"}, condition=Condition(made.revision))
-    with refused(412):
+    with rejected(412):
         await api.server.delete(key, condition=Condition(made.revision))
     await api.server.delete(key, condition=Condition(changed.revision))
 
 
-async def test_a_write_with_an_old_fence_is_refused(store: MemoryStore, api: Api) -> None:
+async def test_a_write_with_an_old_fence_is_rejected(store: MemoryStore, api: Api) -> None:
     await store.transaction((), [Put("/intentc/default/leader", b"me")])
     fence = (await store.range("/intentc/default/leader")).items[0].create_revision
     made = await api.server.create("network_policy", {"fq_name": [*PROJECT, "p"]}, fence=Fence("default", fence))
@@ -193,7 +193,7 @@ async def test_a_write_with_an_old_fence_is_refused(store: MemoryStore, api: Api
         api.server.allocate("route_target_number", "o", fence=old),
         api.server.sync([{"kind": "project", "data": {"fq_name": ["default-domain", "x"]}}], fence=old),
     ):
-        with refused(412):
+        with rejected(412):
             await call
     assert (await store.range("/")).revision == before
 
@@ -201,21 +201,21 @@ async def test_a_write_with_an_old_fence_is_refused(store: MemoryStore, api: Api
 async def test_nobody_writes_with_a_fence_of_0_while_nobody_leads(store: MemoryStore, api: Api) -> None:
     """An absent key has create revision 0, so etcd's own compare would hold."""
     before = (await store.range("/")).revision
-    with refused(412, "fence default/0", "nobody leads"):
+    with rejected(412, "fence default/0", "nobody leads"):
         await api.server.create("network_policy", {"fq_name": [*PROJECT, "p"]}, fence=Fence("default", 0))
-    with refused(412, "fence default/0"):
+    with rejected(412, "fence default/0"):
         await api.server.allocate("route_target_number", "o", fence=Fence("default", 0))
     assert (await store.range("/")).revision == before
 
 
-async def test_the_refusal_of_a_fence_begins_with_the_word(api: Api) -> None:
+async def test_the_rejection_of_a_fence_begins_with_the_word(api: Api) -> None:
     with pytest.raises(ApiError, match=r"^fence nobody/7"):
         await api.server.create("network_policy", {"fq_name": [*PROJECT, "p"]}, fence=Fence("nobody", 7))
 
 
-async def test_a_fence_that_is_none_is_refused() -> None:
+async def test_a_fence_that_is_none_is_rejected() -> None:
     for text in ("7", "/7", "a/b", "a/", "a/²", "a/-1", "a/" + "7" * 5000, f"a/{2**63}"):
-        with refused(400, "X-Intentc-Fence"):
+        with rejected(400, "X-Intentc-Fence"):
             Fence.parse(text)
     assert Fence.parse("a/b/7") == Fence("a/b", 7)
 
@@ -239,11 +239,11 @@ async def test_a_write_without_answer_has_an_unknown_outcome_and_is_never_repeat
     server = ApiServer(store, schema)
     await write_seeds(server)
     store.silent = True
-    with refused(504, "unknown"):
+    with rejected(504, "unknown"):
         await server.create("network_policy", {"fq_name": [*PROJECT, "p"]})
     store.silent = False
     assert await server.identify("network_policy", [*PROJECT, "p"])
     store.faults.unreachable = True
-    with refused(503, "reached"):
+    with rejected(503, "reached"):
         await server.identify("network_policy", [*PROJECT, "p"])
     await store.close()

@@ -11,7 +11,7 @@ from intentc.apiserver.references import ReferenceUpdate
 from intentc.model import Key
 from intentc.watch.memory import MemoryStore
 
-from .conftest import PROJECT, Api, refused
+from .conftest import PROJECT, Api, rejected
 
 pytestmark = pytest.mark.anyio
 
@@ -27,13 +27,13 @@ async def test_uuid_and_name_of_a_reference_complete_each_other(api: Api) -> Non
     ]  # fmt: skip
 
 
-async def test_a_name_that_nobody_has_is_refused_with_its_place(api: Api) -> None:
-    with refused(400, "network_policy_refs[0]", "default-domain:default-project:nope"):
+async def test_a_name_that_nobody_has_is_rejected_with_its_place(api: Api) -> None:
+    with rejected(400, "network_policy_refs[0]", "default-domain:default-project:nope"):
         await api.create("virtual_network", "n", network_policy_refs=[{"to": [*PROJECT, "nope"]}])
 
 
-async def test_a_uuid_that_nobody_has_is_refused_with_its_place(api: Api) -> None:
-    with refused(409, "network_policy_refs[0]", "5b0f0000-0000-4000-8000-00000000dead"):
+async def test_a_uuid_that_nobody_has_is_rejected_with_its_place(api: Api) -> None:
+    with rejected(409, "network_policy_refs[0]", "5b0f0000-0000-4000-8000-00000000dead"):
         await api.create("virtual_network", "n", network_policy_refs=[{"uuid": "5b0f0000-0000-4000-8000-00000000dead"}])
 
 
@@ -42,7 +42,7 @@ async def test_an_attribute_is_kept_and_checked(api: Api) -> None:
     attribute = {"sequence": {"major": 1, "minor": 2}}
     made = await api.create("virtual_network", "n", network_policy_refs=[{"uuid": policy["uuid"], "attr": attribute}])
     assert made["network_policy_refs"][0]["attr"] == attribute
-    with refused(400, "attr.sequence"):
+    with rejected(400, "attr.sequence"):
         await api.update(
             "virtual_network",
             made["uuid"],
@@ -53,7 +53,7 @@ async def test_an_attribute_is_kept_and_checked(api: Api) -> None:
 async def test_a_relation_without_attribute_takes_none(api: Api) -> None:
     network = await api.create("virtual_network", "n")
     references = [{"uuid": network["uuid"], "attr": {"x": 1}}]
-    with refused(400, "have no attr"):
+    with rejected(400, "have no attr"):
         await api.create("virtual_machine_interface", "i", parent_type="project", virtual_network_refs=references)
 
 
@@ -93,10 +93,10 @@ async def test_adding_again_rewrites_the_attribute(api: Api) -> None:
     assert [entry["attr"] for entry in now["network_policy_refs"]] == [attribute]
 
 
-async def test_an_unknown_pair_of_kinds_is_refused(api: Api) -> None:
+async def test_an_unknown_pair_of_kinds_is_rejected(api: Api) -> None:
     group = await api.create("security_group", "g")
     update = ReferenceUpdate(Key("security_group", group["uuid"]), "network_policy", True, group["uuid"])
-    with refused(400, "invalid kind"):
+    with rejected(400, "invalid kind"):
         await api.server.update_reference(update)
 
 
@@ -151,7 +151,7 @@ async def test_elements_of_a_list_are_added_modified_and_deleted_by_index(api: A
         (ElementUpdate("annotations", "set", {"value": "x"}), "position"),
     ],
 )
-async def test_a_wrong_element_is_refused(api: Api, update: ElementUpdate, words: str) -> None:
+async def test_a_wrong_element_is_rejected(api: Api, update: ElementUpdate, words: str) -> None:
     made = await api.create("network_policy", "p")
-    with refused(400, words):
+    with rejected(400, words):
         await api.server.update_collections(made["uuid"], [update])

@@ -11,7 +11,7 @@ from intentc.apiserver.references import ReferenceUpdate
 from intentc.model import Key
 from intentc.watch.memory import MemoryStore
 
-from .conftest import PROJECT, Api, refused
+from .conftest import PROJECT, Api, rejected
 
 pytestmark = pytest.mark.anyio
 
@@ -56,7 +56,7 @@ async def test_an_update_relaxes_those_of_its_references_that_it_names(api: Api,
     await api.server.update(network, references, relaxed=[policy])
     assert (await store.range("/")).revision == before + 1
     await api.delete("network_policy", policy)
-    with refused(409, "held by"):
+    with rejected(409, "held by"):
         await api.delete("network_policy", other)
 
 
@@ -99,23 +99,23 @@ async def test_relaxing_again_writes_nothing(api: Api, store: MemoryStore) -> No
     assert (await store.range("/")).revision == first
 
 
-async def test_a_target_to_which_nothing_refers_is_refused_and_nothing_written(api: Api, store: MemoryStore) -> None:
+async def test_a_target_to_which_nothing_refers_is_rejected_and_nothing_written(api: Api, store: MemoryStore) -> None:
     network, policy = await network_and_policy(api)
     before = (await store.range("/")).revision
-    with refused(404, "does not refer"):
+    with rejected(404, "does not refer"):
         await api.server.update(network, {"display_name": "x"}, relaxed=[policy])
     item = {"kind": "virtual_network", "operation": "UPDATE", "data": {"uuid": network.uuid}, "relaxed": [policy]}
-    with refused(404, "item 0", "does not refer"):
+    with rejected(404, "item 0", "does not refer"):
         await api.server.sync([item])
     assert (await store.range("/")).revision == before
 
 
 @pytest.mark.parametrize("relaxed", ["x", 7, [7], {"a": 1}])
-async def test_a_list_of_targets_that_is_none_is_refused(api: Api, relaxed: Any) -> None:
-    with refused(400, "item 0", "relaxed"):
+async def test_a_list_of_targets_that_is_none_is_rejected(api: Api, relaxed: Any) -> None:
+    with rejected(400, "item 0", "relaxed"):
         await api.server.sync([{"kind": "project", "data": {"fq_name": ["default-domain", "x"]}, "relaxed": relaxed}])
 
 
 async def test_a_deletion_has_nothing_to_relax(api: Api) -> None:
-    with refused(400, "item 0", "relax"):
+    with rejected(400, "item 0", "relax"):
         await api.server.sync([{"kind": "project", "operation": "DELETE", "data": {"uuid": "x"}, "relaxed": ["y"]}])

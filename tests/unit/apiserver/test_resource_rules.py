@@ -1,4 +1,4 @@
-"""What every kind has in common: names, parents, uuids, common fields, fields that are refused (docs/contrail.md A.1,
+"""What every kind has in common: names, parents, uuids, common fields, fields that are rejected (docs/contrail.md A.1,
 B.1, B.5)."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pytest
 from intentc.model import Key
 from intentc.watch.memory import MemoryStore
 
-from .conftest import PROJECT, Api, refused
+from .conftest import PROJECT, Api, rejected
 
 pytestmark = pytest.mark.anyio
 
@@ -43,8 +43,8 @@ async def test_a_given_uuid_is_kept(api: Api) -> None:
     assert made["uuid"] == "5b0f0000-0000-4000-8000-000000000001"
 
 
-async def test_a_uuid_that_is_none_is_refused(api: Api) -> None:
-    with refused(400, "no uuid"):
+async def test_a_uuid_that_is_none_is_rejected(api: Api) -> None:
+    with rejected(400, "no uuid"):
         await api.create("network_policy", "p", uuid="p")
 
 
@@ -64,25 +64,25 @@ async def test_without_parent_a_resource_goes_to_the_default_one(api: Api) -> No
 
 
 async def test_a_parent_that_is_not_there_is_named(api: Api) -> None:
-    with refused(400, "project default-domain:nowhere", "parent"):
+    with rejected(400, "project default-domain:nowhere", "parent"):
         await api.create("network_policy", fq_name=["default-domain", "nowhere", "p"])
-    with refused(409, "no project 5b0f0000-0000-4000-8000-00000000dead"):
+    with rejected(409, "no project 5b0f0000-0000-4000-8000-00000000dead"):
         await api.create("network_policy", name="p", parent_uuid="5b0f0000-0000-4000-8000-00000000dead")
 
 
-async def test_a_name_that_does_not_lie_below_its_parent_is_refused(api: Api) -> None:
+async def test_a_name_that_does_not_lie_below_its_parent_is_rejected(api: Api) -> None:
     project = await api.server.identify("project", PROJECT)
-    with refused(400, "does not lie below"):
+    with rejected(400, "does not lie below"):
         await api.create("network_policy", fq_name=["default-domain", "other", "p"], parent_uuid=project)
 
 
 async def test_a_kind_with_several_parents_needs_a_parent_type(api: Api) -> None:
-    with refused(400, "parent_type is missing", "security-group or virtual-network"):
+    with rejected(400, "parent_type is missing", "security-group or virtual-network"):
         await api.create("access_control_list", fq_name=[*PROJECT, "g", "a"])
 
 
-async def test_an_impossible_parent_type_is_refused(api: Api) -> None:
-    with refused(400, "parent_type 'domain' is impossible", "project"):
+async def test_an_impossible_parent_type_is_rejected(api: Api) -> None:
+    with rejected(400, "parent_type 'domain' is impossible", "project"):
         await api.create("network_policy", "p", parent_type="domain")
 
 
@@ -95,21 +95,21 @@ async def test_children_of_the_root_need_no_parent(api: Api) -> None:
 
 async def test_a_name_is_unique_in_its_kind(api: Api) -> None:
     first = await api.create("network_policy", "p")
-    with refused(409, "default-domain:default-project:p exists already", first["uuid"]):
+    with rejected(409, "default-domain:default-project:p exists already", first["uuid"]):
         await api.create("network_policy", "p")
     await api.create("security_group", "p")
 
 
 async def test_a_uuid_is_unique_over_all_kinds(api: Api) -> None:
     made = await api.create("network_policy", "p")
-    with refused(409, "exists already"):
+    with rejected(409, "exists already"):
         await api.create("network_policy", "q", uuid=made["uuid"])
-    with refused(409, "belongs to a network-policy"):
+    with rejected(409, "belongs to a network-policy"):
         await api.create("security_group", "q", uuid=made["uuid"])
 
 
-async def test_an_unknown_field_is_refused_with_a_suggestion(api: Api) -> None:
-    with refused(400, "no field 'security_group_entrys'", "security_group_entries"):
+async def test_an_unknown_field_is_rejected_with_a_suggestion(api: Api) -> None:
+    with rejected(400, "no field 'security_group_entrys'", "security_group_entries"):
         await api.create("security_group", "g", security_group_entrys={})
 
 
@@ -135,14 +135,14 @@ async def test_computed_fields_are_ignored(api: Api) -> None:
         ({"fq_name": "g"}, "fq_name"),
     ],
 )
-async def test_a_value_of_another_type_is_refused_with_its_path(api: Api, fields: object, words: str) -> None:
-    with refused(400, words):
+async def test_a_value_of_another_type_is_rejected_with_its_path(api: Api, fields: object, words: str) -> None:
+    with rejected(400, words):
         await api.server.create("security_group", fields)
 
 
 async def test_an_enum_takes_its_values_and_nothing(api: Api) -> None:
     await api.create("logical_router", "r", logical_router_type="")
-    with refused(400, "logical_router_type"):
+    with rejected(400, "logical_router_type"):
         await api.create("logical_router", "s", logical_router_type="other")
 
 
@@ -185,21 +185,21 @@ async def test_an_update_that_changes_nothing_writes_nothing(api: Api, store: Me
 async def test_identity_never_changes(api: Api) -> None:
     made = await api.create("network_policy", "p")
     await api.server.update(Key("network_policy", made["uuid"]), made)
-    with refused(400, "fq_name can't be changed"):
+    with rejected(400, "fq_name can't be changed"):
         await api.update("network_policy", made["uuid"], fq_name=[*PROJECT, "q"])
 
 
 async def test_a_missing_resource_is_not_found(api: Api) -> None:
     missing = "5b0f0000-0000-4000-8000-00000000dead"
-    with refused(404, "no network-policy"):
+    with rejected(404, "no network-policy"):
         await api.get("network_policy", missing)
-    with refused(404):
+    with rejected(404):
         await api.update("network_policy", missing, display_name="x")
-    with refused(404):
+    with rejected(404):
         await api.delete("network_policy", missing)
-    with refused(404):
+    with rejected(404):
         await api.server.name_of(missing)
-    with refused(404):
+    with rejected(404):
         await api.server.identify("network_policy", [*PROJECT, "nope"])
 
 
@@ -218,6 +218,6 @@ async def test_a_deleted_name_is_free_again(api: Api, store: MemoryStore) -> Non
     await api.create("network_policy", "p")
 
 
-async def test_an_unknown_kind_is_refused(api: Api) -> None:
-    with refused(400, "invalid kind 'nonsense'"):
+async def test_an_unknown_kind_is_rejected(api: Api) -> None:
+    with rejected(400, "invalid kind 'nonsense'"):
         await api.server.create("nonsense", {})

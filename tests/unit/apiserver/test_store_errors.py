@@ -20,7 +20,7 @@ from intentc.watch.protocol import Compacted, StoreError
         (StoreError("etcd Range: something else"), 500, "something else"),
     ],
 )
-def test_what_etcd_refuses_has_a_status_of_its_own(error: StoreError, status: int, words: str) -> None:
+def test_what_etcd_rejects_has_a_status_of_its_own(error: StoreError, status: int, words: str) -> None:
     answer = from_store(error, writing=False)
     assert answer.status == status
     assert words in answer.message

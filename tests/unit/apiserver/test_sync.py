@@ -15,7 +15,7 @@ from intentc.model import Key, Schema
 from intentc.watch.memory import MemoryStore
 from tests.support.cpu import slowness
 
-from .conftest import PROJECT, Api, refused
+from .conftest import PROJECT, Api, rejected
 
 pytestmark = pytest.mark.anyio
 
@@ -67,17 +67,17 @@ async def test_any_order_is_sorted_so_that_parents_and_targets_come_first(schema
 async def test_all_or_nothing_and_the_error_names_the_item(api: Api, store: MemoryStore) -> None:
     items = [*world(), item("security_group", 6, fq_name=["default-domain", "p", "bad"], nonsense=1)]
     before = (await store.range("/")).revision
-    with refused(400, "item 5 (security_group default-domain:p:bad)", "nonsense"):
+    with rejected(400, "item 5 (security_group default-domain:p:bad)", "nonsense"):
         await api.server.sync(items)
     assert (await store.range("/")).revision == before
 
 
-async def test_a_cycle_of_creates_is_refused_and_shown(api: Api) -> None:
+async def test_a_cycle_of_creates_is_rejected_and_shown(api: Api) -> None:
     items = [
         item("virtual_network", 1, fq_name=[*PROJECT, "a"], virtual_network_refs=[{"uuid": uuid(2)}]),
         item("virtual_network", 2, fq_name=[*PROJECT, "b"], virtual_network_refs=[{"uuid": uuid(1)}]),
     ]
-    with refused(400, "cycle", "item 0", "item 1"):
+    with rejected(400, "cycle", "item 0", "item 1"):
         await api.server.sync(items)
 
 
@@ -90,10 +90,10 @@ async def test_creating_what_exists_updates_it(api: Api) -> None:
 
 async def test_conditions_hold_for_each_item(api: Api) -> None:
     _, revision = await api.server.sync(world())
-    with refused(409, "item 0 (project", "exists already"):
+    with rejected(409, "item 0 (project", "exists already"):
         await api.server.sync([item("project", 1, fq_name=["default-domain", "p"]) | {"if_none_match": True}])
     change = item("project", 1, "UPDATE", display_name="x")
-    with refused(412, "item 0 (project", "If-Match"):
+    with rejected(412, "item 0 (project", "If-Match"):
         await api.server.sync([change | {"if_match": revision - 1}])
     await api.server.sync([change | {"if_match": revision}])
 
@@ -113,7 +113,7 @@ async def test_a_name_moves_to_another_resource_in_one_transaction(api: Api) -> 
 
 async def test_a_deletion_that_something_holds_names_its_item(api: Api) -> None:
     await api.server.sync(world())
-    with refused(409, "item 1 (network_policy", "virtual_network/"):
+    with rejected(409, "item 1 (network_policy", "virtual_network/"):
         await api.server.sync([item("security_group", 5, "DELETE"), item("network_policy", 2, "DELETE")])
 
 
@@ -133,7 +133,7 @@ async def test_a_rejection_separates_item_and_message(api: Api, elements: Any, p
     assert caught.value.message.startswith(f"item {place} (")
 
 
-async def test_a_refusal_of_the_whole_request_names_no_item(api: Api) -> None:
+async def test_a_rejection_of_the_whole_request_names_no_item(api: Api) -> None:
     with pytest.raises(ApiError) as caught:
         await api.server.sync([item("network_policy", n, fq_name=[*PROJECT, f"p{n}"]) for n in range(40)])
     assert caught.value.item is None
@@ -143,7 +143,7 @@ async def test_what_goes_can_not_be_referred_to(api: Api) -> None:
     await api.server.sync(world())
     policy = item("network_policy", 8, fq_name=[*PROJECT, "x"])
     await api.server.sync([policy])
-    with refused(409, "no network-policy"):
+    with rejected(409, "no network-policy"):
         await api.server.sync(
             [
                 item("network_policy", 8, "DELETE"),
@@ -152,12 +152,12 @@ async def test_what_goes_can_not_be_referred_to(api: Api) -> None:
         )
 
 
-async def test_duplicates_within_the_request_are_refused(api: Api) -> None:
-    with refused(409, "item 1"):
+async def test_duplicates_within_the_request_are_rejected(api: Api) -> None:
+    with rejected(409, "item 1"):
         await api.server.sync(
             [item("network_policy", 1, fq_name=[*PROJECT, "a"]), item("network_policy", 2, fq_name=[*PROJECT, "a"])]
         )
-    with refused(409, "given twice"):
+    with rejected(409, "given twice"):
         await api.server.sync(
             [item("network_policy", 1, fq_name=[*PROJECT, "a"]), item("network_policy", 1, fq_name=[*PROJECT, "b"])]
         )
@@ -174,8 +174,8 @@ async def test_duplicates_within_the_request_are_refused(api: Api) -> None:
         ([{"kind": "project", "data": {}, "if-match": 1}], "unknown fields if-match"),
     ],
 )
-async def test_an_element_that_is_none_is_refused(api: Api, elements: Any, words: str) -> None:
-    with refused(400, words):
+async def test_an_element_that_is_none_is_rejected(api: Api, elements: Any, words: str) -> None:
+    with rejected(400, words):
         await api.server.sync(elements)
 
 
@@ -188,7 +188,7 @@ async def test_networks_of_one_request_get_different_numbers(api: Api) -> None:
 async def test_more_operations_than_a_transaction_takes_are_counted(api: Api, store: MemoryStore) -> None:
     items = [item("network_policy", number, fq_name=[*PROJECT, f"p{number}"]) for number in range(40)]
     before = (await store.range("/")).revision
-    with refused(413, "160 operations", "the limit is 128"):
+    with rejected(413, "160 operations", "the limit is 128"):
         await api.server.sync(items)
     assert (await store.range("/")).revision == before
     await api.server.sync(items[:32])
@@ -228,7 +228,7 @@ async def test_a_hundred_access_control_lists_cost_at_most_20_ms(schema: Schema)
     assert best <= 0.020
 
 
-async def test_every_refused_item_is_named_but_not_what_only_hangs_on_one(api: Api) -> None:
+async def test_every_rejected_item_is_named_but_not_what_only_hangs_on_one(api: Api) -> None:
     entries = [
         {"kind": "project", "operation": "CREATE", "data": {"fq_name": ["default-domain", "p"], "nonsense": 1}},
         {"kind": "network_policy", "operation": "CREATE", "data": {"fq_name": ["default-domain", "p", "below"]}},

@@ -13,7 +13,7 @@ from intentc.apiserver.seeds import write_seeds
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
 
-from .conftest import PROJECT, Api, refused
+from .conftest import PROJECT, Api, rejected
 from .tenants import DEMO, World, access_list, opened_world, perm
 
 pytestmark = pytest.mark.anyio
@@ -48,7 +48,7 @@ async def refer(api: Api, router: str, name: str, *, operation: str = "UPDATE") 
 
 @pytest.mark.parametrize("name", [NEXT, "target:64512:8000002", "target:064512:8000102", "target:64512:4294967295"])
 async def test_nobody_makes_a_route_target_that_the_compiler_numbers(api: Api, name: str) -> None:
-    with refused(400, name, "target:64512:8000000 and above", "the compiler alone makes it"):
+    with rejected(400, name, "target:64512:8000000 and above", "the compiler alone makes it"):
         await api.create("route_target", fq_name=[name])
     await api.create("route_target", fq_name=["target:64512:7999999"])
     await api.create("route_target", fq_name=["target:64513:8000102"])
@@ -74,7 +74,7 @@ async def test_with_rules_a_member_makes_route_targets_outside_the_range_and_the
 
 async def test_under_an_autonomous_system_of_four_bytes_other_route_targets_are_the_compilers(api: Api) -> None:
     await api.update("global_system_config", GLOBAL_CONFIG, **FOUR_BYTES)
-    with refused(400, "target:4200000000:8000", "8000 to 32767"):
+    with rejected(400, "target:4200000000:8000", "8000 to 32767"):
         await api.create("route_target", fq_name=["target:4200000000:8000"])
     await api.create("route_target", fq_name=["target:4200000000:32768"])
     await api.create("route_target", fq_name=[NEXT])
@@ -86,10 +86,10 @@ async def test_the_autonomous_system_takes_over_nobodys_route_target(
     api: Api, name: str, config: dict[str, Any]
 ) -> None:
     made = await api.create("route_target", fq_name=[name])
-    with refused(400, "autonomous_system can't become", name, "delete it first"):
+    with rejected(400, "autonomous_system can't become", name, "delete it first"):
         await api.update("global_system_config", GLOBAL_CONFIG, **config)
     router = await api.create("logical_router", "lr", route_target_refs=[{"to": [name]}])
-    with refused(400, "default-domain:default-project:lr", name, "route_target_refs"):
+    with rejected(400, "default-domain:default-project:lr", name, "route_target_refs"):
         await api.update("global_system_config", GLOBAL_CONFIG, **config)
     await api.update("logical_router", router["uuid"], route_target_refs=[])
     await api.delete("route_target", made["uuid"])
@@ -113,9 +113,9 @@ async def test_a_router_refers_to_no_route_target_that_the_compiler_numbers_but_
     own = "target:64512:8000103"
     await api.create("route_target", **marked(own, router["uuid"]))
     for name in (NEXT, "target:64512:8000000"):
-        with refused(400, "route_target_refs", name, "would join another's network"):
+        with rejected(400, "route_target_refs", name, "would join another's network"):
             await api.create("logical_router", "other", route_target_refs=[{"to": [name]}])
-        with refused(400, "route_target_refs", name, "would join another's network"):
+        with rejected(400, "route_target_refs", name, "would join another's network"):
             await refer(api, router["uuid"], name)
     await refer(api, router["uuid"], own)
 
@@ -131,7 +131,7 @@ async def test_a_reference_that_was_there_before_hinders_no_other_change(api: Ap
     references = {"route_target_refs": router["route_target_refs"]}
     await api.update("logical_router", router["uuid"], display_name="another", **references)
     await api.update("logical_router", router["uuid"], route_target_refs=[])
-    with refused(400, name):
+    with rejected(400, name):
         await api.update("logical_router", router["uuid"], **references)
 
 
@@ -149,18 +149,18 @@ async def test_static_routes_and_routing_policies_name_none_either(api: Api) -> 
     network = await api.create("virtual_network", "n")
     below = {"fq_name": [*PROJECT, "n", "mine"], "parent_type": "virtual-network", "parent_uuid": network["uuid"]}
     route = {"prefix": "10.0.0.0/8", "next_hop": "10.1.1.1", "route_target": [NEXT]}
-    with refused(400, "static_route_entries", NEXT):
+    with rejected(400, "static_route_entries", NEXT):
         await api.create("routing_instance", **below, static_route_entries={"route": [route]})
     outside = {**route, "route_target": ["target:64514:8000001"]}
     instance = await api.create("routing_instance", **below, static_route_entries={"route": [outside]})
-    with refused(400, "routing_instance", "target:64514:8000001", "static_route_entries"):
+    with rejected(400, "routing_instance", "target:64514:8000001", "static_route_entries"):
         await api.update("global_system_config", GLOBAL_CONFIG, autonomous_system=64514)
-    with refused(400, "static_route_entries", NEXT):
+    with rejected(400, "static_route_entries", NEXT):
         await api.update("routing_instance", instance["uuid"], static_route_entries={"route": [route]})
     # What a policy compares routes with joins nobody; what it gives them does.
     await api.create("routing_policy", "good", routing_policy_entries=POLICY)
     bad = msgspec.json.decode(msgspec.json.encode(POLICY).replace(b"target:64512:7", NEXT.encode()))
-    with refused(400, "routing_policy_entries", NEXT):
+    with rejected(400, "routing_policy_entries", NEXT):
         await api.create("routing_policy", "bad", routing_policy_entries=bad)
 
 

@@ -49,7 +49,7 @@ def test_all_faults_of_all_files_are_reported_at_once(
     assert "5 faults in the input" in ended.err
 
 
-def test_everything_that_admission_refuses_is_reported_at_once(
+def test_everything_that_admission_rejects_is_reported_at_once(
     intentc: Intentc, files: tuple[Path, Path, Path]
 ) -> None:
     ended = intentc("compile", str(files[1]))

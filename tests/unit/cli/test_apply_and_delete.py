@@ -82,8 +82,8 @@ def test_too_many_for_one_transaction_go_in_several_in_the_same_order(
     assert [batch[0][1] for batch in connected.batches] == ["project", "network_policy", "virtual_network"]
 
 
-def test_a_refusal_is_reported_in_three_lines(intentc: Intentc, connected: ToyApiServer, tenant: Path) -> None:
-    connected.refusal = (409, "fq_name is taken")
+def test_a_rejection_is_reported_in_three_lines(intentc: Intentc, connected: ToyApiServer, tenant: Path) -> None:
+    connected.rejection = (409, "fq_name is taken")
     ended = intentc("apply", tenant)
     assert (ended.code, ended.out) == (3, "")
     assert ended.err.splitlines() == [
@@ -96,18 +96,18 @@ def test_a_refusal_is_reported_in_three_lines(intentc: Intentc, connected: ToyAp
 def test_a_server_whose_etcd_is_away_counts_as_not_reachable(
     intentc: Intentc, connected: ToyApiServer, tenant: Path
 ) -> None:
-    connected.refusal = (503, "etcd can't be reached")
+    connected.rejection = (503, "etcd can't be reached")
     ended = intentc("apply", tenant)
     assert ended.code == 4
     assert "etcd can't be reached" in ended.err
     assert "see that the API server's etcd runs" in ended.err
 
 
-def test_a_refusal_that_names_an_element_is_reported_on_that_resource_with_its_line(
+def test_a_rejection_that_names_an_element_is_reported_on_that_resource_with_its_line(
     intentc: Intentc, connected: ToyApiServer, tenant: Path
 ) -> None:
-    connected.refusal = (400, "item 1 (network_policy d:p:rules): network-policy: it is bad")
-    connected.refused_item = (1, "network-policy: it is bad")
+    connected.rejection = (400, "item 1 (network_policy d:p:rules): network-policy: it is bad")
+    connected.rejected_item = (1, "network-policy: it is bad")
     ended = intentc("apply", tenant)
     assert ended.code == 3
     assert ended.err.splitlines() == [
@@ -120,7 +120,7 @@ def test_a_refusal_that_names_an_element_is_reported_on_that_resource_with_its_l
 def test_the_element_is_known_from_the_message_alone_too(
     intentc: Intentc, connected: ToyApiServer, tenant: Path
 ) -> None:
-    connected.refusal = (409, "item 0 (project d:p): taken (by another)")
+    connected.rejection = (409, "item 0 (project d:p): taken (by another)")
     ended = intentc("apply", tenant)
     assert ended.err.splitlines()[:2] == ["error: project d:p: taken (by another)", f"  where: {tenant}:7"]
 
@@ -130,7 +130,7 @@ def test_the_element_is_the_right_one_in_later_transactions(
 ) -> None:
     connected.limit = 2
     connected.accepts = 1
-    connected.refusal = (400, "item 0 (…): bad")
+    connected.rejection = (400, "item 0 (…): bad")
     ended = intentc("apply", tenant)
     assert [batch[0][1] for batch in connected.batches] == ["project"]
     assert ended.err.startswith("error: network_policy d:p:rules: bad\n")
@@ -142,7 +142,10 @@ def test_a_field_that_is_named_is_pointed_at(intentc: Intentc, connected: ToyApi
         "kind: security_group\ndata:\n  fq_name: [d, p, g]\n  security_group_entries:\n    policy_rule:\n"
         "      - {protocol: tcp}\n      - {protocol: udp,\n         ethertype: IPv5}\n"
     )
-    connected.refusal = (400, "item 0 (security_group d:p:g): security_group_entries.policy_rule[1].ethertype: no such")
+    connected.rejection = (
+        400,
+        "item 0 (security_group d:p:g): security_group_entries.policy_rule[1].ethertype: no such",
+    )
     assert f"  where: {path}:8\n" in intentc("apply", path).err
 
 
@@ -157,7 +160,7 @@ def test_an_input_without_resources_is_an_error(intentc: Intentc, connected: Toy
             assert (ended.code, ended.out, ended.err) == (3, "", f"error: no resources in {given}\n")
 
 
-def test_another_uuid_than_the_servers_is_refused_before_anything_is_sent(
+def test_another_uuid_than_the_servers_is_rejected_before_anything_is_sent(
     intentc: Intentc, connected: ToyApiServer, tmp_path: Path
 ) -> None:
     there = connected.put("project", "d", "p")
@@ -299,7 +302,7 @@ def test_what_is_in_the_way_of_a_deletion_is_reported_by_name(
     path.write_text("kind: project\ndata: {fq_name: [d, p]}\n")
     project, group = connected.put("project", "d", "p"), connected.put("security-group", "d", "p", "g")
     gone = "00000000-0000-4000-8000-000000000000"
-    connected.refusal = (
+    connected.rejection = (
         409,
         f"item 0 (project {project}): project/{project} is held by security_group/{group} and policy/{gone}",
     )
@@ -359,9 +362,9 @@ def test_nothing_is_deleted_if_one_of_the_names_is_misspelt(intentc: Intentc, co
     assert connected.names("virtual-network") == ["d:p:red"]
 
 
-def test_a_refusal_names_its_resource_once(intentc: Intentc, connected: ToyApiServer, tenant: Path) -> None:
-    connected.refusal = (400, "item 1 (network_policy d:p:rules): network-policy d:p:rules: it must be given")
-    connected.refused_item = (1, "network-policy d:p:rules: it must be given")
+def test_a_rejection_names_its_resource_once(intentc: Intentc, connected: ToyApiServer, tenant: Path) -> None:
+    connected.rejection = (400, "item 1 (network_policy d:p:rules): network-policy d:p:rules: it must be given")
+    connected.rejected_item = (1, "network-policy d:p:rules: it must be given")
     assert intentc("apply", tenant).err.startswith("error: network_policy d:p:rules: it must be given\n")
 
 

@@ -80,7 +80,7 @@ def test_a_file_that_is_wrong_is_reported_as_compile_does(intentc: Intentc, tmp_
     assert f"{wrong}:2" in ended.err
 
 
-def test_files_without_reads_are_refused(intentc: Intentc) -> None:
+def test_files_without_reads_are_rejected(intentc: Intentc) -> None:
     ended = intentc("check", TENANT)
     assert ended.code == 2
     assert "FILE needs --reads" in ended.err

@@ -30,7 +30,7 @@ def test_each_shell_has_a_script_that_asks_intentc(intentc: Intentc, shell: str)
     assert f"{VARIABLE}={shell}_complete" in ended.out
 
 
-def test_another_shell_is_refused_with_those_that_there_are(intentc: Intentc) -> None:
+def test_another_shell_is_rejected_with_those_that_there_are(intentc: Intentc) -> None:
     ended = intentc("completion", "tcsh")
     assert ended.code == Exit.USAGE
     assert "'bash', 'zsh', 'fish'" in ended.err

@@ -58,7 +58,7 @@ def test_certificates_that_are_not_there_or_are_none_are_reported_by_file(intent
     assert (ended.code, f"client.tls.trusted_ca_path: {authority} holds no certificate" in ended.err) == (3, True)
 
 
-def test_a_certificate_and_another_ones_key_are_refused_with_both_keys(tmp_path: Path) -> None:
+def test_a_certificate_and_another_ones_key_are_rejected_with_both_keys(tmp_path: Path) -> None:
     authority = Authority(tmp_path / "authority")
     one, other = authority.issue("one"), authority.issue("other")
     variables = {
@@ -102,7 +102,7 @@ def test_insecure_means_any_certificate(key: str) -> None:
     assert api_server(configuration(**{key: "true"})).insecure
 
 
-def test_a_certificate_without_its_key_is_refused(tmp_path: Path) -> None:
+def test_a_certificate_without_its_key_is_rejected(tmp_path: Path) -> None:
     one = Authority(tmp_path / "authority").issue("one")
     variables = {"ETCD__TLS__ENABLED": "true", "ETCD__TLS__CERTIFICATE_PATH": str(one.certificate)}
     with pytest.raises(InvalidInput, match=r"etcd\.tls\.certificate_path needs its key"):

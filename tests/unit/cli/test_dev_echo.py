@@ -33,7 +33,7 @@ def test_what_has_no_annotation_asks_for_none() -> None:
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0:8001", "10.0.0.1:8001", "127.0.0.1", "127.0.0.1:0", "127.0.0.1:http", 80])
-def test_an_address_that_is_not_one_of_this_machine_is_refused(address: object) -> None:
+def test_an_address_that_is_not_one_of_this_machine_is_rejected(address: object) -> None:
     with pytest.raises(CommandError, match=r"annotation intentc\.dev/echo of blue"):
         wanted([annotated("blue", address)])
 
@@ -65,7 +65,7 @@ async def test_a_taken_port_is_reported_with_what_to_do() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(CommandError, match=f"can't listen on 127.0.0.1:{port} for blue") as refused:
+        with pytest.raises(CommandError, match=f"can't listen on 127.0.0.1:{port} for blue") as rejected:
             async with running_echoes([Echo("blue", f"127.0.0.1:{port}")]):
                 pass
-    assert ANNOTATION in refused.value.next_step
+    assert ANNOTATION in rejected.value.next_step

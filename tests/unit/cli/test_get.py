@@ -39,7 +39,7 @@ def test_a_resource_is_known_by_its_uuid(intentc: Intentc, networks: ToyApiServe
     assert "d:p:green" in intentc("get", "virtual_network", uuid).out
 
 
-def test_an_end_that_fits_several_is_refused_with_their_names(intentc: Intentc, networks: ToyApiServer) -> None:
+def test_an_end_that_fits_several_is_rejected_with_their_names(intentc: Intentc, networks: ToyApiServer) -> None:
     ended = intentc("get", "virtual_network", "blue")
     assert ended.code == 2
     assert "blue fits several: d:p:blue, d:q:blue" in ended.err

@@ -42,7 +42,7 @@ def test_programs_get_every_edge_with_its_line(intentc: Intentc) -> None:
     assert edge["source"].rpartition(":")[2].isdigit()
 
 
-def test_a_kind_without_a_name_is_refused(intentc: Intentc) -> None:
+def test_a_kind_without_a_name_is_rejected(intentc: Intentc) -> None:
     ended = intentc("graph", "virtual_network")
     assert (ended.code, "KIND NAME" in ended.err) == (2, True)
 

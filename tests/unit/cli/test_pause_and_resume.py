@@ -126,7 +126,7 @@ def test_what_is_not_paused_can_not_be_resumed(intentc: Intentc, red: str) -> No
     assert "error: virtual_network red is not paused\n" in ended.err
 
 
-def test_a_name_that_fits_several_pauses_is_refused_with_all_of_them(
+def test_a_name_that_fits_several_pauses_is_rejected_with_all_of_them(
     intentc: Intentc, etcd: OrderingEtcd, red: str
 ) -> None:
     etcd.directive(Pause(kind="virtual_network", uuid="u", name=("d", "p", "red")))

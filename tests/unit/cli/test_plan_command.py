@@ -39,7 +39,7 @@ def without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
         (("--compiler", "contrail", "a.yml"), "--compiler needs --reactions"),
     ],
 )
-def test_arguments_that_don_t_go_together_are_refused(
+def test_arguments_that_don_t_go_together_are_rejected(
     intentc: Intentc, arguments: tuple[str, ...], message: str
 ) -> None:
     ended = intentc("plan", *arguments)

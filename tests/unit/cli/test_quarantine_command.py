@@ -66,7 +66,7 @@ def test_the_list_needs_a_compiler(intentc: Intentc, etcd: OrderingEtcd, monkeyp
     assert intentc("quarantine", "list").code == Exit.UNREACHABLE
 
 
-@pytest.mark.parametrize("state", ["held", "refused", "contended", "suspect", "dropped", "unreadable"])
+@pytest.mark.parametrize("state", ["held", "rejected", "contended", "suspect", "dropped", "unreadable"])
 @pytest.mark.parametrize("name", ["d:p:web", "web", "UUID"])
 def test_a_retry_is_an_order_about_what_the_compiler_has_in_quarantine(
     intentc: Intentc, connected: ToyApiServer, etcd: OrderingEtcd, web: str, state: str, name: str
@@ -99,7 +99,7 @@ def test_everything_is_retried_by_one_order_and_what_an_operator_wanted_is_no_fa
 
 
 @pytest.mark.parametrize("command", ["retry", "drop"])
-def test_what_is_not_quarantined_is_refused(
+def test_what_is_not_quarantined_is_rejected(
     intentc: Intentc, connected: ToyApiServer, etcd: OrderingEtcd, web: str, command: str
 ) -> None:
     connected.status = [status()]
@@ -120,7 +120,7 @@ def test_a_pause_is_not_ended_by_a_retry(
 def test_an_object_that_was_never_created_is_tried_with_all_others(
     intentc: Intentc, connected: ToyApiServer, etcd: OrderingEtcd, web: str
 ) -> None:
-    connected.status = [status(entry("", "refused"))]
+    connected.status = [status(entry("", "rejected"))]
     ended = intentc("quarantine", "retry", "security_group", "web")
     assert (ended.code, etcd.orders) == (Exit.INVALID, [])
     assert "retry --all" in ended.err
@@ -147,7 +147,7 @@ def test_a_drop_is_an_order_about_the_intent_as_it_stands(
     assert etcd.orders == [Drop(kind="security_group", uuid=web, name=("d", "p", "web"), mod_revision=revision)]
 
 
-@pytest.mark.parametrize("state", ["refused", "contended", "paused"])
+@pytest.mark.parametrize("state", ["rejected", "contended", "paused"])
 def test_only_a_held_intent_can_be_given_up(
     intentc: Intentc, connected: ToyApiServer, etcd: OrderingEtcd, web: str, state: str
 ) -> None:
@@ -162,10 +162,10 @@ def test_giving_up_all_needs_a_yes_and_takes_held_intents_only(
 ) -> None:
     etcd.resource("security_group", "u")
     connected.status = [
-        status(entry(web), entry("u", "suspect", "d:p:db"), entry("v", "refused"), entry("w", "paused"))
+        status(entry(web), entry("u", "suspect", "d:p:db"), entry("v", "rejected"), entry("w", "paused"))
     ]
-    refused = intentc("quarantine", "drop", "--all")
-    assert (refused.code, etcd.orders) == (Exit.USAGE, [])
+    rejected = intentc("quarantine", "drop", "--all")
+    assert (rejected.code, etcd.orders) == (Exit.USAGE, [])
     ended = intentc("quarantine", "drop", "--all", "--yes")
     assert ended.out.splitlines() == ["dropped security_group d:p:web", "dropped security_group d:p:db"]
     assert {order.about for order in etcd.orders} == {f"security_group:{web}", "security_group:u"}
@@ -186,7 +186,7 @@ def test_approval_is_given_for_what_is_withheld(
     assert etcd.orders == [AllowDeletes(kind="access_control_list", reason="cleaned up")]
 
 
-def test_approval_for_what_is_not_withheld_is_refused(
+def test_approval_for_what_is_not_withheld_is_rejected(
     intentc: Intentc, connected: ToyApiServer, etcd: OrderingEtcd, web: str
 ) -> None:
     connected.status = [status(withheld_deletes=["access_control_list d:p:web:in"], counts={"withheld_deletes": 1})]

@@ -29,7 +29,7 @@ class Objects:
         self.updates: list[dict[str, Any]] = []
         self.conflicts: set[str] = set()
         """uuids that somebody else writes once, just before us."""
-        self.refused: set[str] = set()
+        self.rejected: set[str] = set()
         self._revisions: dict[str, int] = {}
         server._sync = self._sync  # type: ignore[method-assign]
 
@@ -55,7 +55,7 @@ class Objects:
                 self._store(item["kind"], uuid, item["data"]["fq_name"], [mark(), OTHER])
             if self._revisions[uuid] != item["if_match"]:
                 return 412, {"message": f"item {place}: it was changed", "item": place, "detail": "it was changed"}
-            if uuid in self.refused:
+            if uuid in self.rejected:
                 return 403, {"message": f"item {place}: no", "item": place, "detail": "no"}
         for item in entries:
             data = item["data"]
@@ -149,9 +149,9 @@ def test_what_somebody_else_wrote_meanwhile_is_read_again_and_nothing_of_theirs_
     assert objects.annotations(uuids[2]) == [OTHER]
 
 
-def test_a_refused_object_holds_up_no_other_and_is_reported_in_the_end(intentc: Intentc, objects: Objects) -> None:
+def test_a_rejected_object_holds_up_no_other_and_is_reported_in_the_end(intentc: Intentc, objects: Objects) -> None:
     uuids = [objects.put(f"target:1:{number}", mark()) for number in range(5)]
-    objects.refused = {uuids[2]}
+    objects.rejected = {uuids[2]}
     ended = intentc("release", "--all")
     assert ended.code == Exit.INVALID
     assert "4 objects released before this" in ended.err

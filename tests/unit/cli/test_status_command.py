@@ -162,7 +162,7 @@ def test_programs_get_the_same_without_the_long_lists(
     assert document["problems"] == 0, "their number, and not the list"
 
 
-def test_a_refused_reload_is_shown(intentc: Intentc, compiler: ToyApiServer) -> None:
+def test_a_rejected_reload_is_shown(intentc: Intentc, compiler: ToyApiServer) -> None:
     compiler.status = [status(reload={"last_error": "map.yml:3: unknown kind 'x'"})]
     assert table(intentc("status").out)["reload"] == "rejected, the former stays in force"
 

@@ -45,21 +45,21 @@ def test_another_answer_is_reported_with_its_code_and_without_anybody_elses_addr
     assert error.code is Exit.UNREACHABLE
 
 
-def refused_with(**content: object) -> CommandError:
+def rejected_with(**content: object) -> CommandError:
     return error_for(404, json.dumps(content))
 
 
-def test_names_that_the_refusal_has_already_are_not_said_twice() -> None:
+def test_names_that_the_rejection_has_already_are_not_said_twice() -> None:
     message, advice = "unknown kind 'grp'; did you mean group?", "`intentc get` lists the kinds"
-    error = refused_with(error=message, next_step=advice, candidates=["group"])
+    error = rejected_with(error=message, next_step=advice, candidates=["group"])
     assert (error.what, error.next_step) == (message, advice)
 
 
-def test_names_that_the_refusal_does_not_have_are_what_to_try_next() -> None:
-    error = refused_with(error="there is no group wen", next_step="/why says why", candidates=["web", "wet"])
+def test_names_that_the_rejection_does_not_have_are_what_to_try_next() -> None:
+    error = rejected_with(error="there is no group wen", next_step="/why says why", candidates=["web", "wet"])
     assert error.next_step == "did you mean web or wet?"
 
 
-def test_a_refusal_without_json_is_reported_in_its_words() -> None:
+def test_a_rejection_without_json_is_reported_in_its_words() -> None:
     assert error_for(400, "Invalid host header").what == "the compiler rejects the request: Invalid host header"
     assert error_for(404, "Not Found").what == "the compiler has no /status"

@@ -103,7 +103,7 @@ def test_what_is_not_there_is_explained_and_ends_with_1(intentc: Intentc) -> Non
 
 
 @pytest.mark.usefixtures("compiler")
-def test_a_name_that_fits_several_is_refused_with_them(intentc: Intentc) -> None:
+def test_a_name_that_fits_several_is_rejected_with_them(intentc: Intentc) -> None:
     ended = intentc("why", "access_control_list", "egress-access-control-list")
     assert (ended.code, ended.out) == (Exit.USAGE, "")
     assert "egress-access-control-list fits 3 of access_control_list" in ended.err
@@ -111,7 +111,7 @@ def test_a_name_that_fits_several_is_refused_with_them(intentc: Intentc) -> None
 
 
 @pytest.mark.usefixtures("compiler")
-def test_an_unknown_kind_is_refused_with_the_nearest(intentc: Intentc) -> None:
+def test_an_unknown_kind_is_rejected_with_the_nearest(intentc: Intentc) -> None:
     ended = intentc("why", "security_grup", "web")
     assert ended.code == Exit.USAGE
     assert "unknown kind 'security_grup'; did you mean security_group" in ended.err
@@ -143,7 +143,7 @@ def test_what_others_need_is_reported_and_how_to_see_what_deleting_would_change(
     assert f"`{command}` shows what deleting it would change" in ended.out
 
 
-def test_an_empty_name_is_refused_in_the_words_of_the_command(intentc: Intentc) -> None:
+def test_an_empty_name_is_rejected_in_the_words_of_the_command(intentc: Intentc) -> None:
     ended = intentc("why", "security_group", "")
     assert ended.code == Exit.USAGE
     assert "NAME is empty" in ended.err

@@ -17,8 +17,8 @@ Resource = dict[str, Any]
 
 
 class ToyApiServer(ThreadingHTTPServer):
-    """``stored``: (kind in kebab-case, uuid) → fields. ``limit``: resources that one /sync takes. ``refusal``: status
-    and message for every /sync but the first ``accepts`` (``refused_item``: the index of the guilty element, and the
+    """``stored``: (kind in kebab-case, uuid) → fields. ``limit``: resources that one /sync takes. ``rejection``: status
+    and message for every /sync but the first ``accepts`` (``rejected_item``: the index of the guilty element, and the
     message without its place). ``batches``: the accepted ones, as (operation, kind, last name). ``token``: what
     X-Auth-Token must be, given out to ``password``. ``status``: answers of /status, one after the other; ``why``:
     that of /why."""
@@ -29,8 +29,8 @@ class ToyApiServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.stored: dict[tuple[str, str], Resource] = {}
         self.limit = 1000
-        self.refusal: tuple[int, str] | None = None
-        self.refused_item: tuple[int, str] | None = None
+        self.rejection: tuple[int, str] | None = None
+        self.rejected_item: tuple[int, str] | None = None
         self.accepts = 0
         self.batches: list[list[tuple[str, str, str]]] = []
         self.revision = 100
@@ -79,9 +79,9 @@ class ToyApiServer(ThreadingHTTPServer):
         return 404, {"message": "Not Found"}
 
     def _sync(self, entries: list[Any]) -> tuple[int, Any]:
-        if self.refusal and len(entries) <= self.limit and len(self.batches) >= self.accepts:
-            place = {"item": self.refused_item[0], "detail": self.refused_item[1]} if self.refused_item else {}
-            return self.refusal[0], {"message": self.refusal[1], **place}
+        if self.rejection and len(entries) <= self.limit and len(self.batches) >= self.accepts:
+            place = {"item": self.rejected_item[0], "detail": self.rejected_item[1]} if self.rejected_item else {}
+            return self.rejection[0], {"message": self.rejection[1], **place}
         if len(entries) > self.limit:
             return 413, {"message": f"{len(entries)} operations, the limit is {self.limit}"}
         for entry in entries:

@@ -174,7 +174,7 @@ def test_without_its_interface_a_router_claims_nothing_on_the_network() -> None:
 
 
 def test_a_configured_target_joins_no_network_of_somebody_else() -> None:
-    """docs/contrail.md B.7: what is there although the server refuses it is a problem, and has no effect."""
+    """docs/contrail.md B.7: what is there although the server rejects it is a problem, and has no effect."""
     tenant = Tenant()
     network, _ = tenant.network("vn")
     listed = {"configured_route_target_list": {"route_target": ["target:64512:8000107", "target:1:1"]}}

@@ -121,8 +121,8 @@ async def test_of_a_deleted_group_the_list_that_cannot_be_deleted_is_reported_an
     service = contrail_service(write_service=write, cached=[load("project.yml"), group])
     await service.delete(group)
     assert {operation.name.fq_name[-1] for operation in operations(write.delete)} == set(LISTS)
-    refused = {problem.name.rpartition(":")[2] for problem in service.problems if problem.reason == "Refused"}
-    assert refused == set(failing)
+    rejected = {problem.name.rpartition(":")[2] for problem in service.problems if problem.reason == "Rejected"}
+    assert rejected == set(failing)
 
 
 async def test_a_primary_routing_instance_gets_a_route_target_of_its_own(write: Any, load: Any) -> None:

@@ -37,7 +37,7 @@ def test_with_an_autonomous_system() -> None:
         "",
     ],
 )
-def test_malformed_ones_are_refused(text: Any) -> None:
+def test_malformed_ones_are_rejected(text: Any) -> None:
     with pytest.raises(ValueError, match="route target"):
         parse_route_target(text)
 

@@ -78,7 +78,7 @@ def test_a_target_named_twice_is_claimed_once() -> None:
 
 
 def test_a_list_joins_no_network_of_somebody_else() -> None:
-    """docs/contrail.md B.7: what is there although the server refuses it is a problem, and has no effect."""
+    """docs/contrail.md B.7: what is there although the server rejects it is a problem, and has no effect."""
     tenant = Tenant()
     lists = {field: ["target:64512:8000100", "target:064512:08000100", *targets] for field, targets in LISTS.items()}
     network, _ = tenant.network("vn", **lists)

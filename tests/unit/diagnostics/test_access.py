@@ -165,7 +165,7 @@ async def test_probes_are_answered_without_a_token_and_without_reasons(path: str
     assert known.json()["reasons"]
 
 
-async def test_a_refusal_carries_the_strict_headers() -> None:
+async def test_a_rejection_carries_the_strict_headers() -> None:
     async with served(with_token()) as url, httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http:
         answer = await http.get(url + "/status")
     assert answer.headers["cache-control"] == "no-store"

@@ -1,4 +1,4 @@
-"""The questions about single things, over a real socket: what is checked, what is refused, how large answers may be."""
+"""The questions about single things, over a real socket: what is checked and rejected, how large answers may be."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ async def test_parts_are_paged(ask: Asking) -> None:
         ("/quarantine?filter=x", "no parameter 'filter'; there are offset, limit"),
     ],
 )
-async def test_a_wrong_question_is_refused_in_words(ask: Asking, path: str, words: str) -> None:
+async def test_a_wrong_question_is_rejected_in_words(ask: Asking, path: str, words: str) -> None:
     status, reported = await ask.error(path)
     assert status == 400
     assert words in reported["error"]

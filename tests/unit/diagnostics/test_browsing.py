@@ -110,16 +110,16 @@ async def test_a_column_is_asked_for_whole(query: str, found: list[int]) -> None
         ("colour=red", "no parameter 'colour'; there are offset, limit, filter, and columns: number, name"),
     ],
 )
-async def test_a_wrong_query_is_refused_in_words(query: str, words: str) -> None:
-    refused = await ask(f"/views/fruit?{query}")
-    assert refused.status_code == 400
-    assert words in refused.json()["error"]
+async def test_a_wrong_query_is_rejected_in_words(query: str, words: str) -> None:
+    rejected = await ask(f"/views/fruit?{query}")
+    assert rejected.status_code == 400
+    assert words in rejected.json()["error"]
 
 
-async def test_an_unknown_view_is_refused_with_those_that_there_are() -> None:
-    refused = await ask("/views/fruits")
-    assert refused.status_code == 404
-    assert refused.json() == {
+async def test_an_unknown_view_is_rejected_with_those_that_there_are() -> None:
+    rejected = await ask("/views/fruits")
+    assert rejected.status_code == 404
+    assert rejected.json() == {
         "error": "there is no view 'fruits'; there are fruit",
         "next_step": "`/views` describes each view",
         "candidates": ["fruit"],

@@ -150,7 +150,7 @@ async def test_who_was_away_for_long_is_reported_the_last_lines_only() -> None:
 
 
 @pytest.mark.parametrize("path", ["/events?after=x", "/events?only=all", "/events?since=1"])
-async def test_wrong_parameters_are_refused(path: str) -> None:
+async def test_wrong_parameters_are_rejected(path: str) -> None:
     async with served(Growing()) as http:
         assert (await http.get(path)).status_code == 400
 
@@ -171,9 +171,9 @@ async def test_more_followers_than_are_served_are_reported_so_and_one_who_goes_m
             group.start_soon(follow)
         for _ in range(MOST_FOLLOWERS):
             await begun.acquire()
-        refused = await http.get("/events")
-        assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
-        assert str(MOST_FOLLOWERS) in refused.json()["error"]
+        rejected = await http.get("/events")
+        assert (rejected.status_code, rejected.headers["retry-after"]) == (503, "5")
+        assert str(MOST_FOLLOWERS) in rejected.json()["error"]
         release.set()
         with anyio.fail_after(PATIENCE):
             while not await _is_served(http):  # noqa: ASYNC110 - the server notices by itself

@@ -72,11 +72,11 @@ def test_a_secret_is_taken_out_of_a_traceback() -> None:
     stream = io.StringIO()
     logs.set_up("info", "json", lambda: frozenset(["canary"]), stream)
     try:
-        raise ValueError("refused: canary")
+        raise ValueError("rejected: canary")
     except ValueError:
         logging.getLogger("intentc.test").exception("failed")
     assert "canary" not in stream.getvalue()
-    assert "refused: <secret>" in json.loads(stream.getvalue())["exception"]
+    assert "rejected: <secret>" in json.loads(stream.getvalue())["exception"]
 
 
 def test_a_secret_that_is_rotated_is_taken_out_in_both_its_forms() -> None:

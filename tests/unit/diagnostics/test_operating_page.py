@@ -13,7 +13,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from intentc.bridges.xds.metrics import Figures
-from intentc.diagnostics.metrics import BUILD, COUNTERS, GAUGES, READY, RELOAD_REFUSED, ROLE, registry_of
+from intentc.diagnostics.metrics import BUILD, COUNTERS, GAUGES, READY, RELOAD_REJECTED, ROLE, registry_of
 from intentc.loading.yaml import load_yaml
 from intentc.service.audits import PeriodicAudit
 from tests.support.box_system import BoxSystem
@@ -29,12 +29,12 @@ NEEDS_FILES = {"journal.files.failures", "journal.files.lost"}
 
 
 def compiler_metrics() -> set[tuple[str, str]]:
-    gauges = {figure.name for figure in GAUGES} | {READY, ROLE, RELOAD_REFUSED, BUILD}
+    gauges = {figure.name for figure in GAUGES} | {READY, ROLE, RELOAD_REJECTED, BUILD}
     return {(name, "gauge") for name in gauges} | {(f"{figure.name}_total", "counter") for figure in COUNTERS}
 
 
 def xds_metrics() -> set[tuple[str, str]]:
-    figures = Figures(lambda: {"streams": 0, "silent_streams": 0, "elements": {"all": 0, "refused": 0, "held": 0}})
+    figures = Figures(lambda: {"streams": 0, "silent_streams": 0, "elements": {"all": 0, "rejected": 0, "held": 0}})
     return {
         (f"{family.name}_total" if family.type == "counter" else family.name, family.type)
         for family in figures.registry.collect()
@@ -98,7 +98,7 @@ async def test_each_metric_stands_for_what_a_service_reports(box_system: BoxSyst
     assert set(missing) - NEEDS_FILES == {"lag_revisions", "api_server.fences"}
     registry: CollectorRegistry = registry_of(service)
     assert registry.get_sample_value("intentc_role", {"role": "standby"}) == 1.0
-    assert registry.get_sample_value("intentc_reload_refused") == 0.0
+    assert registry.get_sample_value("intentc_reload_rejected") == 0.0
 
 
 def _at(status: Any, place: str) -> Any:

@@ -240,10 +240,10 @@ def test_figures_that_are_not_there_leave_a_dash(browser: TestClient, observed: 
 
 
 def test_what_needs_people_is_marked_and_leads_on(browser: TestClient, observed: Watched) -> None:
-    observed.reported["counts"] = {"held": 3, "refused": 0}
+    observed.reported["counts"] = {"held": 3, "rejected": 0}
     text = browser.get("/").text
     assert re.search(r'class="figure bad"[^>]*>\s*<dt><a href="/pages/quarantine">held', text)
-    assert re.search(r'class="figure "[^>]*>\s*<dt><a href="/pages/quarantine">refused', text)
+    assert re.search(r'class="figure "[^>]*>\s*<dt><a href="/pages/quarantine">rejected', text)
 
 
 def test_the_first_load_shows_how_far_it_is(browser: TestClient, observed: Watched) -> None:
@@ -338,11 +338,11 @@ def test_an_object_that_is_not_there_says_why_not(browser: TestClient, asked: An
 def test_what_has_no_comparison_and_no_neighbours_is_shown_all_the_same(
     browser: TestClient, asked: Answered, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def refuse(*_: Any) -> dict[str, Any]:
+    async def reject(*_: Any) -> dict[str, Any]:
         raise Unanswerable(404, "a fact is not stored")
 
-    monkeypatch.setattr(asked, "object", refuse)
-    monkeypatch.setattr(asked, "neighbourhood", refuse)
+    monkeypatch.setattr(asked, "object", reject)
+    monkeypatch.setattr(asked, "neighbourhood", reject)
     answer = browser.get(OBJECT)
     assert answer.status_code == 200
     assert answer.text.count("a fact is not stored") == 2
@@ -363,9 +363,9 @@ def test_findings_and_missing_reactions_are_reported(browser: TestClient) -> Non
     assert "A change of should lead to Times project security_group 3" in text
 
 
-def test_a_refused_reload_is_reported(browser: TestClient, asked: Answered) -> None:
+def test_a_rejected_reload_is_reported(browser: TestClient, asked: Answered) -> None:
     asked.map["last_error"] = "reactions/contrail.yml:7: no kind 'securty_group'"
-    assert "The last reload was refused" in browser.get("/pages/reactions").text
+    assert "The last reload was rejected" in browser.get("/pages/reactions").text
 
 
 def test_the_edges_are_shown_by_their_use(browser: TestClient) -> None:
@@ -378,7 +378,7 @@ def test_the_edges_are_shown_by_their_use(browser: TestClient) -> None:
     [
         ("held", "intentc quarantine retry security_group d:shop:web"),
         ("suspect", "intentc quarantine retry security_group d:shop:web"),
-        ("refused", "intentc quarantine retry security_group d:shop:web"),
+        ("rejected", "intentc quarantine retry security_group d:shop:web"),
         ("dropped", "intentc quarantine retry security_group d:shop:web"),
         ("paused", "intentc resume security_group d:shop:web"),
         ("unreadable", "intentc why security_group d:shop:web"),

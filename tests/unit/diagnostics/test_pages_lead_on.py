@@ -26,7 +26,7 @@ from tests.support.diagnostics import (
 )
 
 
-class Refusing(Answered):
+class Rejecting(Answered):
     """One that has no answer about anything, and says what may be meant."""
 
     def __init__(self, error: Unanswerable) -> None:
@@ -54,8 +54,8 @@ def browsing(asked: Answered) -> TestClient:
     return TestClient(diagnostics_app(ObservedCompiler(), asked=asked).app, headers=HTML)
 
 
-def unknown(*kinds: str) -> Refusing:
-    return Refusing(Unanswerable(404, "unknown kind 'acl'", "`intentc get` lists the kinds", kinds, NamedAs.KINDS))
+def unknown(*kinds: str) -> Rejecting:
+    return Rejecting(Unanswerable(404, "unknown kind 'acl'", "`intentc get` lists the kinds", kinds, NamedAs.KINDS))
 
 
 def test_a_kind_that_may_be_meant_is_asked_for_with_the_same_name() -> None:
@@ -72,7 +72,7 @@ def test_an_unknown_kind_of_the_journal_is_no_empty_journal() -> None:
 
 def test_objects_of_several_kinds_that_may_be_meant_lead_to_their_pages() -> None:
     error = Unanswerable(409, "it fits 2", "", ("rules d:a", "list d:b"), NamedAs.KINDS_AND_NAMES)
-    text = browsing(Refusing(error)).get("/pages/object?kind=outside&name=x").text
+    text = browsing(Rejecting(error)).get("/pages/object?kind=outside&name=x").text
     assert 'href="/pages/object?kind=rules&amp;name=d%3Aa"' in text
     assert 'href="/pages/object?kind=list&amp;name=d%3Ab"' in text
 

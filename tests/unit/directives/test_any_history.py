@@ -45,7 +45,7 @@ async def _run(steps: list[Directive | str], begun: int) -> None:
     for step in steps[:begun]:
         await _do(step, store, book)
     async with leader.obeying(), anyio.create_task_group() as group:
-        group.start_soon(Pulse(store, heartbeat, SourceCounters(), lambda refusal: None).run)
+        group.start_soon(Pulse(store, heartbeat, SourceCounters(), lambda rejection: None).run)
         await _watching(leader)
         for step in steps[begun:]:
             await (_watching(leader) if step == "wait" else _do(step, store, book))

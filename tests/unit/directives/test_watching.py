@@ -123,7 +123,7 @@ async def test_a_directive_that_the_watch_missed_is_found(store: MemoryStore, bo
         else:
             store.faults.lose_next()
             await book.put(PAUSE)
-        group.start_soon(Pulse(store, heartbeat, SourceCounters(), lambda refusal: None).run)
+        group.start_soon(Pulse(store, heartbeat, SourceCounters(), lambda rejection: None).run)
         await until(lambda: process.actions.paused.keys() == (set() if lost == "withdrawal" else {U}))
         assert process.directives.report()["lists"]["missed"] >= 1
         group.cancel_scope.cancel()

@@ -47,7 +47,7 @@ async def test_one_that_is_throttled_again_and_nobody_got_through_stops_everybod
 
 async def test_a_server_that_is_away_stays_unreachable_until_it_answers() -> None:
     throttle: ApiThrottle[str] = ApiThrottle()
-    throttle.away(Unreachable("refused"))
+    throttle.away(Unreachable("connection refused"))
     await throttle.opened()
     assert not throttle.reachable
     throttle.answered("a")
@@ -57,7 +57,7 @@ async def test_a_server_that_is_away_stays_unreachable_until_it_answers() -> Non
 async def test_failures_of_one_outage_count_once(caplog: pytest.LogCaptureFixture) -> None:
     throttle: ApiThrottle[str] = ApiThrottle()
     for _ in range(100):
-        throttle.away(Unreachable("refused"))
+        throttle.away(Unreachable("connection refused"))
     assert len(caplog.records) == 1
 
 

@@ -42,16 +42,16 @@ async def test_a_rejected_object_is_reported_and_not_healthy_but_all_else_has_co
     await box_system.boxes("a", "b")
     status = engine_status(box_system.engine)
     assert (status["converged"], status["healthy"]) == (True, False)
-    assert (status["refused"], status["delayed"]) == ([str(part("a"))], [])
+    assert (status["rejected"], status["delayed"]) == ([str(part("a"))], [])
 
 
 async def test_a_rejected_object_that_is_deferred_now_counts_as_deferred(box_system: BoxSystem) -> None:
     box_system.write.failures["a"] = [Rejected(422, "no such colour"), Throttled(300.0, "too many requests")]
     await box_system.boxes("a", "b")
-    assert engine_status(box_system.engine)["refused"] == [str(part("a"))]
+    assert engine_status(box_system.engine)["rejected"] == [str(part("a"))]
     await box_system.retry("a")
     status = engine_status(box_system.engine)
-    assert (status["refused"], status["delayed"]) == ([], [str(part("a"))])
+    assert (status["rejected"], status["delayed"]) == ([], [str(part("a"))])
     assert not status["converged"]
 
 
@@ -122,11 +122,11 @@ async def put(box_system: BoxSystem, where: str, value: bytes) -> None:
     await box_system.offline.settle()
 
 
-async def test_a_delete_that_was_refused_and_then_made_is_forgotten(box_system: BoxSystem) -> None:
+async def test_a_delete_that_was_rejected_and_then_made_is_forgotten(box_system: BoxSystem) -> None:
     await box_system.boxes("a")
     box_system.write.failures["a"] = [Rejected(403, "not today")]
     await box_system.remove("a")
-    assert engine_status(box_system.engine)["refused"] == [str(part("a"))]
+    assert engine_status(box_system.engine)["rejected"] == [str(part("a"))]
     await box_system.retry("a")
     assert await box_system.contents() == {}
     assert engine_status(box_system.engine)["healthy"]

@@ -113,7 +113,7 @@ async def test_a_long_queue_of_evaluations_does_not_starve_writing(
 
 async def test_an_outage_is_waited_out_and_everything_is_written_then(box_system: BoxSystem) -> None:
     """F15"""
-    box_system.write.failures["*"] = [Unreachable("refused")]
+    box_system.write.failures["*"] = [Unreachable("connection refused")]
     await box_system.boxes("a", "b", "c", settle=False)
     async with box_system.running():
         await box_system.settled()
@@ -126,13 +126,13 @@ async def test_a_new_outage_after_a_success_begins_with_a_short_pause(
 ) -> None:
     async with box_system.running():
         for name in ("a", "b"):
-            box_system.write.failures["*"] = [Unreachable("refused")]
+            box_system.write.failures["*"] = [Unreachable("connection refused")]
             await box_system.boxes(name, settle=False)
             await box_system.settled()
     assert len(re.findall(r"next try in 0\.[12] s", caplog.text)) == 2
 
 
-async def test_an_owner_whose_number_is_refused_is_granted_it_later_and_holds_up_nobody(box_system: BoxSystem) -> None:
+async def test_an_owner_whose_number_is_rejected_is_granted_it_later_and_holds_up_nobody(box_system: BoxSystem) -> None:
     box_system.write.failures["*"] = [Rejected(403, "no")]
     await box_system.boxes("a", "b", text="number", settle=False)
     async with box_system.running():

@@ -81,13 +81,13 @@ async def test_a_rejected_object_is_reported_with_the_servers_message_and_the_ot
     box_system.write.failures["b"] = [Rejected(422, "no such colour")]
     await box_system.boxes("a", "b", "c")
     (problem,) = box_system.offline.problems()
-    assert (problem.kind, problem.name, problem.reason) == ("part", "b:one", "Refused")
+    assert (problem.kind, problem.name, problem.reason) == ("part", "b:one", "Rejected")
     assert "no such colour" in problem.message
     assert await box_system.contents() == {"a": "hello", "c": "hello"}
     assert part("b") in box_system.engine._objects.delayed
 
 
-async def test_a_refusal_is_forgotten_when_the_object_gets_through(box_system: BoxSystem) -> None:
+async def test_a_rejection_is_forgotten_when_the_object_gets_through(box_system: BoxSystem) -> None:
     box_system.write.failures["a"] = [Rejected(422, "no such colour")]
     await box_system.boxes("a")
     await box_system.retry("a")
@@ -96,7 +96,7 @@ async def test_a_refusal_is_forgotten_when_the_object_gets_through(box_system: B
 
 
 async def test_when_the_server_cannot_be_reached_nobody_writes(box_system: BoxSystem) -> None:
-    box_system.write.failures["*"] = [Unreachable("refused")]
+    box_system.write.failures["*"] = [Unreachable("connection refused")]
     await box_system.boxes("a", "b", "c")
     assert len(box_system.write.log) == 1
     assert not box_system.engine.progress.reachable

@@ -81,7 +81,7 @@ async def test_evaluations_and_writes_are_logged_at_level_debug(
 async def test_no_body_is_ever_logged(box_system: BoxSystem, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "intentc")
     await box_system.boxes("a", text="a text that must not show")
-    box_system.write.failures["a"] = [Rejected(422, "refused")]
+    box_system.write.failures["a"] = [Rejected(422, "rejected")]
     await box_system.change("a", text="a text that must not show either")
     await box_system.remove("a")
     shown = "".join(str(vars(record)) for record in caplog.records if record.name.startswith("intentc"))

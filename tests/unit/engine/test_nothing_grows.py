@@ -50,8 +50,8 @@ def sizes(box_system: BoxSystem) -> dict[str, int]:
 
 async def generation(box_system: BoxSystem, number: int) -> None:
     """Boxes of every sort come and go; some of their writes fail once."""
-    names = {sort: f"{sort}-{number}" for sort in ("plain", "numbered", "failing", "refused", "delayed", "stale")}
-    box_system.write.failures[names["refused"]] = [Rejected(422, "no such colour")]
+    names = {sort: f"{sort}-{number}" for sort in ("plain", "numbered", "failing", "rejected", "delayed", "stale")}
+    box_system.write.failures[names["rejected"]] = [Rejected(422, "no such colour")]
     box_system.write.failures[names["delayed"]] = [Throttled(0.001)]
     box_system.write.failures[names["stale"]] = [Conflict(409, "stale")] * 4
     for sort, name in names.items():

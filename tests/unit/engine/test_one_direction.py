@@ -59,7 +59,7 @@ def recorded() -> Iterator[Calls]:
 async def test_no_step_calls_back(box_system: BoxSystem) -> None:
     with recorded() as calls:
         for sort, error in {
-            "refused": Rejected(422, "no such colour"),
+            "rejected": Rejected(422, "no such colour"),
             "paused": Throttled(0.001),
             "stale": Conflict(409, "stale"),
         }.items():

@@ -144,10 +144,10 @@ async def test_a_retry_evaluates_a_held_intent_at_once(box_system: BoxSystem) ->
     assert box_system.engine.progress.evaluations == runs + 1
 
 
-async def test_a_retry_writes_a_refused_object_at_once(box_system: BoxSystem) -> None:
+async def test_a_retry_writes_a_rejected_object_at_once(box_system: BoxSystem) -> None:
     box_system.write.failures["a"] = [Rejected(422, "no such colour")]
     await box_system.boxes("a")
-    assert states(box_system) == {"a:one": "refused"}
+    assert states(box_system) == {"a:one": "rejected"}
     assert box_system.engine.operator_actions.retry(None) == 1
     await box_system.offline.settle()
     assert await box_system.contents() == {"a": "hello"}

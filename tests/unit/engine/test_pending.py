@@ -17,7 +17,7 @@ ABSENT = "00000000-0000-4000-8000-00000000000"
 
 
 async def put(box_system: BoxSystem, number: int, *targets: str) -> None:
-    """A box that refers to these, past the API server, which would refuse it."""
+    """A box that refers to these, past the API server, which would reject it."""
     references = ",".join(f'{{"to":["{target}"],"uuid":"{target}"}}' for target in targets)
     value = f'{{"uuid":"{ABSENT}{number}","fq_name":["{ABSENT}{number}"],"text":"x","box_refs":[{references}]}}'
     await box_system.offline.store.transaction([], [Put(f"/contrail/box/{ABSENT}{number}", value.encode())])

@@ -20,8 +20,8 @@ class Leadership:
 
     def __init__(self, box_system: BoxSystem) -> None:
         self.fence: str | None = "default/7"
-        self.refused: list[str] = []
-        box_system.engine.require_leadership(lambda: self.fence, self.refused.append)
+        self.rejected: list[str] = []
+        box_system.engine.require_leadership(lambda: self.fence, self.rejected.append)
 
 
 class Watching:
@@ -91,11 +91,11 @@ async def test_every_write_carries_the_fence_of_the_leadership(box_system: BoxSy
     leadership = Leadership(box_system)
     await box_system.boxes("a")
     assert box_system.write.log == ["create a"]
-    assert leadership.refused == ["default/7"]
+    assert leadership.rejected == ["default/7"]
     assert await box_system.contents() == {}
 
 
-async def test_without_leading_a_refused_fence_ends_all_work(box_system: BoxSystem) -> None:
+async def test_without_leading_a_rejected_fence_ends_all_work(box_system: BoxSystem) -> None:
     box_system.write.failures["a"] = [Fenced(412, "fence is over")]
     with pytest.raises(Fenced):
         await box_system.boxes("a", "b")
@@ -105,7 +105,7 @@ async def test_a_rejected_fence_stops_writing_and_is_reported_to_the_leadership(
     leadership = Leadership(box_system)
     box_system.write.failures["*"] = [Fenced(412, "fence is over")]
     await box_system.boxes("a", "b")
-    assert leadership.refused == ["default/7"]
+    assert leadership.rejected == ["default/7"]
     assert STANDING_BY in box_system.engine.withheld
     assert len(box_system.write.log) == 1
 
@@ -200,7 +200,7 @@ async def test_a_rejected_number_is_reported_with_the_servers_message(box_system
     box_system.write.failures["*"] = [Rejected(409, "the pool is exhausted")]
     await box_system.boxes("a", text="number")
     (entry,) = engine_status(box_system.engine)["quarantine"]
-    assert (entry["name"], entry["state"]) == ("a", "refused")
+    assert (entry["name"], entry["state"]) == ("a", "rejected")
     assert "exhausted" in entry["message"]
     assert not engine_status(box_system.engine)["healthy"]
 

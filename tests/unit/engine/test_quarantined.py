@@ -35,9 +35,9 @@ async def spoil(
 
 async def troubled(box_system: BoxSystem) -> None:
     """One at least of each sort, some of them in two tables."""
-    box_system.write.failures["refused"] = [Rejected(422, "no such colour")]
+    box_system.write.failures["rejected"] = [Rejected(422, "no such colour")]
     await box_system.boxes("failing", "failing-too", text="fail")
-    await box_system.boxes("refused", "paused", "dropped", "good")
+    await box_system.boxes("rejected", "paused", "dropped", "good")
     for name in ("paused", "dropped"):
         box_system.engine.operator_actions.pause(await box_system.key("box", name), (name,), "by a test")
     for name in ("paused", "dropped"):
@@ -54,7 +54,7 @@ async def troubled(box_system: BoxSystem) -> None:
 async def test_the_counts_are_those_of_the_lists(box_system: BoxSystem) -> None:
     await troubled(box_system)
     listed = quarantine(box_system.engine.view, 0, 1000)
-    assert {entry["state"] for entry in listed} == {"unreadable", "held", "dropped", "refused", "paused"}
+    assert {entry["state"] for entry in listed} == {"unreadable", "held", "dropped", "rejected", "paused"}
     status = engine_status(box_system.engine)
     assert status["quarantine"] == listed
     assert status["counts"]["quarantined"] == quarantine_count(box_system.engine.view) == len(listed)

@@ -97,6 +97,6 @@ def test_no_compiler_may_call_a_view_problems() -> None:
         Compiler("toy", [], views={"problems": PARTS})
 
 
-def test_two_compilers_with_a_view_of_one_name_are_refused() -> None:
+def test_two_compilers_with_a_view_of_one_name_are_rejected() -> None:
     with pytest.raises(InvalidInput, match="2 compilers have a view 'parts'"):
         load_all([Compiler(name, [], views={"parts": PARTS}) for name in ("contrail", "ambassador")])

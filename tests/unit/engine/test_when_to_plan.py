@@ -106,7 +106,7 @@ async def test_nothing_is_planned_when_an_outage_ends_while_plans_may_not_begin(
     box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await two_parts_to_make(box_system)
-    box_system.write.failures["a"] = [Unreachable("refused")]
+    box_system.write.failures["a"] = [Unreachable("connection refused")]
     planning = asyncio.Event()
     planning.set()
     async with writer(box_system, planning, in_flight=10):

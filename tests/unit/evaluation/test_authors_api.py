@@ -41,7 +41,7 @@ def test_every_exported_name_is_there_and_the_list_is_sorted() -> None:
     assert dir(intentc) == intentc.__all__
 
 
-def test_an_unknown_name_is_refused_with_what_there_is() -> None:
+def test_an_unknown_name_is_rejected_with_what_there_is() -> None:
     with pytest.raises(AttributeError, match="the author's API is Claim, Compiled, Compiler"):
         intentc.Intnet  # noqa: B018
 
@@ -61,7 +61,7 @@ def test_a_compiler_knows_its_intents_by_kind_and_what_they_trust() -> None:
     ("intents", "words"),
     [([Red, OtherRed], "both compile red"), ([Nameless], "has no kind"), ([Wrong], "trust is 'nobody'")],
 )
-def test_a_compiler_that_contradicts_itself_is_refused(intents: Any, words: Any) -> None:
+def test_a_compiler_that_contradicts_itself_is_rejected(intents: Any, words: Any) -> None:
     with pytest.raises(InvalidInput, match=words):
         Compiler("toy", intents)
 

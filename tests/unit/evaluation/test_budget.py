@@ -99,7 +99,7 @@ def test_the_next_evaluation_has_its_own_budget() -> None:
 
 @pytest.mark.usefixtures("enforced")
 def test_reading_the_world_is_not_cut_off_half_way() -> None:
-    """It may keep what it found; so the next read is refused instead."""
+    """It may keep what it found; so the next read is rejected instead."""
 
     class SlowWorld(NaiveWorld):
         whole = 0

@@ -18,7 +18,7 @@ def claims_of(body: Any) -> tuple[Any, Any]:
     return world.schema, outcome.claims
 
 
-def refusal_of(body: Any) -> str:
+def rejection_of(body: Any) -> str:
     world = toy_world()
     outcome = evaluate(world, world.put("box", "a:b", uuid="U"), body)
     assert (outcome.status, outcome.claims, outcome.facts) == (Status.FAILED, (), ())
@@ -130,12 +130,12 @@ def test_an_object_that_we_make_may_hold_references_of_any_relation() -> None:
         (lambda box, ctx: box.child("part", "p"), "evaluate yields Name"),
     ],
 )
-def test_nonsense_is_refused_with_its_place(body: Any, words: Any) -> None:
-    message = refusal_of(body)
+def test_nonsense_is_rejected_with_its_place(body: Any, words: Any) -> None:
+    message = rejection_of(body)
     assert words in message
 
 
-def test_an_unknown_kind_is_refused_with_the_nearest_known() -> None:
+def test_an_unknown_kind_is_rejected_with_the_nearest_known() -> None:
     world = toy_world()
     outcome = evaluate(world, world.put("box", "a"), lambda box, ctx: [shared("stickr", ("s",))])
     assert "did you mean sticker" in outcome.problems[0].message

@@ -139,7 +139,7 @@ def test_no_more_bytes_than_the_limit() -> None:
     assert "more than 1,000 bytes" in outcome.problems[0].message
 
 
-def test_no_more_reads_than_the_limit_even_if_the_refusal_is_swallowed() -> None:
+def test_no_more_reads_than_the_limit_even_if_the_rejection_is_swallowed() -> None:
     world = toy_world()
 
     def body(box: Any, ctx: Any) -> Any:

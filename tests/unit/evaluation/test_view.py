@@ -49,7 +49,7 @@ def test_what_the_server_fills_in_can_be_read() -> None:
         ("parent_uuid", "use `.parent()`"),
     ],
 )
-def test_a_hidden_or_unknown_property_is_refused_with_the_rule(field: Any, words: Any) -> None:
+def test_a_hidden_or_unknown_property_is_rejected_with_the_rule(field: Any, words: Any) -> None:
     world = toy_world()
     key = world.put("box", "a", total=3)
     error = seen(world, key, lambda box, ctx: getattr(box, field))
@@ -107,7 +107,7 @@ def test_a_target_that_we_made_for_another_holder_is_seen() -> None:
 @pytest.mark.parametrize(
     ("relation", "words"), [("part", "written by compilers"), ("stickr", "did you mean sticker"), ("x", "no relation")]
 )
-def test_a_hidden_or_unknown_relation_is_refused_with_the_rule(relation: Any, words: Any) -> None:
+def test_a_hidden_or_unknown_relation_is_rejected_with_the_rule(relation: Any, words: Any) -> None:
     world = toy_world()
     error = seen(world, world.put("box", "a"), lambda box, ctx: box.references(relation))
     assert isinstance(error, AttributeError)

@@ -71,7 +71,7 @@ async def test_references_that_compilers_write_are_compared_by_name(system: Cont
     assert ("route_target_refs[target:1:1]", None) in [(each["field"], each["actual"]) for each in found["differences"]]
 
 
-async def test_one_that_is_not_there_and_that_nobody_wants_is_refused_with_near_names(system: ContrailSystem) -> None:
+async def test_one_that_is_not_there_and_that_nobody_wants_is_rejected_with_near_names(system: ContrailSystem) -> None:
     with pytest.raises(Unanswerable, match=r"there is no access_control_list .*no-such-list") as error:
         await compared(system, "access_control_list", "blue:web:no-such-list")
     assert error.value.status == 404
@@ -87,7 +87,7 @@ async def test_one_that_can_not_be_read_shows_what_is_wanted(system: ContrailSys
     assert found["desired"]["access_control_list_entries"]
 
 
-async def test_an_unknown_kind_is_refused(system: ContrailSystem) -> None:
+async def test_an_unknown_kind_is_rejected(system: ContrailSystem) -> None:
     with pytest.raises(Unanswerable, match="unknown kind"):
         await compared(system, "accss_control_list", "x")
 

@@ -87,7 +87,7 @@ async def test_a_line_of_another_process_says_whose_it_is(box_system: BoxSystem,
     ]
 
 
-async def test_lines_of_an_unknown_kind_are_refused_with_those_that_may_be_meant(box_system: BoxSystem) -> None:
+async def test_lines_of_an_unknown_kind_are_rejected_with_those_that_may_be_meant(box_system: BoxSystem) -> None:
     with pytest.raises(Unanswerable, match="unknown kind 'bux'; did you mean box") as caught:
         await journalled.journal(box_system.engine.view, JournalQuery(kind="bux"))
     assert (caught.value.candidates, caught.value.named_as) == (("box",), NamedAs.KINDS)

@@ -24,8 +24,8 @@ TARGET = "target:64512:100"
 
 
 @pytest.fixture
-async def refused(box_system: BoxSystem) -> BoxSystem:
-    """The part of a box with colons in its name is wanted, and refused."""
+async def rejected(box_system: BoxSystem) -> BoxSystem:
+    """The part of a box with colons in its name is wanted, and rejected."""
     box_system.write.failures["a:b"] = [Rejected(422, "no such colour")]
     await box_system.boxes("a:b")
     return box_system
@@ -40,23 +40,23 @@ async def system() -> ContrailSystem:
 
 
 @pytest.mark.parametrize("text", ["a:b:one", "b:one"])
-async def test_what_is_claimed_and_not_there_is_found(refused: BoxSystem, text: str) -> None:
-    assert await find(refused.engine.view, "part", text) == Found(part("a:b"), None)
+async def test_what_is_claimed_and_not_there_is_found(rejected: BoxSystem, text: str) -> None:
+    assert await find(rejected.engine.view, "part", text) == Found(part("a:b"), None)
 
 
-async def test_why_shows_who_claims_what_is_refused_and_that(refused: BoxSystem) -> None:
-    answer = await why(refused.engine.view, "part", "a:b:one")
-    assert (answer["exists"], answer["state"]) == (False, "refused")
+async def test_why_shows_who_claims_what_is_rejected_and_that(rejected: BoxSystem) -> None:
+    answer = await why(rejected.engine.view, "part", "a:b:one")
+    assert (answer["exists"], answer["state"]) == (False, "rejected")
     assert [owner["name"] for owner in answer["owners"]] == ["a:b"]
 
 
-async def test_the_object_as_it_should_be_is_shown(refused: BoxSystem) -> None:
-    answer = await one_object(refused.engine.view, "part", "a:b:one")
+async def test_the_object_as_it_should_be_is_shown(rejected: BoxSystem) -> None:
+    answer = await one_object(rejected.engine.view, "part", "a:b:one")
     assert (answer["actual"], answer["desired"]["content"]) == (None, "hello")
 
 
-async def test_what_is_claimed_and_not_there_has_its_neighbours(refused: BoxSystem) -> None:
-    answer = await neighbourhood(refused.engine.view, "part", "a:b:one")
+async def test_what_is_claimed_and_not_there_has_its_neighbours(rejected: BoxSystem) -> None:
+    answer = await neighbourhood(rejected.engine.view, "part", "a:b:one")
     assert [(node["kind"], node["name"], node["role"]) for node in answer["nodes"]] == [
         ("part", "a:b:one", "lower"),
         ("box", "a:b", "higher"),

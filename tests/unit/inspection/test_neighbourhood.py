@@ -140,10 +140,10 @@ async def test_an_object_that_is_claimed_and_not_there_yet_is_a_node_without_uui
     assert names(await around(service, "toy_listener", "shop-back"))[1:] == ["1 higher toy_gateway shop:back"]
 
 
-async def test_a_name_that_nothing_has_is_refused_with_near_ones() -> None:
+async def test_a_name_that_nothing_has_is_rejected_with_near_ones() -> None:
     service = await shop()
-    with pytest.raises(Unanswerable) as refused:
+    with pytest.raises(Unanswerable) as rejected:
         await around(service, "toy_service", "shop:wbe")
-    assert refused.value.status == 404
-    assert refused.value.candidates == ("shop:web",)
-    assert "intentc why toy_service shop:wbe" in refused.value.next_step
+    assert rejected.value.status == 404
+    assert rejected.value.candidates == ("shop:web",)
+    assert "intentc why toy_service shop:wbe" in rejected.value.next_step

@@ -69,7 +69,7 @@ async def test_a_kind_may_be_spelt_as_in_urls(system: ContrailSystem) -> None:
     assert kinds == {"access_control_list"}
 
 
-async def test_an_unknown_kind_is_refused_with_the_nearest(system: ContrailSystem) -> None:
+async def test_an_unknown_kind_is_rejected_with_the_nearest(system: ContrailSystem) -> None:
     with pytest.raises(Unanswerable, match="did you mean security_group"):
         await search(system, kind="security_grup")
 

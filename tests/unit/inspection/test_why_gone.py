@@ -43,7 +43,7 @@ async def test_what_a_compiler_deleted_is_found_by_its_end(system: ContrailSyste
     assert answer["summary"].startswith(f"It was deleted at revision {revision}. No intent claims it")
 
 
-async def test_an_end_that_several_had_that_are_gone_is_refused_with_them(system: ContrailSystem) -> None:
+async def test_an_end_that_several_had_that_are_gone_is_rejected_with_them(system: ContrailSystem) -> None:
     await system.create("project", "red")
     await system.create("security_group", "red:web", security_group_entries=rules())
     for project in ("red", "blue"):

@@ -64,11 +64,11 @@ async def test_an_observing_compiler_says_that_a_number_needs_permission_to_writ
     assert waited(answer).startswith(f"an allocation from {POOL}, and before that permission to write (observing)")
 
 
-async def test_a_number_that_the_allocator_refuses_is_reported_with_its_words(box_system: BoxSystem) -> None:
+async def test_a_number_that_the_allocator_rejects_is_reported_with_its_words(box_system: BoxSystem) -> None:
     box_system.write.failures["*"] = [Rejected(422, "the pool is empty")]
     await box_system.boxes("a", text="number")
     answer = await asked(box_system, "box", "a")
-    assert answer["state"] == "refused"
+    assert answer["state"] == "rejected"
     assert "the pool is empty" in waited(answer)
 
 
@@ -94,15 +94,15 @@ async def test_a_value_that_cannot_be_read_is_held_with_what_is_wrong_in_it(box_
     assert "its stored value to be fixed" in waited(answer)
 
 
-async def test_an_object_that_the_server_refuses_is_refused_and_not_there(box_system: BoxSystem) -> None:
+async def test_an_object_that_the_server_rejects_is_rejected_and_not_there(box_system: BoxSystem) -> None:
     box_system.write.failures["a"] = [Rejected(422, "no such colour")]
     await box_system.boxes("a")
     answer = await asked(box_system, "part", "a:one")
-    assert (answer["state"], answer["exists"]) == ("refused", False)
+    assert (answer["state"], answer["exists"]) == ("rejected", False)
     assert "no such colour" in waited(answer)
     assert answer["waiting_for"][0]["command"] == "intentc quarantine retry part a:one"
     assert [owner["name"] for owner in answer["owners"]] == ["a"]
-    assert answer["summary"].startswith("It does not exist yet: box a claims it; it is refused, and waits for")
+    assert answer["summary"].startswith("It does not exist yet: box a claims it; it is rejected, and waits for")
 
 
 async def test_an_object_whose_write_failed_for_a_while_is_delayed(box_system: BoxSystem) -> None:

@@ -189,6 +189,6 @@ async def test_the_leaders_key_lies_on_its_lease_and_says_who_and_since_when(sto
         assert b'"versions": {"contrail": "1"}' in item.value
 
 
-async def test_a_lease_too_short_to_be_kept_is_refused(store: MemoryStore) -> None:
+async def test_a_lease_too_short_to_be_kept_is_rejected(store: MemoryStore) -> None:
     with pytest.raises(ValueError, match="too short"):
         Election(store, "test", "a", ttl=1, versions={}, on_won=print, on_lost=print, clock=now)

@@ -224,23 +224,23 @@ async def test_a_campaign_that_arrives_late_finds_its_lease_revoked(store: Memor
         group.cancel_scope.cancel()
 
 
-async def test_a_store_that_refuses_to_write_is_not_filled_with_leases(
+async def test_a_store_that_rejects_to_write_is_not_filled_with_leases(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     candidate = Candidate(store, "a")
-    transaction, refused = candidate.line.transaction, 0
+    transaction, rejected = candidate.line.transaction, 0
 
-    async def refusing(compares: Sequence[Compare], *branches: Sequence[Operation]) -> TransactionResult:
-        nonlocal refused
+    async def rejecting(compares: Sequence[Compare], *branches: Sequence[Operation]) -> TransactionResult:
+        nonlocal rejected
         if not compares:
             return await transaction(compares, *branches)
-        refused += 1
+        rejected += 1
         raise StoreError("database space exceeded")
 
-    monkeypatch.setattr(candidate.line, "transaction", refusing)
+    monkeypatch.setattr(candidate.line, "transaction", rejecting)
     async with anyio.create_task_group() as group:
         group.start_soon(candidate.live)
-        await until(lambda: refused == 10)
+        await until(lambda: rejected == 10)
         await anyio.lowlevel.checkpoint()
         assert len(store._leases) <= 1
         group.cancel_scope.cancel()

@@ -79,7 +79,7 @@ class _World:
             case "hold back", str(name):
                 self.present[name].line.hold_back = 1
             case "deliver", str(name):
-                with suppress(StoreError):  # the store refuses what comes too late
+                with suppress(StoreError):  # the store rejects what comes too late
                     await self.present[name].line.deliver()
             case "invalidate", str(name):
                 self.present[name].election.invalidate(self.present[name].election.fence() or "")

@@ -31,27 +31,27 @@ async def test_the_processes_of_one_installation_share_the_claim(store: MemorySt
     assert (await store.range(claim_key("contrail"))).items == before
 
 
-async def test_another_installation_is_refused_and_learns_who_holds_the_path(store: MemoryStore) -> None:
+async def test_another_installation_is_rejected_and_learns_who_holds_the_path(store: MemoryStore) -> None:
     await claim_path(store, "contrail", "one", "first")
     await claim_path(store, "contrail2", "two", "first")
-    with pytest.raises(PathClaimed, match="path contrail belongs to the installation one, so two") as refused:
+    with pytest.raises(PathClaimed, match="path contrail belongs to the installation one, so two") as rejected:
         await claim_path(store, "contrail", "two", "second")
-    assert refused.value.holder == "one"
+    assert rejected.value.holder == "one"
 
 
 async def test_of_two_that_start_at_once_one_gets_the_path(store: MemoryStore) -> None:
-    refused: list[str] = []
+    rejected: list[str] = []
 
     async def start(installation: str) -> None:
         try:
             await claim_path(store, "contrail", installation, "process")
         except PathClaimed as error:
-            refused.append(error.installation)
+            rejected.append(error.installation)
 
     async with anyio.create_task_group() as group:
         for name in ("one", "two", "three"):
             group.start_soon(start, name)
-    assert len(refused) == 2
+    assert len(rejected) == 2
 
 
 async def test_only_who_holds_the_path_gives_it_up(store: MemoryStore) -> None:
@@ -77,9 +77,9 @@ async def test_a_path_is_not_given_up_while_its_installation_leads_unless_forced
 )
 async def test_a_claim_that_can_not_be_read_is_nobodys_and_stays(store: MemoryStore, garbage: bytes) -> None:
     await store.transaction([], [Put(claim_key("contrail"), garbage)])
-    with pytest.raises(UnreadableClaim, match="can't be read") as refused:
+    with pytest.raises(UnreadableClaim, match="can't be read") as rejected:
         await claim_path(store, "contrail", "one", "first")
-    assert refused.value.key == claim_key("contrail")
+    assert rejected.value.key == claim_key("contrail")
     with pytest.raises(UnreadableClaim):
         await release_path(store, "contrail", "one", force=True)
     assert [item.value for item in (await store.range(claim_key("contrail"))).items] == [garbage]
@@ -98,9 +98,9 @@ async def mark(store: MemoryStore, path: str, *installations: str) -> None:
 async def test_a_path_where_another_installations_marks_are_is_not_claimed(store: MemoryStore) -> None:
     await mark(store, "contrail", "one", "other")
     for installation in ("one", "new"):
-        with pytest.raises(PathMarked, match=r"\(1\) carry the mark of the installation (one|other), so") as refused:
+        with pytest.raises(PathMarked, match=r"\(1\) carry the mark of the installation (one|other), so") as rejected:
             await claim_path(store, "contrail", installation, "first")
-        assert refused.value.path == "contrail" and refused.value.other != installation
+        assert rejected.value.path == "contrail" and rejected.value.other != installation
     assert not (await store.range(claim_key("contrail"))).items
 
 

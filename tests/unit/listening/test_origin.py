@@ -16,10 +16,10 @@ JSON = {"content-type": "application/json", "content-length": "2"}
 def status(checks: Checks, method: str, **headers: str) -> int:
     """The status with which a request is rejected; 200 if it is not. ``_`` in a name stands for ``-``."""
     named = {name.replace("_", "-"): value for name, value in {"host": HOST, **headers}.items()}
-    refusal = checks.refusal(method, "/projects", Headers(named))
-    if refusal is not None:
-        assert refusal.problem and refusal.advice
-    return 200 if refusal is None else refusal.status
+    rejection = checks.rejection(method, "/projects", Headers(named))
+    if rejection is not None:
+        assert rejection.problem and rejection.advice
+    return 200 if rejection is None else rejection.status
 
 
 @pytest.mark.parametrize(
@@ -59,10 +59,10 @@ def test_no_name_means_any_host_by_accident() -> None:
 
 def test_probes_need_no_host_and_a_foreign_one_is_rejected_there_too() -> None:
     for path in ("/healthz", "/readyz"):
-        assert API.refusal("GET", path, Headers({})) is None
-        refusal = API.refusal("GET", path, Headers({"host": "rebound.example"}))
-        assert refusal is not None and refusal.status == 400 and "server.hosts" in refusal.advice
-    assert API.refusal("GET", "/projects", Headers({})) is not None
+        assert API.rejection("GET", path, Headers({})) is None
+        rejection = API.rejection("GET", path, Headers({"host": "rebound.example"}))
+        assert rejection is not None and rejection.status == 400 and "server.hosts" in rejection.advice
+    assert API.rejection("GET", "/projects", Headers({})) is not None
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])

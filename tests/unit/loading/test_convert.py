@@ -24,7 +24,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     first: Endpoint | None = None
 
 
-def refused(text: str) -> str:
+def rejected(text: str) -> str:
     with pytest.raises(InvalidInput) as caught:
         convert(load_yaml(text, source="f.yml"), Settings)
     return str(caught.value)
@@ -41,34 +41,34 @@ def test_a_part_can_be_converted_alone() -> None:
 
 
 def test_a_wrong_type_names_its_place() -> None:
-    message = refused("endpoints:\n  - address: a\n  - address: b\n    port: many")
+    message = rejected("endpoints:\n  - address: a\n  - address: b\n    port: many")
 
     assert message == "f.yml:4: endpoints.1.port: must be an integer, is a string"
 
 
 def test_a_missing_key_names_where_it_is_missing() -> None:
-    assert refused("first:\n  port: 1") == "f.yml:1: first: `address` is missing"
+    assert rejected("first:\n  port: 1") == "f.yml:1: first: `address` is missing"
 
 
 def test_an_unknown_key_gets_the_nearest_known_one() -> None:
-    message = refused("endpoints:\n  - address: a\n    prot: 1")
+    message = rejected("endpoints:\n  - address: a\n    prot: 1")
 
     assert message == "f.yml:3: unknown key 'endpoints.0.prot'; did you mean port?"
 
 
 def test_an_unknown_key_without_a_near_one_gets_the_list() -> None:
-    assert refused("first:\n  address: a\n  zzz: 1").endswith("; known are address, port")
+    assert rejected("first:\n  address: a\n  zzz: 1").endswith("; known are address, port")
 
 
 def test_an_unknown_key_inside_a_mapping_is_found_by_its_key() -> None:
-    message = refused("named:\n  zero: {address: a}\n  one:\n    address: a\n    prot: 1")
+    message = rejected("named:\n  zero: {address: a}\n  one:\n    address: a\n    prot: 1")
 
     assert message == "f.yml:5: unknown key 'named.one.prot'; did you mean port?"
 
 
 def test_another_error_inside_a_mapping_has_the_line_of_the_mapping() -> None:
     assert (
-        refused("\nnamed:\n  one: {address: 1}") == "f.yml:2: named: something in it: must be a string, is an integer"
+        rejected("\nnamed:\n  one: {address: 1}") == "f.yml:2: named: something in it: must be a string, is an integer"
     )
 
 

@@ -83,7 +83,7 @@ def test_a_kind_is_known_by_its_name_whatever_its_case(write: Write, toy: Schema
 
 
 @pytest.mark.parametrize("namespace", ["", ", namespace: default"])
-def test_a_name_that_stands_twice_is_refused_whether_or_not_its_namespace_is_written(
+def test_a_name_that_stands_twice_is_rejected_whether_or_not_its_namespace_is_written(
     write: Write, toy: Schema, namespace: str
 ) -> None:
     pod = "apiVersion: v1\nkind: ToyPod\nmetadata: {name: p%s}\n"

@@ -70,7 +70,7 @@ def test_a_dash_reads_stdin(monkeypatch: pytest.MonkeyPatch, contrail: Schema) -
     assert [item.source for item in load_resources("-", contrail)] == ["<stdin>:2"]
 
 
-def test_stdin_that_is_no_utf8_is_refused(monkeypatch: pytest.MonkeyPatch, contrail: Schema) -> None:
+def test_stdin_that_is_no_utf8_is_rejected(monkeypatch: pytest.MonkeyPatch, contrail: Schema) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"kind: \xff"), encoding="utf-8"))
 
     with pytest.raises(InvalidInput, match="<stdin>: is not UTF-8"):

@@ -17,7 +17,7 @@ Write = Callable[..., Path]
 TYPES = "types:\n  Port:\n    number: integer\n"
 
 
-def refused(write: Write, kind: str, types: str = TYPES) -> str:
+def rejected(write: Write, kind: str, types: str = TYPES) -> str:
     write("toy/types.yml", types)
     path = write("toy/thing.yml", kind)
     with pytest.raises(InvalidInput) as caught:
@@ -153,8 +153,8 @@ def test_two_compilers_load_together() -> None:
         ("kind: thing\ngroup: toy\nshape: round", "thing.yml:3: shape: 'round' is unknown; known are"),
     ],
 )
-def test_a_bad_declaration_is_refused_where_it_stands(write: Write, kind: str, message: str) -> None:
-    assert refused(write, kind).startswith(message)
+def test_a_bad_declaration_is_rejected_where_it_stands(write: Write, kind: str, message: str) -> None:
+    assert rejected(write, kind).startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ def test_a_bad_declaration_is_refused_where_it_stands(write: Write, kind: str, m
         ("type: {}", "types.yml:1: unknown key 'type'; did you mean types?"),
     ],
 )
-def test_a_bad_type_is_refused_where_it_stands(write: Write, types: str, message: str) -> None:
-    assert refused(write, "kind: thing\ngroup: toy", types).startswith(message)
+def test_a_bad_type_is_rejected_where_it_stands(write: Write, types: str, message: str) -> None:
+    assert rejected(write, "kind: thing\ngroup: toy", types).startswith(message)
 
 
 def test_a_compiler_that_nobody_knows_is_named_with_the_nearest() -> None:
@@ -175,7 +175,7 @@ def test_a_compiler_that_nobody_knows_is_named_with_the_nearest() -> None:
         load_schema("contrial")
 
 
-def test_one_kind_in_two_compilers_is_refused(write: Write) -> None:
+def test_one_kind_in_two_compilers_is_rejected(write: Write) -> None:
     write("one/thing.yml", "kind: thing\ngroup: one")
     path = write("two/thing.yml", "kind: thing\ngroup: two")
 

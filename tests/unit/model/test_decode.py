@@ -16,7 +16,7 @@ from intentc.model.schema import Schema
 Decode = Callable[..., Resource]
 
 
-def refused(schema: Schema, raw: bytes) -> str:
+def rejected(schema: Schema, raw: bytes) -> str:
     with pytest.raises(InvalidInput) as caught:
         schema.kind("security_group").decode(Change("security_group", "u", raw, 1, 7))
     assert caught.value.reason == "Malformed"
@@ -117,10 +117,10 @@ def test_fields_that_no_schema_knows_are_passed_over(decode: Decode) -> None:
     ],
 )
 def test_a_bad_value_names_its_key_and_revision(contrail: Schema, raw: bytes, message: str) -> None:
-    assert refused(contrail, raw).startswith(message)
+    assert rejected(contrail, raw).startswith(message)
 
 
 def test_a_wrong_field_names_its_path(contrail: Schema) -> None:
     raw = b'{"fq_name": ["a"], "security_group_entries": {"policy_rule": [{"src_ports": [{"start_port": "x"}]}]}}'
 
-    assert "$.security_group_entries.policy_rule[0].src_ports[0].start_port" in refused(contrail, raw)
+    assert "$.security_group_entries.policy_rule[0].src_ports[0].start_port" in rejected(contrail, raw)

@@ -78,7 +78,7 @@ def test_a_path_splits_into_names_and_brackets() -> None:
     assert split_path("a.b[].c") == ("a", "b", "[]", "c")
 
 
-def test_types_refuse_what_they_are_not() -> None:
+def test_types_reject_what_they_are_not() -> None:
     table = TypeTable({"Port": {"number": {"type": "integer", "minimum": 0, "maximum": 65535}}})
     checked = table.checked(table.fields("Port")["number"])
 

@@ -59,7 +59,7 @@ def test_it_is_known_in_another_form_of_the_same_json(tmp_path: Path) -> None:
         assert read(file) == saved()
 
 
-def test_one_of_another_format_or_that_is_broken_is_refused_with_its_name(tmp_path: Path) -> None:
+def test_one_of_another_format_or_that_is_broken_is_rejected_with_its_name(tmp_path: Path) -> None:
     file = tmp_path / "p.plan"
     write(file, saved(saved_plan="2.0"))
     with pytest.raises(InvalidInput, match=r"p\.plan: the plan has format 2\.0, this version reads 1\.0"):

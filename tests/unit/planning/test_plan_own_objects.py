@@ -192,7 +192,7 @@ def test_an_object_of_a_kind_that_is_not_known_is_left_alone(world: PlanningWorl
     assert world.plan(Name("unheard", ("x",))) == (Name("unheard", ("x",)), (), frozenset(), (), frozenset())
 
 
-def test_a_schema_that_names_an_unknown_merge_function_is_refused(world: PlanningWorld) -> None:
+def test_a_schema_that_names_an_unknown_merge_function_is_rejected(world: PlanningWorld) -> None:
     kind = build_kind(KindSpec(kind="k", group="toy", references={"k": ReferenceSpec(merge="sum")}), TYPES, "toy")
     with pytest.raises(InvalidInput, match="k: k: merge function 'sum' is unknown; there are import_export"):
         Planner(Schema([kind]), INSTALLATION, {}, world.book, world.assumed, lambda key: False)

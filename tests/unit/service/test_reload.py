@@ -223,7 +223,7 @@ async def test_a_configuration_that_cannot_be_used_leaves_the_former_in_force(
 
 
 @pytest.mark.parametrize("file", ["map", "file"])
-async def test_a_pipe_in_place_of_a_file_is_refused_and_not_waited_for(workshop: Workshop, file: str) -> None:
+async def test_a_pipe_in_place_of_a_file_is_rejected_and_not_waited_for(workshop: Workshop, file: str) -> None:
     path: Path = getattr(workshop, file)
     aside = _replace_by_pipe(path)
     with anyio.fail_after(PATIENCE):

@@ -59,7 +59,7 @@ async def test_one_that_observes_keeps_no_files(box_system: BoxSystem, tmp_path:
     assert entries(tmp_path) == []
 
 
-async def test_a_directory_that_cannot_be_used_is_refused_at_the_start(box_system: BoxSystem, tmp_path: Path) -> None:
+async def test_a_directory_that_cannot_be_used_is_rejected_at_the_start(box_system: BoxSystem, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UnusableDirectory):
         service(box_system, Journal(directory=str(tmp_path / "file")))

@@ -253,16 +253,16 @@ async def test_withheld_deletes_need_a_person_and_the_command_is_named(
     assert reported.attention() == ["60 deletes of part withheld as a mass deletion: `intentc allow-deletes part`"]
 
 
-async def test_what_is_held_and_refused_needs_a_person(box_system: BoxSystem, reported: Reported) -> None:
-    box_system.write.failures["refused"] = [Rejected(422, "no such colour")] * 1000
-    await box_system.boxes("refused")
+async def test_what_is_held_and_rejected_needs_a_person(box_system: BoxSystem, reported: Reported) -> None:
+    box_system.write.failures["rejected"] = [Rejected(422, "no such colour")] * 1000
+    await box_system.boxes("rejected")
     await box_system.boxes("one", "two", text="fail")
     status = reported.status()
     assert status["awaiting"] == []
-    held, refused = status["attention"]
+    held, rejected = status["attention"]
     assert held.startswith("held, their outputs stay as they are: box ")
     assert held.endswith(" and 1 more: `intentc quarantine list`")
-    assert refused == "rejected by the API server: part refused:one: `intentc quarantine list`"
+    assert rejected == "rejected by the API server: part rejected:one: `intentc quarantine list`"
 
 
 async def test_an_upgrade_that_would_write_much_needs_a_person(box_system: BoxSystem, reported: Reported) -> None:
@@ -270,7 +270,7 @@ async def test_an_upgrade_that_would_write_much_needs_a_person(box_system: BoxSy
     assert reported.attention() == ["it would make 2,000 writes"]
 
 
-async def test_a_refused_reload_needs_a_person_until_another_is_taken(
+async def test_a_rejected_reload_needs_a_person_until_another_is_taken(
     box_system: BoxSystem, reported: Reported
 ) -> None:
     box_system.engine.reloads.failed("map.yml:3: unknown kind 'x'")

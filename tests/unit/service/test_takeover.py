@@ -160,7 +160,7 @@ async def test_a_key_of_no_meaning_under_the_prefix_keeps_nobody_from_taking_ove
         await soon(lambda: two.engine.converged and bool(second.write.log or first.write.log))
 
 
-async def test_a_server_that_refuses_the_fence_of_a_leader_shows_in_readyz(store: MemoryStore) -> None:
+async def test_a_server_that_rejects_the_fence_of_a_leader_shows_in_readyz(store: MemoryStore) -> None:
     box_system = BoxSystem(store)
     async with serving(service_of(box_system, "one", elected=True)) as one:
         await soon(lambda: leads(one))
@@ -175,11 +175,11 @@ async def test_a_server_that_refuses_the_fence_of_a_leader_shows_in_readyz(store
 async def test_the_name_of_an_installation_says_nothing_about_its_fence(store: MemoryStore) -> None:
     """The reason for which a leadership ends names the leader's key, and with it the installation."""
     box_system = BoxSystem(store)
-    async with serving(service_of(box_system, "one", elected=True, installation="refused-lab")) as one:
+    async with serving(service_of(box_system, "one", elected=True, installation="rejected-lab")) as one:
         takeover = one.takeover
         assert takeover is not None
         await soon(lambda: leads(one))
-        await store.transaction([], [Delete(leader_key("refused-lab"))])
+        await store.transaction([], [Delete(leader_key("rejected-lab"))])
         await soon(lambda: takeover.takeovers == 2 and leads(one))
         assert takeover.hindered == ""
         assert one.ready() == (True, ())

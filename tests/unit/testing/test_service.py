@@ -57,12 +57,12 @@ async def test_a_mock_without_a_number_says_what_to_set(write: Any) -> None:
         await service.create(ROUTER)
 
 
-async def test_a_mock_may_refuse_and_the_refusal_is_a_problem(write: Any) -> None:
+async def test_a_mock_may_reject_and_the_rejection_is_a_problem(write: Any) -> None:
     write.allocate.return_value = 7
     write.create.side_effect = Rejected(403, "not today")
     service = service_for("contrail", write_service=write, cached=[PROJECT])
     await service.create(ROUTER)
-    assert [(problem.reason, "not today" in problem.message) for problem in service.problems] == [("Refused", True)]
+    assert [(problem.reason, "not today" in problem.message) for problem in service.problems] == [("Rejected", True)]
 
 
 async def test_a_resource_is_found_by_its_name_to_be_updated_and_deleted(write: Any) -> None:
@@ -92,11 +92,11 @@ def test_a_changed_resource_leaves_the_original_as_it_is() -> None:
     assert other.documents[0].value["data"]["logical_router_type"] == "vxlan-routing"
 
 
-def test_an_unknown_compiler_is_refused() -> None:
+def test_an_unknown_compiler_is_rejected() -> None:
     with pytest.raises(InvalidInput, match="there is no compiler 'contrial'"):
         service_for("contrial")
 
 
-def test_a_resource_of_an_unknown_kind_is_refused() -> None:
+def test_a_resource_of_an_unknown_kind_is_rejected() -> None:
     with pytest.raises(InvalidInput, match="unknown kind"):
         service_for("contrail", cached=[{"kind": "proyect", "data": {"fq_name": ["blue"]}}])

@@ -237,7 +237,7 @@ async def test_a_key_that_no_uuid_ends_is_delivered_under_printable_text_that_le
     assert {layout.key("network", text) for text in odd.values()} == {f"{PREFIX}network/{name}" for name in odd}
 
 
-async def test_a_prefix_without_its_slash_is_refused(store: ObservedStore) -> None:
+async def test_a_prefix_without_its_slash_is_rejected(store: ObservedStore) -> None:
     with pytest.raises(ValueError, match="must end in '/'"):
         Source(store, "/contrail")
 

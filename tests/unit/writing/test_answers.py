@@ -48,7 +48,7 @@ def test_each_answer_is_the_error_that_says_what_is_known(
     assert type(failure(answer(status, message), relates=relates)) is error
 
 
-def test_a_refusal_keeps_status_and_the_servers_words() -> None:
+def test_a_rejection_keeps_status_and_the_servers_words() -> None:
     error = failure(answer(403, "security_group_id is the server's"))
     assert isinstance(error, Rejected)
     assert (error.status, error.message) == (403, "security_group_id is the server's")
@@ -84,13 +84,13 @@ def test_the_revision_is_read_from_its_header(text: str, revision: int | None) -
     assert Answer(200, {"X-Etcd-Revision": text}, b"").revision == revision
 
 
-def test_a_refusal_may_name_an_element_of_a_batch_and_its_words() -> None:
-    refusal = Answer(409, {}, b'{"message":"item 3 (target t): it exists","item":3,"detail":"it exists"}')
-    assert refusal.item == 3
-    assert refusal.of_item.message == "it exists"
-    assert refusal.of_item.status == 409
+def test_a_rejection_may_name_an_element_of_a_batch_and_its_words() -> None:
+    rejection = Answer(409, {}, b'{"message":"item 3 (target t): it exists","item":3,"detail":"it exists"}')
+    assert rejection.item == 3
+    assert rejection.of_item.message == "it exists"
+    assert rejection.of_item.status == 409
 
 
 @pytest.mark.parametrize("content", [b'{"message":"no"}', b'{"message":"no","item":"3"}', b"<html>", b""])
-def test_a_refusal_of_the_whole_batch_names_no_element(content: bytes) -> None:
+def test_a_rejection_of_the_whole_batch_names_no_element(content: bytes) -> None:
     assert Answer(409, {}, content).item is None

@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from intentc.writing import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, Unreachable, Written
 from intentc.writing.endpoint import Endpoint
 from intentc.writing.http import HttpWriteService, http_services
-from tests.unit.writing.toy_api import SCHEMA, Rule, Sent, ToyApi, create, delete, refuse, update, uuids
+from tests.unit.writing.toy_api import SCHEMA, Rule, Sent, ToyApi, create, delete, reject, update, uuids
 
 pytestmark = pytest.mark.anyio
 
@@ -28,8 +28,8 @@ def creates(write: HttpWriteService, count: int, fence: str | None = None) -> li
     return [write.create(create(f"u{number:03}"), fence) for number in range(count)]
 
 
-def refusing(answer: Response, *guilty: str) -> Rule:
-    """Refuses whatever holds one of ``guilty``; with nobody named, every write."""
+def rejecting(answer: Response, *guilty: str) -> Rule:
+    """Rejects whatever holds one of ``guilty``; with nobody named, every write."""
     return lambda sent: answer if sent.path != "/" and (not guilty or set(uuids(sent)) & set(guilty)) else None
 
 
@@ -120,8 +120,8 @@ async def test_one_object_is_never_twice_in_a_batch(api: ToyApi, write: HttpWrit
     assert sum(len(uuids(sent)) for sent in api.writes) == 12
 
 
-async def test_a_refused_batch_is_halved_until_the_guilty_one_is_alone(api: ToyApi, write: HttpWriteService) -> None:
-    api.rule = refusing(refuse(403, "u037 is not allowed"), "u037")
+async def test_a_rejected_batch_is_halved_until_the_guilty_one_is_alone(api: ToyApi, write: HttpWriteService) -> None:
+    api.rule = rejecting(reject(403, "u037 is not allowed"), "u037")
     results = await outcomes(creates(write, 100))
     guilty = results.pop(37)
     assert isinstance(guilty, Rejected)
@@ -131,7 +131,7 @@ async def test_a_refused_batch_is_halved_until_the_guilty_one_is_alone(api: ToyA
 
 
 def naming(*guilty: str) -> Rule:
-    """Refuses a batch for the first of ``guilty`` in it, and names that; a single write with the same words."""
+    """Rejects a batch for the first of ``guilty`` in it, and names that; a single write with the same words."""
 
     def rule(sent: Sent) -> Response | None:
         there = [place for place, uuid in enumerate(uuids(sent)) if uuid in guilty] if sent.path != "/" else []
@@ -139,7 +139,7 @@ def naming(*guilty: str) -> Rule:
             return None
         detail = f"{uuids(sent)[there[0]]} exists already"
         if sent.path != "/sync":
-            return refuse(409, detail)
+            return reject(409, detail)
         return JSONResponse(
             {"message": f"item {there[0]} (x): {detail}", "item": there[0], "detail": detail}, status_code=409
         )
@@ -176,7 +176,7 @@ async def test_what_a_named_item_means_follows_from_the_item(api: ToyApi, write:
 
 async def test_an_item_that_is_not_in_the_batch_is_not_believed(api: ToyApi, write: HttpWriteService) -> None:
     guilty = JSONResponse({"message": "no", "item": 99, "detail": "no"}, 403)
-    api.rule = refusing(guilty, "u002")
+    api.rule = rejecting(guilty, "u002")
     results = await outcomes(creates(write, 4))
     assert [type(result) for result in results] == [Written, Written, Rejected, Written]
 
@@ -184,36 +184,36 @@ async def test_an_item_that_is_not_in_the_batch_is_not_believed(api: ToyApi, wri
 async def test_a_fault_of_the_server_is_nobodys_guilt_though_an_item_is_named(
     api: ToyApi, write: HttpWriteService
 ) -> None:
-    api.rule = refusing(JSONResponse({"message": "etcd can't be reached", "item": 1, "detail": "x"}, 503))
+    api.rule = rejecting(JSONResponse({"message": "etcd can't be reached", "item": 1, "detail": "x"}, 503))
     assert {type(result) for result in await outcomes(creates(write, 4))} == {Throttled}
     assert len(api.writes) == 1
 
 
 async def test_a_conflict_in_a_batch_is_the_guilty_ones_alone(api: ToyApi, write: HttpWriteService) -> None:
-    api.rule = refusing(refuse(412, "access_list/u003 is at 12, not at 7"), "u003", "u009")
+    api.rule = rejecting(reject(412, "access_list/u003 is at 12, not at 7"), "u003", "u009")
     results = await outcomes(creates(write, 20))
     assert [number for number, result in enumerate(results) if isinstance(result, Conflict)] == [3, 9]
 
 
 async def test_an_error_that_the_server_explains_is_found_in_a_batch_too(api: ToyApi, write: HttpWriteService) -> None:
-    api.rule = refusing(refuse(500, "stored value of u001 can't be read"), "u001")
+    api.rule = rejecting(reject(500, "stored value of u001 can't be read"), "u001")
     results = await outcomes(creates(write, 4))
     assert [type(result) for result in results] == [Written, Rejected, Written, Written]
 
 
 async def test_after_a_batch_was_too_large_the_next_ones_are_smaller(api: ToyApi, write: HttpWriteService) -> None:
     api.rule = lambda sent: (
-        refuse(413, "too many operations") if sent.path == "/sync" and len(uuids(sent)) > 25 else None
+        reject(413, "too many operations") if sent.path == "/sync" and len(uuids(sent)) > 25 else None
     )
     assert all(isinstance(result, Written) for result in await outcomes(creates(write, 100)))
     api.sent.clear()
     assert all(isinstance(result, Written) for result in await outcomes(creates(write, 100)))
-    assert [len(batch) for batch in api.batches] == [25, 25, 25, 25], "nothing may be refused any more"
+    assert [len(batch) for batch in api.batches] == [25, 25, 25, 25], "nothing may be rejected any more"
 
 
 async def test_the_size_of_batches_recovers_from_an_exception(api: ToyApi) -> None:
     async with writing(api, batch_items=8, batches=1) as write:
-        api.rule = refusing(refuse(413, "too large"), "u000")
+        api.rule = rejecting(reject(413, "too large"), "u000")
         await outcomes(creates(write, 8))
         api.rule = lambda sent: None
         api.sent.clear()
@@ -225,16 +225,16 @@ async def test_the_size_of_batches_recovers_from_an_exception(api: ToyApi) -> No
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
-        (refuse(412, "fence: another leads"), Fenced),
-        (refuse(429, "slow down", Retry_After="7"), Throttled),
+        (reject(412, "fence: another leads"), Fenced),
+        (reject(429, "slow down", Retry_After="7"), Throttled),
         (PlainTextResponse("", 500), UnknownOutcome),
-        (refuse(504, "etcd did not answer"), UnknownOutcome),
+        (reject(504, "etcd did not answer"), UnknownOutcome),
     ],
 )
 async def test_an_error_of_a_whole_batch_fails_all_its_writes_and_it_is_sent_once(
     api: ToyApi, write: HttpWriteService, answer: Response, error: type[Exception]
 ) -> None:
-    api.rule = refusing(answer)
+    api.rule = rejecting(answer)
     assert {type(result) for result in await outcomes(creates(write, 10))} == {error}
     assert len(api.writes) == 1
 
@@ -271,7 +271,7 @@ async def test_single_writes_overlap_where_there_is_no_sync(api: ToyApi) -> None
     assert api.most_at_once == 6
 
 
-async def test_closing_lets_writes_under_way_end_and_refuses_the_others(api: ToyApi) -> None:
+async def test_closing_lets_writes_under_way_end_and_rejects_the_others(api: ToyApi) -> None:
     api.gate = asyncio.Event()
     async with writing(api, batches=1) as write, asyncio.TaskGroup() as group:
         first = group.create_task(write.create(create("a")))

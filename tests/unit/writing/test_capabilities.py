@@ -12,7 +12,7 @@ from intentc.writing.answers import Answer
 from intentc.writing.capabilities import Capabilities
 from intentc.writing.connection import Connection
 from intentc.writing.endpoint import Endpoint
-from tests.unit.writing.toy_api import ToyApi, refuse
+from tests.unit.writing.toy_api import ToyApi, reject
 
 pytestmark = pytest.mark.anyio
 
@@ -54,7 +54,7 @@ async def test_many_who_want_to_know_ask_once(api: ToyApi) -> None:
 async def test_a_server_that_asks_for_a_pause_is_asked_again(api: ToyApi) -> None:
     connection = Connection(Endpoint("http://api"), transport=httpx2.ASGITransport(api.app))
     capabilities = Capabilities()
-    api.rule = lambda sent: refuse(503, "starting", Retry_After="1")
+    api.rule = lambda sent: reject(503, "starting", Retry_After="1")
     with pytest.raises(Throttled):
         await capabilities.learn(connection)
     api.rule = lambda sent: None

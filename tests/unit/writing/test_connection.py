@@ -19,7 +19,7 @@ from intentc.writing.connection import Connection
 from intentc.writing.endpoint import Credentials, Endpoint
 from intentc.writing.http import HttpReadService, HttpWriteService, http_services
 from intentc.writing.keystone import login_body
-from tests.unit.writing.toy_api import SCHEMA, Sent, ToyApi, create, refuse, update
+from tests.unit.writing.toy_api import SCHEMA, Sent, ToyApi, create, reject, update
 
 pytestmark = pytest.mark.anyio
 
@@ -121,13 +121,13 @@ async def test_a_server_that_is_not_there_is_unreachable_and_named() -> None:
 
 
 @pytest.mark.parametrize("url", ["api:9091", "ftp://api", "http://", f"http://me:{PASSWORD}@api"])
-async def test_an_unusable_address_is_refused_without_repeating_it(url: str) -> None:
-    with pytest.raises(ValueError, match="address must") as refused:
+async def test_an_unusable_address_is_rejected_without_repeating_it(url: str) -> None:
+    with pytest.raises(ValueError, match="address must") as rejected:
         Connection(Endpoint(url))
-    assert PASSWORD not in str(refused.value)
+    assert PASSWORD not in str(rejected.value)
 
 
-async def test_unusable_tls_files_are_refused(tmp_path: Any) -> None:
+async def test_unusable_tls_files_are_rejected(tmp_path: Any) -> None:
     with pytest.raises(OSError, match="No such file"):
         Connection(Endpoint("https://api", ca=str(tmp_path / "absent.pem")))
 
@@ -159,7 +159,7 @@ class Keystone:
             self.logins.append(sent.body)
             self.given += 1
             return self.answer or JSONResponse({}, 201, {"X-Subject-Token": f"{TOKEN}-{self.given}"})
-        return None if sent.headers.get("x-auth-token") == f"{TOKEN}-{self.given}" else refuse(401, "expired")
+        return None if sent.headers.get("x-auth-token") == f"{TOKEN}-{self.given}" else reject(401, "expired")
 
 
 async def test_every_call_carries_the_token_of_one_login(api: ToyApi) -> None:
@@ -180,7 +180,7 @@ async def test_an_expired_token_is_renewed_once_and_the_call_repeated(api: ToyAp
     assert [sent.path for sent in api.sent] == ["/access-list/a1", "/keystone/v3/auth/tokens", "/access-list/a1"]
 
 
-async def test_calls_that_are_refused_together_log_in_once(api: ToyApi) -> None:
+async def test_calls_that_are_rejected_together_log_in_once(api: ToyApi) -> None:
     keystone = Keystone(api)
     async with over(httpx2.ASGITransport(api.app), credentials=CREDENTIALS) as (write, read):
         await write.create(create())
@@ -190,7 +190,7 @@ async def test_calls_that_are_refused_together_log_in_once(api: ToyApi) -> None:
     assert len(keystone.logins) == 1
 
 
-async def test_a_token_that_is_refused_twice_means_the_server_is_closed_to_us(api: ToyApi) -> None:
+async def test_a_token_that_is_rejected_twice_means_the_server_is_closed_to_us(api: ToyApi) -> None:
     keystone = Keystone(api)
     async with over(httpx2.ASGITransport(api.app), credentials=CREDENTIALS) as (write, _):
         keystone.answer = JSONResponse({}, 201, {"X-Subject-Token": "useless"})
@@ -200,13 +200,13 @@ async def test_a_token_that_is_refused_twice_means_the_server_is_closed_to_us(ap
 
 
 async def test_without_credentials_a_401_says_which_keys_to_set(api: ToyApi, write: HttpWriteService) -> None:
-    api.rule = lambda sent: refuse(401)
+    api.rule = lambda sent: reject(401)
     with pytest.raises(Unreachable, match=r"keystone\.authurl"):
         await write.update(update())
     assert "x-auth-token" not in api.sent[0].headers
 
 
-@pytest.mark.parametrize("answer", [refuse(401, f"no user with {PASSWORD}"), JSONResponse({}, 201)])
+@pytest.mark.parametrize("answer", [reject(401, f"no user with {PASSWORD}"), JSONResponse({}, 201)])
 async def test_a_failed_login_says_what_to_check_and_sends_nothing(api: ToyApi, answer: Response) -> None:
     Keystone(api).answer = answer
     async with over(httpx2.ASGITransport(api.app), credentials=CREDENTIALS) as (write, _):
@@ -224,7 +224,7 @@ async def test_no_secret_is_logged_or_shown(api: ToyApi, caplog: pytest.LogCaptu
         await write.create(create())
         keystone.given += 1
         await write.update(update())
-        keystone.answer = refuse(500, TOKEN)
+        keystone.answer = reject(500, TOKEN)
         keystone.given += 1
         with pytest.raises(WriteError) as failed:
             await write.update(update())

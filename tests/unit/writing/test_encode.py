@@ -121,7 +121,7 @@ def test_a_removed_reference_names_its_target_by_uuid() -> None:
     }
 
 
-def test_a_value_that_is_no_json_is_refused_by_name_before_anything_is_sent() -> None:
+def test_a_value_that_is_no_json_is_rejected_by_name_before_anything_is_sent() -> None:
     with pytest.raises(Rejected, match=r"access_list/a1 can't be written as JSON"):
         encode_mutation(update(digest="\ud800"), SCHEMA)
 

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from intentc.model import Key, Name
 from intentc.writing import Allocation, Rejected, Throttled, Unreachable
 from intentc.writing.http import HttpReadService
-from tests.unit.writing.toy_api import Sent, ToyApi, refuse
+from tests.unit.writing.toy_api import Sent, ToyApi, reject
 
 pytestmark = pytest.mark.anyio
 
@@ -25,7 +25,7 @@ async def test_an_object_comes_without_envelope_and_with_its_revision(api: ToyAp
 
 
 async def test_an_absent_object_is_none(api: ToyApi, read: HttpReadService) -> None:
-    api.rule = lambda sent: refuse(404)
+    api.rule = lambda sent: reject(404)
     assert await read.read(KEY) is None
 
 
@@ -42,7 +42,7 @@ async def test_a_name_is_resolved_to_a_key(api: ToyApi, read: HttpReadService) -
 
 
 async def test_an_unknown_name_is_none(api: ToyApi, read: HttpReadService) -> None:
-    api.rule = lambda sent: refuse(404)
+    api.rule = lambda sent: reject(404)
     assert await read.identify(Name("access_list", ("nobody",))) is None
 
 
@@ -55,7 +55,7 @@ async def test_all_allocations_are_those_of_all_pools_under_the_prefix(api: ToyA
 async def test_a_server_that_lists_no_numbers_is_not_one_without_allocations(
     api: ToyApi, read: HttpReadService
 ) -> None:
-    api.rule = lambda sent: refuse(404)
+    api.rule = lambda sent: reject(404)
     with pytest.raises(Rejected, match="doesn't list the numbers of pool 'numbers'"):
         await read.all_allocations("main/")
 
@@ -63,9 +63,9 @@ async def test_a_server_that_lists_no_numbers_is_not_one_without_allocations(
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
-        (refuse(500, "the stored value can't be read"), Rejected),
+        (reject(500, "the stored value can't be read"), Rejected),
         (PlainTextResponse("", 500), Unreachable),
-        (refuse(503), Throttled),
+        (reject(503), Throttled),
         (PlainTextResponse("<html>"), Rejected),
     ],
 )

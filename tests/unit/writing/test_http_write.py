@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse
 from intentc.model import AddReference, Key, Name, RemoveReference
 from intentc.writing import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, Written
 from intentc.writing.http import HttpWriteService
-from tests.unit.writing.toy_api import Sent, ToyApi, create, delete, refuse, to_target, update
+from tests.unit.writing.toy_api import Sent, ToyApi, create, delete, reject, to_target, update
 
 pytestmark = pytest.mark.anyio
 
@@ -73,8 +73,8 @@ async def test_an_unreadable_number_is_an_unknown_outcome(api: ToyApi, write: Ht
         await write.allocate("numbers", "o")
 
 
-async def test_an_exhausted_pool_is_refused_with_the_servers_words(api: ToyApi, write: HttpWriteService) -> None:
-    api.rule = lambda sent: refuse(400, "pool numbers is exhausted")
+async def test_an_exhausted_pool_is_rejected_with_the_servers_words(api: ToyApi, write: HttpWriteService) -> None:
+    api.rule = lambda sent: reject(400, "pool numbers is exhausted")
     with pytest.raises(Rejected, match="pool numbers is exhausted"):
         await write.allocate("numbers", "o")
 
@@ -90,23 +90,23 @@ async def test_an_exhausted_pool_is_refused_with_the_servers_words(api: ToyApi, 
         (500, "", UnknownOutcome),
     ],
 )
-async def test_a_refused_write_is_sent_once_and_raises(
+async def test_a_rejected_write_is_sent_once_and_raises(
     api: ToyApi, write: HttpWriteService, status: int, message: str, error: type[Exception]
 ) -> None:
-    api.rule = lambda sent: refuse(status, message)
+    api.rule = lambda sent: reject(status, message)
     with pytest.raises(error):
         await write.create(create())
     assert len(api.sent) == 1
 
 
 async def test_a_bad_request_without_relations_is_the_writes_own_fault(api: ToyApi, write: HttpWriteService) -> None:
-    api.rule = lambda sent: refuse(400, "digest must be hexadecimal")
+    api.rule = lambda sent: reject(400, "digest must be hexadecimal")
     with pytest.raises(Rejected, match="digest must be hexadecimal"):
         await write.update(update())
 
 
 async def test_a_bad_request_on_a_reference_is_a_conflict(api: ToyApi, write: HttpWriteService) -> None:
-    api.rule = lambda sent: refuse(400, "no such target")
+    api.rule = lambda sent: reject(400, "no such target")
     with pytest.raises(Conflict):
         await write.add_ref(ADD)
 

@@ -13,7 +13,7 @@ from intentc.model import AddReference, Key, Name
 from intentc.writing import Rejected, UnknownOutcome, Written, relaxing
 from intentc.writing.http import HttpWriteService
 from tests.support.waiting import PATIENCE
-from tests.unit.writing.toy_api import Rule, Sent, ToyApi, create, refuse, to_target, update
+from tests.unit.writing.toy_api import Rule, Sent, ToyApi, create, reject, to_target, update
 
 pytestmark = pytest.mark.anyio
 
@@ -93,7 +93,7 @@ async def test_elsewhere_it_is_a_request_after_the_write(api: ToyApi, write: Htt
 
 
 @pytest.mark.parametrize(
-    "answer", [refuse(403, "forbidden"), refuse(503, "later"), PlainTextResponse("", 500), refuse(500, "no")]
+    "answer", [reject(403, "forbidden"), reject(503, "later"), PlainTextResponse("", 500), reject(500, "no")]
 )
 async def test_a_relaxation_that_fails_is_no_failure_of_the_write_and_is_repeated(
     api: ToyApi, write: HttpWriteService, answer: Response
@@ -106,7 +106,7 @@ async def test_a_relaxation_that_fails_is_no_failure_of_the_write_and_is_repeate
 
 
 async def test_a_failure_is_logged_once(api: ToyApi, write: HttpWriteService, caplog: pytest.LogCaptureFixture) -> None:
-    api.rule = failing(9, refuse(403, "forbidden"))
+    api.rule = failing(9, reject(403, "forbidden"))
     await write.update(UPDATE)
     await nothing_is_owed(write)
     assert (
@@ -118,7 +118,7 @@ async def test_what_is_owed_is_tried_again_when_another_relaxation_succeeds(
     api: ToyApi, write: HttpWriteService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(relaxing, "_ROUNDS", Backoff(3600.0, 3600.0))
-    api.rule = failing(1, refuse(403, "forbidden"))
+    api.rule = failing(1, reject(403, "forbidden"))
     await write.add_ref(ADD)
     assert write.relaxations.owed
     await write.add_ref(ADD._replace(target=to_target("t2")))
@@ -127,7 +127,7 @@ async def test_what_is_owed_is_tried_again_when_another_relaxation_succeeds(
 
 
 async def test_a_reference_that_is_gone_is_owed_no_more(api: ToyApi, write: HttpWriteService) -> None:
-    api.rule = lambda sent: refuse(404, "no such reference") if sent.path == RELAX else None
+    api.rule = lambda sent: reject(404, "no such reference") if sent.path == RELAX else None
     await write.add_ref(ADD)
     assert not write.relaxations.owed
     assert relaxed(api) == ["t1"]
@@ -141,8 +141,8 @@ async def test_a_write_of_unknown_outcome_is_relaxed_in_case_it_happened(api: To
     assert relaxed(api) == ["t1"]
 
 
-async def test_a_refused_write_owes_nothing(api: ToyApi, write: HttpWriteService) -> None:
-    api.rule = lambda sent: refuse(403, "no") if sent.path == "/ref-update" else None
+async def test_a_rejected_write_owes_nothing(api: ToyApi, write: HttpWriteService) -> None:
+    api.rule = lambda sent: reject(403, "no") if sent.path == "/ref-update" else None
     with pytest.raises(Rejected):
         await write.add_ref(ADD)
     assert not write.relaxations.owed
@@ -164,7 +164,7 @@ async def test_a_caller_that_is_cancelled_leaves_its_relaxation_owed(api: ToyApi
 async def test_closing_logs_what_is_still_owed(
     api: ToyApi, write: HttpWriteService, caplog: pytest.LogCaptureFixture
 ) -> None:
-    api.rule = lambda sent: refuse(403, "forbidden") if sent.path == RELAX else None
+    api.rule = lambda sent: reject(403, "forbidden") if sent.path == RELAX else None
     await write.update(UPDATE)
     await write.aclose()
     assert "2 references still block" in caplog.text

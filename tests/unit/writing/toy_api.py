@@ -77,7 +77,7 @@ class Sent(NamedTuple):
 Rule = Callable[[Sent], Response | None]
 
 
-def refuse(status: int, message: str = "no", **headers: str) -> Response:
+def reject(status: int, message: str = "no", **headers: str) -> Response:
     return JSONResponse({"message": message}, status, {name.replace("_", "-"): text for name, text in headers.items()})
 
 

@@ -14,7 +14,7 @@ from .route_action import Core, Forward, GroupMember, Redirect, Share, Treatment
 from .weights import WHOLE, over_the_whole, proportions
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class Rejection(msgspec.Struct, frozen=True):
     """A problem on the resource of ``member``."""
 
     member: GroupMember
@@ -39,7 +39,7 @@ class Sharing(msgspec.Struct, frozen=True):
     members: tuple[GroupMember, ...] = ()
     parts: tuple[Part, ...] = ()
     mirror: tuple[Share, int] | None = None
-    refusals: tuple[Refusal, ...] = ()
+    rejections: tuple[Rejection, ...] = ()
 
     @property
     def redirect(self) -> Redirect | None:
@@ -60,12 +60,12 @@ def sharing(members: Iterable[GroupMember]) -> Sharing:
     shadows = [member for member in everybody if member.shadow and member.action is not None]
     if not able:
         alone = () if serving else shadows
-        refusals = [Refusal(m, "NothingToShadow", "no Mapping without shadow matches the same") for m in alone]
-        return Sharing(None, tuple(serving), refusals=tuple(refusals))
+        rejections = [Rejection(m, "NothingToShadow", "no Mapping without shadow matches the same") for m in alone]
+        return Sharing(None, tuple(serving), rejections=tuple(rejections))
     leading = able[0]
     if isinstance(leading.action, Redirect):
-        refusals = [_refused_by_redirect(member, leading) for member in (*able[1:], *shadows)]
-        return Sharing(leading, (leading,), refusals=tuple(refusals))
+        rejections = [_rejected_by_redirect(member, leading) for member in (*able[1:], *shadows)]
+        return Sharing(leading, (leading,), rejections=tuple(rejections))
     fitting, misfits = _fitting(able, leading)
     taken, overweight = _within_the_whole(fitting)
     mirroring, more = _mirroring(shadows)
@@ -78,19 +78,19 @@ def sharing(members: Iterable[GroupMember]) -> Sharing:
     )
 
 
-def _refused_by_redirect(member: GroupMember, leading: GroupMember) -> Refusal:
-    return Refusal(member, "GroupRedirects", f"{leading.name} matches the same and redirects all; change one's match")
+def _rejected_by_redirect(member: GroupMember, leading: GroupMember) -> Rejection:
+    return Rejection(member, "GroupRedirects", f"{leading.name} matches the same and redirects all; change one's match")
 
 
-def _fitting(able: Sequence[GroupMember], leading: GroupMember) -> tuple[list[GroupMember], list[Refusal]]:
-    """(members that forward as the leading one does, refusals for the others)"""
-    fitting, refusals = [], []
+def _fitting(able: Sequence[GroupMember], leading: GroupMember) -> tuple[list[GroupMember], list[Rejection]]:
+    """(members that forward as the leading one does, rejections for the others)"""
+    fitting, rejections = [], []
     for member in able:
         if mistake := _misfit(member, leading):
-            refusals.append(Refusal(member, "DiffersFromGroup", mistake))
+            rejections.append(Rejection(member, "DiffersFromGroup", mistake))
         else:
             fitting.append(member)
-    return fitting, refusals
+    return fitting, rejections
 
 
 def _misfit(member: GroupMember, leading: GroupMember) -> str:
@@ -114,12 +114,12 @@ _FIELDS = {
 }
 
 
-def _within_the_whole(fitting: Sequence[GroupMember]) -> tuple[list[GroupMember], list[Refusal]]:
-    """(members whose weights sum to 100 at most, refusals for the others)"""
+def _within_the_whole(fitting: Sequence[GroupMember]) -> tuple[list[GroupMember], list[Rejection]]:
+    """(members whose weights sum to 100 at most, rejections for the others)"""
     over = over_the_whole([member.weight for member in fitting])
     message = f"its weight takes the sum of the group over {WHOLE}; make it less, or that of the others"
-    refusals = [Refusal(fitting[position], "WeightOver100", message) for position in sorted(over)]
-    return [member for position, member in enumerate(fitting) if position not in over], refusals
+    rejections = [Rejection(fitting[position], "WeightOver100", message) for position in sorted(over)]
+    return [member for position, member in enumerate(fitting) if position not in over], rejections
 
 
 def _parts(taken: Sequence[GroupMember]) -> tuple[Part, ...]:
@@ -132,33 +132,33 @@ def _parts(taken: Sequence[GroupMember]) -> tuple[Part, ...]:
     return tuple(Part(share, treatment, weight) for (share, treatment), weight in found.items())
 
 
-def _without_weight(taken: Sequence[GroupMember]) -> list[Refusal]:
+def _without_weight(taken: Sequence[GroupMember]) -> list[Rejection]:
     """Reports shares that can't be intended."""
     weights = [member.weight for member in taken]
     if len(taken) > 1 and not any(weight is None or weight for weight in weights):
         message = "all Mappings of the group have the weight 0, so they share equally; give one of them a weight"
-        return [Refusal(member, "NoWeight", message) for member in taken]
+        return [Rejection(member, "NoWeight", message) for member in taken]
     message = f"the weights of the others add up to {WHOLE}, so it gets no requests; give it a weight"
     return [
-        Refusal(member, "NoRequests", message)
+        Rejection(member, "NoRequests", message)
         for member, part in zip(taken, proportions(weights), strict=True)
         if member.weight is None and not part
     ]
 
 
-def _mirroring(shadows: Sequence[GroupMember]) -> tuple[list[GroupMember], list[Refusal]]:
-    """(at most one member that gets copies, refusals for the others)"""
+def _mirroring(shadows: Sequence[GroupMember]) -> tuple[list[GroupMember], list[Rejection]]:
+    """(at most one member that gets copies, rejections for the others)"""
     mirroring: list[GroupMember] = []
-    refusals = []
+    rejections = []
     for member in shadows:
         if isinstance(member.action, Redirect):
-            refusals.append(Refusal(member, "IgnoredField", "a shadow does not redirect; remove host_redirect"))
+            rejections.append(Rejection(member, "IgnoredField", "a shadow does not redirect; remove host_redirect"))
         elif mirroring:
             message = f"{mirroring[0].name} shadows the same, and there can be one; remove one of them"
-            refusals.append(Refusal(member, "SecondShadow", message))
+            rejections.append(Rejection(member, "SecondShadow", message))
         else:
             mirroring.append(member)
-    return mirroring, refusals
+    return mirroring, rejections
 
 
 def _mirror(mirroring: Sequence[GroupMember]) -> tuple[Share, int] | None:

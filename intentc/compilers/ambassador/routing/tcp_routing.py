@@ -64,11 +64,11 @@ def routes_of(ctx: Context, socket: str) -> list[TCPRoute]:
 def divided(members: list[TCPMember]) -> tuple[dict[str, int], list[tuple[TCPMember, str, str]]]:
     """Returns (cluster → its part of the connections, without those that get none; [(member, reason, message) of
     problems]) of ``members``, sorted by name."""
-    refusals: list[tuple[TCPMember, str, str]] = []
+    rejections: list[tuple[TCPMember, str, str]] = []
     over = over_the_whole([member.weight for member in members]) if len(members) > 1 else frozenset()
     for position in over:
         message = f"its weight takes the sum of the group over {WHOLE}; make it less, or that of the others"
-        refusals.append((members[position], "WeightOver100", message))
+        rejections.append((members[position], "WeightOver100", message))
     taken = [member for position, member in enumerate(members) if position not in over]
     found: dict[str, int] = {}
     for member, part in zip(taken, proportions([member.weight for member in taken]), strict=True):
@@ -76,5 +76,5 @@ def divided(members: list[TCPMember]) -> tuple[dict[str, int], list[tuple[TCPMem
             found[member.upstream.name] = found.get(member.upstream.name, 0) + part
         elif member.weight is None:
             message = f"the weights of the others add up to {WHOLE}, so it gets no connections; give it a weight"
-            refusals.append((member, "NoConnections", message))
-    return found, refusals
+            rejections.append((member, "NoConnections", message))
+    return found, rejections

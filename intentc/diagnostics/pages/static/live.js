@@ -100,9 +100,9 @@ export function follow(address, events, on_state) {
     source.onopen = hear;
     source.onerror = () => {
       // Rejected, not cut: the server answers, and the browser does not try again by itself.
-      const refused = source && source.readyState === EventSource.CLOSED;
-      doubt(refused ? "stream rejected" : "no answer");
-      if (refused) {
+      const rejected = source && source.readyState === EventSource.CLOSED;
+      doubt(rejected ? "stream rejected" : "no answer");
+      if (rejected) {
         source = null;
         setTimeout(open, 5000);
       }

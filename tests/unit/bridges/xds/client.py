@@ -40,7 +40,7 @@ class Client:
             return await self._call.read()
 
     async def answer(self, response: Any, *names: str, error: str = "") -> None:
-        """Take ``response``, or refuse it with ``error``."""
+        """Take ``response``, or reject it with ``error``."""
         kind = discovery_pb2.DeltaDiscoveryRequest if self._incremental else discovery_pb2.DiscoveryRequest
         request = kind(type_url=response.type_url, response_nonce=response.nonce)
         if error:

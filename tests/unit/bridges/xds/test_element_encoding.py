@@ -28,10 +28,10 @@ def test_the_digest_is_the_one_that_compilers_compute(config: dict[str, Any]) ->
         ({"type": "STATIC"}, "name is missing"),
     ],
 )
-def test_what_is_no_valid_message_is_refused_in_one_line_that_names_it(config: dict[str, Any], message: str) -> None:
-    with pytest.raises(Unencodable, match=message) as refused:
+def test_what_is_no_valid_message_is_rejected_in_one_line_that_names_it(config: dict[str, Any], message: str) -> None:
+    with pytest.raises(Unencodable, match=message) as rejected:
         encode(Element("envoy_cluster", "c", 1, config))
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(rejected.value)
 
 
 def test_a_route_refers_to_the_clusters_it_sends_to_weighted_mirrored_or_plain() -> None:

@@ -24,10 +24,10 @@ from tests.unit.bridges.xds.given import (
 )
 
 NO = "something is wrong"
-LISTENER_REFUSED = "Error adding/updating listener(s) ns/a: no script"
+LISTENER_REJECTED = "Error adding/updating listener(s) ns/a: no script"
 
 
-def refuse(bench: Bench, kind: Type = Type.ROUTES, message: str = NO) -> None:
+def reject(bench: Bench, kind: Type = Type.ROUTES, message: str = NO) -> None:
     bench.world.publish()
     bench.rejections.on_rejection(kind, None, bench.world.trial(kind, None), message)
     bench.world.publish()
@@ -51,38 +51,38 @@ def guarded(*guards: str, **config: Any) -> Version:
     return version._replace(element=version.element._replace(guards=guards))
 
 
-def refused_anew(good: Version, bad: Version) -> Bench:
+def rejected_anew(good: Version, bad: Version) -> Bench:
     bench = Bench()
     want(bench.world, good)
     accept(bench, Type.LISTENERS)
     want(bench.world, bad)
-    refuse(bench, Type.LISTENERS, LISTENER_REFUSED)
+    reject(bench, Type.LISTENERS, LISTENER_REJECTED)
     return bench
 
 
 def test_a_route_that_was_never_good_is_answered_with_503_for_the_same_requests() -> None:
     match = {"prefix": "/admin/", "headers": [{"name": "x", "present_match": True}]}
     bench = with_routes(route("admin", match=match))
-    refuse(bench)
+    reject(bench)
     [[found]] = [host.routes for host in configuration(bench.world).virtual_hosts]
     assert (found.direct_response.status, found.match.prefix, found.match.headers[0].name) == (503, "/admin/", "x")
     assert bench.records["envoy_route", "admin"].meanwhile == "until it is fixed its requests are answered with 503"
     assert bench.records["envoy_route", "admin"].message == NO
 
 
-def test_a_route_whose_match_is_refused_is_answered_with_503_for_all_of_its_path() -> None:
+def test_a_route_whose_match_is_rejected_is_answered_with_503_for_all_of_its_path() -> None:
     match = {"prefix": "/admin/", "headers": [{"name": "x", "present_match": True}]}
     bench = with_routes(route("admin", match=match))
-    refuse(bench)
-    refuse(bench, message="the same again")
+    reject(bench)
+    reject(bench, message="the same again")
     [[found]] = [host.routes for host in configuration(bench.world).virtual_hosts]
     assert (found.direct_response.status, found.match.prefix, len(found.match.headers)) == (503, "/admin/", 0)
 
 
 def test_a_route_whose_path_itself_is_rejected_is_left_out_and_that_is_reported() -> None:
     bench = with_routes(route("admin"))
-    refuse(bench)
-    refuse(bench)
+    reject(bench)
+    reject(bench)
     assert not configuration(bench.world).virtual_hosts[0].routes
     assert "go to other routes" in bench.records["envoy_route", "admin"].meanwhile
     assert bench.records["envoy_route", "admin"].message == NO
@@ -92,26 +92,26 @@ def test_a_route_that_was_good_stays_as_it_was() -> None:
     bench = with_routes(route("admin"))
     accept(bench)
     want(bench.world, route("admin", revision=2, match={"prefix": "/new/"}))
-    refuse(bench)
+    reject(bench)
     assert configuration(bench.world).virtual_hosts[0].routes[0].match.prefix == "/admin"
     assert not bench.records["envoy_route", "admin"].meanwhile
 
 
 def test_a_fallback_route_is_never_recorded_as_the_last_good_version() -> None:
     bench = with_routes(route("admin"))
-    refuse(bench)
+    reject(bench)
     accept(bench)
     want(bench.world, route("admin", revision=2, match={"prefix": "/new/"}))
-    refuse(bench)
+    reject(bench)
     assert bench.records["envoy_route", "admin"].last_good is None
     [[found]] = [host.routes for host in configuration(bench.world).virtual_hosts]
     assert (found.match.prefix, found.direct_response.status) == ("/new/", 503)
 
 
-def test_a_route_whose_cluster_is_refused_is_answered_with_503() -> None:
+def test_a_route_whose_cluster_is_rejected_is_answered_with_503() -> None:
     bench = with_routes(route("admin", cluster="bad"))
     want(bench.world, cluster("bad"))
-    refuse(bench, Type.CLUSTERS, "Error adding/updating cluster(s) bad: no")
+    reject(bench, Type.CLUSTERS, "Error adding/updating cluster(s) bad: no")
     [[found]] = [host.routes for host in configuration(bench.world).virtual_hosts]
     assert (found.name, found.direct_response.status) == ("admin", 503)
     want(bench.world, cluster("bad", revision=2, connect_timeout="1s"))
@@ -119,8 +119,8 @@ def test_a_route_whose_cluster_is_refused_is_answered_with_503() -> None:
     assert configuration(bench.world).virtual_hosts[0].routes[0].route.cluster == "bad"
 
 
-def test_a_listener_that_is_refused_with_a_new_guard_is_withdrawn() -> None:
-    bench = refused_anew(guarded("ip"), guarded("auth", "ip", stat_prefix="x"))
+def test_a_listener_that_is_rejected_with_a_new_guard_is_withdrawn() -> None:
+    bench = rejected_anew(guarded("ip"), guarded("auth", "ip", stat_prefix="x"))
     assert served(bench.world, Type.LISTENERS) == set()
     record = bench.records["envoy_listener", "ns/a"]
     assert (record.guards, record.last_good is not None) == (("ip",), True)
@@ -128,17 +128,17 @@ def test_a_listener_that_is_refused_with_a_new_guard_is_withdrawn() -> None:
 
 
 def test_a_listener_whose_guards_are_all_in_its_last_good_version_stays() -> None:
-    bench = refused_anew(guarded("auth", "ip"), guarded("auth", stat_prefix="x"))
+    bench = rejected_anew(guarded("auth", "ip"), guarded("auth", stat_prefix="x"))
     assert served(bench.world, Type.LISTENERS) == {"ns/a"}
     assert not bench.records["envoy_listener", "ns/a"].meanwhile
 
 
-def test_a_listener_whose_new_guard_waits_for_a_refused_cluster_is_withdrawn() -> None:
+def test_a_listener_whose_new_guard_waits_for_a_rejected_cluster_is_withdrawn() -> None:
     bench = Bench()
     want(bench.world, guarded())
     accept(bench, Type.LISTENERS)
     want(bench.world, cluster("auth"))
-    refuse(bench, Type.CLUSTERS, "Error adding/updating cluster(s) auth: no")
+    reject(bench, Type.CLUSTERS, "Error adding/updating cluster(s) auth: no")
     want(bench.world, guarded("auth", refers_to="auth"))
     assert served(bench.world, Type.LISTENERS) == set()
 
@@ -150,7 +150,7 @@ def change(version: Version, revision: int, config: dict[str, object]) -> Change
 
 
 def restarted(bench: Bench, bad: dict[str, object]) -> tuple[Bench, WatchConsumer]:
-    """Another process over the same store, in which the refused listener ``ns/a`` has become ``bad`` meanwhile."""
+    """Another process over the same store, in which the rejected listener ``ns/a`` has become ``bad`` meanwhile."""
     again = Bench()
     consumer = WatchConsumer(again.world)
     record = bench.records["envoy_listener", "ns/a"]
@@ -159,18 +159,18 @@ def restarted(bench: Bench, bad: dict[str, object]) -> tuple[Bench, WatchConsume
     return again, consumer
 
 
-def test_what_was_good_is_known_from_the_record_of_another_refused_version() -> None:
-    bench = refused_anew(guarded("auth"), guarded("auth", stat_prefix="bad"))
+def test_what_was_good_is_known_from_the_record_of_another_rejected_version() -> None:
+    bench = rejected_anew(guarded("auth"), guarded("auth", stat_prefix="bad"))
     again, _ = restarted(bench, {"stat_prefix": "bad, too"})
-    refuse(again, Type.LISTENERS, LISTENER_REFUSED)
+    reject(again, Type.LISTENERS, LISTENER_REJECTED)
     assert served(again.world, Type.LISTENERS) == {"ns/a"}
     assert again.records["envoy_listener", "ns/a"].last_good == bench.records["envoy_listener", "ns/a"].last_good
 
 
 def test_that_a_last_good_listener_lacks_a_guard_is_known_after_a_restart() -> None:
-    bench = refused_anew(guarded(), guarded("auth", stat_prefix="bad"))
+    bench = rejected_anew(guarded(), guarded("auth", stat_prefix="bad"))
     again, _ = restarted(bench, {"stat_prefix": "bad, too"})
-    refuse(again, Type.LISTENERS, LISTENER_REFUSED)
+    reject(again, Type.LISTENERS, LISTENER_REJECTED)
     assert served(again.world, Type.LISTENERS) == set()
 
 
@@ -182,7 +182,7 @@ def turned_bad_meanwhile(*guards: str) -> tuple[Bench, Envoy]:
     bench.world.publish()
     envoy = Envoy(bench)
     envoy.asks(Type.LISTENERS, known={"ns/a": "3.other.1"})
-    envoy.answers(envoy.receives(), LISTENER_REFUSED)
+    envoy.answers(envoy.receives(), LISTENER_REJECTED)
     bench.world.publish()
     return bench, envoy
 
@@ -205,7 +205,7 @@ def test_an_envoy_loses_the_listener_it_has_if_that_may_lack_a_guard() -> None:
 
 
 def test_a_record_without_its_element_is_found() -> None:
-    bench = refused_anew(guarded(), guarded("auth"))
+    bench = rejected_anew(guarded(), guarded("auth"))
     consumer = WatchConsumer(Bench().world)
     record = bench.records["envoy_listener", "ns/a"]
     consumer.apply(Snapshot(9, (Change("envoy_rejection", "uuid-of-record", record_value(record), 5, 5),)))

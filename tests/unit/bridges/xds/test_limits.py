@@ -203,7 +203,7 @@ async def test_who_an_envoy_says_it_is_is_not_read(incremental: bool) -> None:
         ("MOST_STREAMS_OF_ADDRESS", "3 streams from ipv4:127.0.0.1 are open, and more are not accepted"),
     ],
 )
-async def test_more_streams_than_allowed_are_refused(limit: str, why: str, mocker: MockerFixture) -> None:
+async def test_more_streams_than_allowed_are_rejected(limit: str, why: str, mocker: MockerFixture) -> None:
     mocker.patch.object(limits, limit, 3)
     async with serving() as server:
         for _ in range(2):  # the places of those that ended are free again
@@ -369,7 +369,7 @@ def test_what_an_envoy_has_accepted_is_compared_once(mocker: MockerFixture) -> N
     assert carriers.call_count < 2_000
 
 
-def test_a_long_refusal_is_cut_off() -> None:
+def test_a_long_rejection_is_cut_off() -> None:
     request = discovery_pb2.DiscoveryRequest(type_url=Type.CLUSTERS)
     request.error_detail.message = "x" * 60_000
     reading = StateOfTheWorld().reading(request.SerializeToString(), 1)
@@ -380,7 +380,7 @@ def test_a_long_refusal_is_cut_off() -> None:
 
 
 @pytest.mark.parametrize("message", [b"\x1a", b"\x1a\xff", b"\x0b", b"\x1a\x05ab", b"\xff" * 20, b"\x1a\x01\xff"])
-def test_what_is_no_request_is_refused(message: bytes) -> None:
+def test_what_is_no_request_is_rejected(message: bytes) -> None:
     for dialect in (StateOfTheWorld(), Incremental()):
         with pytest.raises(ValueError, match=r"field|number|no D"):
             list(dialect.reading(message, 10))

@@ -33,6 +33,6 @@ def test_a_cluster_without_names_is_read_as_ever() -> None:
 
 
 @pytest.mark.parametrize("check", [{"name": 7, **HTTP}, {"name": "one", "no_such_field": 1}, "text"])
-def test_what_is_no_health_check_is_refused(check: Any) -> None:
+def test_what_is_no_health_check_is_rejected(check: Any) -> None:
     with pytest.raises((json_format.ParseError, ValueError)):
         parsed(cluster(check), Cluster())

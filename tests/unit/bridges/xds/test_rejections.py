@@ -22,12 +22,12 @@ from tests.unit.bridges.xds.given import (
 
 
 class _Envoy:
-    """Refuses a route configuration in which one of the ``bad`` routes stands as it was when it was bad."""
+    """Rejects a route configuration in which one of the ``bad`` routes stands as it was when it was bad."""
 
     def __init__(self, bench: Bench, bad: set[str]) -> None:
         self.bench = bench
         self.bad = bad
-        self.refusals = 0
+        self.rejections = 0
 
     def settles(self) -> bool:
         """Ask for the routes whenever something new is published; returns whether all is accepted in the end."""
@@ -37,7 +37,7 @@ class _Envoy:
                 return True
             trial = world.trial(Type.ROUTES, names)
             if any(is_bad(one, self.bad) for one in trial):
-                self.refusals += 1
+                self.rejections += 1
                 self.bench.rejections.on_rejection(Type.ROUTES, names, trial, "something is wrong")
             else:
                 world.acknowledged(Type.ROUTES, trial)
@@ -63,12 +63,12 @@ def test_the_bad_routes_are_found_among_many_and_all_others_are_in_force(bad: se
     assert {name for _, name in bench.records} == bad
 
 
-def test_finding_one_bad_route_costs_as_many_refusals_as_halvings() -> None:
+def test_finding_one_bad_route_costs_as_many_rejections_as_halvings() -> None:
     bench = Bench()
     want(bench.world, cluster("c"), virtual_host("*"), *(route(f"r{number}") for number in range(1_000)))
     envoy = _Envoy(bench, {"r511"})
     assert envoy.settles()
-    assert envoy.refusals <= 12
+    assert envoy.rejections <= 12
 
 
 def test_what_was_acknowledged_before_is_never_taken_away_in_the_search() -> None:
@@ -128,7 +128,7 @@ def test_of_two_listeners_in_one_answer_each_gets_its_own_part(accepted: bool) -
     assert {name: one.message for (_, name), one in bench.records.items()} == expected
 
 
-def test_a_second_envoy_that_refuses_the_same_blames_nobody_else() -> None:
+def test_a_second_envoy_that_rejects_the_same_blames_nobody_else() -> None:
     bench = Bench()
     want(bench.world, cluster("c"), virtual_host("*"), route("r1"), route("r2"))
     trial = bench.world.trial(Type.ROUTES, None)
@@ -137,7 +137,7 @@ def test_a_second_envoy_that_refuses_the_same_blames_nobody_else() -> None:
     assert not bench.records
 
 
-def test_what_other_envoys_have_taken_is_not_taken_away_for_one_that_refuses_it() -> None:
+def test_what_other_envoys_have_taken_is_not_taken_away_for_one_that_rejects_it() -> None:
     bench = Bench()
     want(bench.world, cluster("a"))
     bench.world.acknowledged(Type.CLUSTERS, bench.world.trial(Type.CLUSTERS, None))
@@ -152,7 +152,7 @@ def test_what_other_envoys_have_taken_is_not_taken_away_for_one_that_refuses_it(
     assert served(bench.world, Type.CLUSTERS) == {"a"}
 
 
-def test_the_only_envoy_may_refuse_what_was_acknowledged_once() -> None:
+def test_the_only_envoy_may_reject_what_was_acknowledged_once() -> None:
     bench = Bench()
     want(bench.world, cluster("a"), cluster("b"))
     bench.world.acknowledged(Type.CLUSTERS, bench.world.trial(Type.CLUSTERS, None))
@@ -185,7 +185,7 @@ def test_an_element_set_back_to_what_was_good_loses_its_record_at_once() -> None
     assert not bench.records
 
 
-def test_a_refused_element_that_goes_takes_its_record_along() -> None:
+def test_a_rejected_element_that_goes_takes_its_record_along() -> None:
     bench = Bench()
     bad = route("r1")
     want(bench.world, cluster("c"), virtual_host("*"), bad)

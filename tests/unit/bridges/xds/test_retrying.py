@@ -23,7 +23,7 @@ class _Clocked(Bench):
     def accept(self) -> None:
         self.world.acknowledged(Type.LISTENERS, self.world.trial(Type.LISTENERS, None))
 
-    def refuse(self, name: str, why: str = "cannot bind: Address already in use") -> None:
+    def reject(self, name: str, why: str = "cannot bind: Address already in use") -> None:
         message = f"Error adding/updating listener(s) {name}: {why}\n"
         self.rejections.on_rejection(Type.LISTENERS, None, self.world.trial(Type.LISTENERS, None), message)
 
@@ -35,7 +35,7 @@ def test_a_port_of_another_program_is_reported_at_once_and_retried_with_back_off
     bench = _Clocked()
     want(bench.world, at("web", 80))
     assert bench.offered() == {"web"}
-    bench.refuse("web")
+    bench.reject("web")
     assert bench.recorded() == {"web"}
     for delay in (1, 2, 4, 8, 16, 30, 30):
         assert bench.rejections.retries.wait() == delay
@@ -43,14 +43,14 @@ def test_a_port_of_another_program_is_reported_at_once_and_retried_with_back_off
         assert bench.offered() == set()
         bench.now += 0.5
         assert bench.offered() == {"web"}
-        bench.refuse("web")
+        bench.reject("web")
 
 
 def test_accepted_in_the_end_its_record_goes_and_nothing_is_waited_for() -> None:
     bench = _Clocked()
     want(bench.world, at("web", 80))
     bench.offered()
-    bench.refuse("web")
+    bench.reject("web")
     bench.now += 1
     assert bench.offered() == {"web"}
     bench.accept()
@@ -66,17 +66,17 @@ def _one_after_another() -> tuple[_Clocked, Version]:
     bench.accept()
     want(bench.world, at("web", 80))
     bench.offered()
-    bench.refuse("web")
+    bench.reject("web")
     return bench, first
 
 
-def test_while_another_listener_has_the_address_nothing_is_recorded_before_the_second_refusal() -> None:
+def test_while_another_listener_has_the_address_nothing_is_recorded_before_the_second_rejection() -> None:
     bench, _ = _one_after_another()
     assert bench.offered() == {"dup"}
     assert bench.recorded() == set()
     bench.now += 1
     assert bench.offered() == {"dup", "web"}
-    bench.refuse("web")
+    bench.reject("web")
     assert bench.recorded() == {"web"}
 
 
@@ -92,20 +92,20 @@ def test_it_is_tried_at_once_when_the_other_moves() -> None:
     assert bench.offered() == {"dup", "web"}
 
 
-def test_two_that_are_refused_do_not_have_each_other_tried_without_end() -> None:
+def test_two_that_are_rejected_do_not_have_each_other_tried_without_end() -> None:
     bench = _Clocked()
     want(bench.world, at("a", 80), at("b", 80))
     bench.offered()
-    bench.refuse("a")
-    bench.refuse("b")
+    bench.reject("a")
+    bench.reject("b")
     assert bench.offered() == set()
 
 
-def test_what_is_refused_for_another_reason_is_not_tried_again() -> None:
+def test_what_is_rejected_for_another_reason_is_not_tried_again() -> None:
     bench = _Clocked()
     want(bench.world, at("web", 80))
     bench.offered()
-    bench.refuse("web", "no filter chains specified")
+    bench.reject("web", "no filter chains specified")
     bench.now += 1_000
     assert bench.offered() == set()
     assert bench.rejections.retries.wait() is None

@@ -158,7 +158,7 @@ def test_what_nobody_asked_for_is_not_sent() -> None:
     assert envoy.session.serial == bench.world.serial
 
 
-def test_a_refused_response_is_not_repeated_until_something_was_changed() -> None:
+def test_a_rejected_response_is_not_repeated_until_something_was_changed() -> None:
     bench = gateway()
     envoy = connected(bench)
     want(bench.world, route("bad"))

@@ -53,5 +53,5 @@ def test_the_addresses_of_a_listener_are_all_its_sockets() -> None:
         ("error adding listener '127.0.0.1:80': no filter chains specified", False),
     ],
 )
-def test_only_refusals_about_the_address_are_no_fault_of_the_listener(message: str, expected: bool) -> None:
+def test_only_rejections_about_the_address_are_no_fault_of_the_listener(message: str, expected: bool) -> None:
     assert in_use(message) is expected

@@ -69,18 +69,18 @@ class Envoy:
         self.session.receive(wanted)
 
     def _take_clusters(self, response: Response) -> str | None:
-        refused = []
+        rejected = []
         for resource in response.resources:
             message = cluster_pb2.Cluster()
             any_pb2.Any.FromString(resource.body).Unpack(message)
             if message.connect_timeout.seconds == BAD_TIMEOUT:
-                refused.append(f"{resource.name}: bad")
+                rejected.append(f"{resource.name}: bad")
             else:
                 self.clusters[resource.name] = resource.body
         gone = set(self.clusters) - {one.name for one in response.resources} if self.whole else set(response.gone)
         for name in gone:
             self.clusters.pop(name, None)
-        return f"Error adding/updating cluster(s) {', '.join(refused)}" if refused else None
+        return f"Error adding/updating cluster(s) {', '.join(rejected)}" if rejected else None
 
     def _take_routes(self, response: Response) -> str | None:
         [resource] = response.resources
@@ -136,16 +136,16 @@ def test_no_route_without_its_cluster_and_in_the_end_all_that_is_good(seed: int)
                 assert envoy.referred() <= set(envoy.clusters)
     settle(bench, envoys)
     good = {key for key, version in stored.items() if not is_bad(version)}
-    refused = {key for key, one in bench.records.items() if key in stored and one.digest == stored[key].digest}
-    assert refused <= set(stored) - good
-    assert set(stored) - good <= refused | set(world.held)
+    rejected = {key for key, one in bench.records.items() if key in stored and one.digest == stored[key].digest}
+    assert rejected <= set(stored) - good
+    assert set(stored) - good <= rejected | set(world.held)
     for envoy in envoys:
         assert envoy.referred() <= set(envoy.clusters)
         clusters = {name for kind, name in good if kind == "envoy_cluster"}
         assert clusters <= set(envoy.clusters)
         shown = {one.name for one in envoy.routing() if one.HasField("route")}
         never_good = {
-            name for kind, name in refused if kind == "envoy_route" and not bench.records[kind, name].last_good
+            name for kind, name in rejected if kind == "envoy_route" and not bench.records[kind, name].last_good
         }
         for one in envoy.routing():
             if one.name in never_good:

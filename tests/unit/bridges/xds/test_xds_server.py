@@ -47,7 +47,7 @@ async def recorded(store: MemoryStore, *expected: str) -> None:
             await anyio.sleep(0.002)
 
 
-def refused(server: Server) -> set[str]:
+def rejected(server: Server) -> set[str]:
     return {name for _, name in server.world.states.rejected()}
 
 
@@ -166,7 +166,7 @@ async def test_an_envoy_that_never_answers_keeps_removed_clusters_for_the_others
         await until(lambda: server.status()["silent_streams"] == 0)
 
 
-async def test_a_refusal_is_recorded_with_digest_origins_and_what_is_in_force_instead(served: Served) -> None:
+async def test_a_rejection_is_recorded_with_digest_origins_and_what_is_in_force_instead(served: Served) -> None:
     store, _, envoy, first = served
     await envoy.answer(first)
     await write(store, cluster("a", 2))
@@ -187,14 +187,14 @@ async def test_a_restarted_server_honours_the_record_and_puts_the_last_good_stat
         await envoy.answer(await envoy.received(), error="Error adding/updating cluster(s) a: no")
         await recorded(store, "a")
     async with serving(store) as (_, server, envoy, response):
-        assert refused(server) == {"a"}
+        assert rejected(server) == {"a"}
         [resource] = response.resources
         assert resource.resource.value.endswith(b"\x18\x01")  # port_value: 1, not 2
         await envoy.answer(response)
         await write(store, cluster("a", 3))
         await envoy.answer(await envoy.received())
         await recorded(store)
-        assert refused(server) == set()
+        assert rejected(server) == set()
 
 
 async def test_an_element_that_was_written_after_its_record_is_tried_again(store: MemoryStore) -> None:
@@ -203,7 +203,7 @@ async def test_an_element_that_was_written_after_its_record_is_tried_again(store
         await recorded(store, "a")
     await write(store, cluster("a", 1))
     async with running_xds(store, "gateway") as server:
-        assert refused(server) == set()
+        assert rejected(server) == set()
 
 
 async def test_taking_a_record_away_asks_for_another_trial(served: Served) -> None:
@@ -228,7 +228,7 @@ async def test_what_is_no_valid_message_is_recorded_without_asking_an_envoy() ->
         await until(lambda: set(server.world.resources(Type.CLUSTERS)) == {"good", "bad"})
 
 
-async def test_of_a_refused_secret_nothing_is_written_down_but_that_it_was_refused() -> None:
+async def test_of_a_rejected_secret_nothing_is_written_down_but_that_it_was_rejected() -> None:
     store = MemoryStore()
     key = {"inline_string": "-----BEGIN PRIVATE KEY-----"}
     await write(store, element("envoy_secret", "s", config={"name": "s", "tls_certificate": {"private_key": key}}))
@@ -275,8 +275,8 @@ async def test_the_metrics_show_what_was_sent_and_answered(served: Served) -> No
     await recorded(store, "a")
     figures = generate_latest(server.figures.registry).decode()
     assert 'intentc_xds_pushes_total{type="clusters"} 1.0' in figures
-    assert 'intentc_xds_refusals_total{type="clusters"} 1.0' in figures
-    assert 'intentc_xds_elements{state="refused"} 1.0' in figures
+    assert 'intentc_xds_rejections_total{type="clusters"} 1.0' in figures
+    assert 'intentc_xds_elements{state="rejected"} 1.0' in figures
     assert "intentc_xds_streams 1.0" in figures
 
 

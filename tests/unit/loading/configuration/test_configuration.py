@@ -22,7 +22,7 @@ def read(path: Path, text: str, **environ: str) -> Loaded:
     return load(path, environ)
 
 
-def refusal(path: Path, text: str, **environ: str) -> str:
+def rejection(path: Path, text: str, **environ: str) -> str:
     with pytest.raises(InvalidInput) as error:
         read(path, text, **environ)
     return str(error.value)
@@ -105,18 +105,18 @@ def test_a_section_that_nobody_is_known_to_read_is_a_warning(write: Path) -> Non
 
 
 def test_an_unknown_key_of_ours_is_an_error_with_line_and_suggestion(write: Path) -> None:
-    message = refusal(write, "intentc:\n  installation: a\n  diagnostik: {}\n")
+    message = rejection(write, "intentc:\n  installation: a\n  diagnostik: {}\n")
     assert message == f"{write}:3: unknown key intentc.diagnostik; did you mean diagnostics?"
 
 
 def test_a_misspelt_key_of_a_shared_section_is_an_error(write: Path) -> None:
-    assert refusal(write, "etcd:\n  endponts: [a:1]\n") == (
+    assert rejection(write, "etcd:\n  endponts: [a:1]\n") == (
         f"{write}:2: unknown key etcd.endponts; did you mean endpoints?"
     )
 
 
-def test_a_wrong_type_is_refused_with_its_line(write: Path) -> None:
-    message = refusal(write, "\ncompilation:\n  number_of_workers: many\n")
+def test_a_wrong_type_is_rejected_with_its_line(write: Path) -> None:
+    message = rejection(write, "\ncompilation:\n  number_of_workers: many\n")
     assert message.startswith(f"{write}:3: compilation.number_of_workers: ")
 
 
@@ -134,8 +134,8 @@ def test_a_wrong_type_is_refused_with_its_line(write: Path) -> None:
         ("- a", "must be a mapping"),
     ],
 )
-def test_a_bad_value_is_refused_with_what_to_write(write: Path, text: str, hint: str) -> None:
-    assert hint in refusal(write, text)
+def test_a_bad_value_is_rejected_with_what_to_write(write: Path, text: str, hint: str) -> None:
+    assert hint in rejection(write, text)
 
 
 def test_the_environment_wins_over_the_file(write: Path) -> None:
@@ -180,12 +180,12 @@ def test_a_value_can_come_from_a_file_of_its_own(write: Path, tmp_path: Path) ->
 
 
 def test_a_missing_file_of_a_value_is_an_error(write: Path) -> None:
-    message = refusal(write, "etcd: {password_file: /nowhere}")
+    message = rejection(write, "etcd: {password_file: /nowhere}")
     assert message == f"{write}:1: etcd.password_file: /nowhere can't be read: No such file or directory"
 
 
 def test_a_value_and_its_file_at_once_is_an_error(write: Path) -> None:
-    assert "keep one" in refusal(write, "etcd: {password: a, password_file: /b}")
+    assert "keep one" in rejection(write, "etcd: {password: a, password_file: /b}")
 
 
 def test_a_file_given_by_the_environment_replaces_a_literal_value(write: Path, tmp_path: Path) -> None:
@@ -229,8 +229,8 @@ def test_no_secret_shows_when_a_configuration_is_printed(write: Path) -> None:
         ("intentc: {settings: [a]}", "expected a mapping of names to values"),
     ],
 )
-def test_what_used_to_pass_in_silence_is_refused_with_its_line(write: Path, text: str, said: str) -> None:
-    message = refusal(write, f"\n{text}\n")
+def test_what_used_to_pass_in_silence_is_rejected_with_its_line(write: Path, text: str, said: str) -> None:
+    message = rejection(write, f"\n{text}\n")
     assert message.startswith(f"{write}:2: ")
     assert said in message
 
@@ -248,7 +248,7 @@ def test_what_used_to_pass_in_silence_is_refused_with_its_line(write: Path, text
         ("INTENTC_DATABASE__HOST", "sample/contrail.yml"),
     ],
 )
-def test_a_variable_that_sets_nothing_is_refused_and_the_right_one_is_named(variable: str, meant: str) -> None:
+def test_a_variable_that_sets_nothing_is_rejected_and_the_right_one_is_named(variable: str, meant: str) -> None:
     with pytest.raises(InvalidInput, match=f"^{variable}: {variable} sets nothing; .*{meant}"):
         load(None, {variable: "x"})
 
@@ -258,7 +258,7 @@ def test_an_unknown_key_of_a_shared_section_in_a_variable_is_an_error() -> None:
         load(None, {"INTENTC_ETCD__SIZE": "3"})
 
 
-def test_a_file_that_only_looks_regular_is_refused(write: Path, tmp_path: Path) -> None:
+def test_a_file_that_only_looks_regular_is_rejected(write: Path, tmp_path: Path) -> None:
     """As /proc/kmsg, whether the kernel has anything to say now or not; and a file that is no secret by its size."""
     for place in ("/proc/kmsg", "/proc/version"):
         with pytest.raises(InvalidInput, match=rf"etcd\.password_file: {place} can't be read"):

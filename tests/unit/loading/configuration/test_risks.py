@@ -1,4 +1,4 @@
-"""What a configuration lays open is said once, loudly; what nobody can mean is refused."""
+"""What a configuration lays open is said once, loudly; what nobody can mean is rejected."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def warnings(loaded: Loaded) -> list[str]:
         {"insecure": True, "client": {"endpoint": "https://192.0.2.1:9091"}},
     ],
 )
-def test_unchecked_certificates_are_refused_for_a_server_elsewhere(tmp_path: Path, sections: dict[str, object]) -> None:
+def test_unchecked_certificates_are_rejected_for_a_server_elsewhere(
+    tmp_path: Path, sections: dict[str, object]
+) -> None:
     with pytest.raises(
         InvalidInput, match=r"take it out, and name the authority in client\.tls\.trusted_ca_path"
     ) as error:
@@ -64,7 +66,7 @@ TOKEN = "0123456789abcdef"
 
 
 @pytest.mark.parametrize("address", [":8877", "0.0.0.0:8877", "[::]:8877", "10.0.0.1:8877", "host.example:1"])
-def test_diagnostics_that_others_can_reach_and_that_ask_nobody_are_refused(tmp_path: Path, address: str) -> None:
+def test_diagnostics_that_others_can_reach_and_that_ask_nobody_are_rejected(tmp_path: Path, address: str) -> None:
     with pytest.raises(InvalidInput, match=r"without authentication; set intentc\.diagnostics\.token_file") as error:
         read(tmp_path, intentc={"diagnostics": {"address": address}})
     assert "contrail.yml:1: " in str(error.value)
@@ -106,7 +108,7 @@ def test_a_token_over_plain_http_is_said(tmp_path: Path) -> None:
         ({"tls": {"certificate": "c"}}, "unknown key intentc.diagnostics.tls.certificate"),
     ],
 )
-def test_access_to_the_diagnostics_that_can_not_work_is_refused(
+def test_access_to_the_diagnostics_that_can_not_work_is_rejected(
     tmp_path: Path, section: dict[str, object], words: str
 ) -> None:
     with pytest.raises(InvalidInput) as error:
@@ -150,7 +152,7 @@ def test_files_of_tls_that_is_off_are_left_alone(tmp_path: Path) -> None:
     assert warnings(read(tmp_path, etcd={"tls": {"key_path": "/nowhere/key.pem"}})) == []
 
 
-def test_a_configuration_of_megabytes_is_refused_before_it_is_read(tmp_path: Path) -> None:
+def test_a_configuration_of_megabytes_is_rejected_before_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "contrail.yml"
     path.write_bytes(b"#" * (4 * 1024 * 1024 + 1))
     with pytest.raises(InvalidInput, match="larger than 4194304 bytes"):
@@ -213,7 +215,7 @@ def test_hosts_are_kept_in_one_form(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("host", ["*", "*.example.org", "", ".", "a:9091", "http://a", "a/b", "a b", "[::1]:80", "[x]"])
 @pytest.mark.parametrize("key", ["server", "intentc.diagnostics"])
-def test_what_is_no_host_is_refused_and_so_is_any(tmp_path: Path, host: str, key: str) -> None:
+def test_what_is_no_host_is_rejected_and_so_is_any(tmp_path: Path, host: str, key: str) -> None:
     hosts: dict[str, object] = {"hosts": ["good.example", host]}
     with pytest.raises(InvalidInput, match=rf"contrail\.yml:1: {key}\.hosts.*(pattern|no host)"):
         read(tmp_path, **({"server": hosts} if key == "server" else {"intentc": {"diagnostics": hosts}}))

@@ -61,9 +61,9 @@ def test_the_filter_of_the_logs_learns_what_a_secret_becomes(file: Path) -> None
 
 def test_a_url_with_a_password_is_rejected_without_showing_it() -> None:
     for url in ("http://u:canary@api", "ftp://u:canary@api", "u:canary@"):
-        with pytest.raises(InvalidInput, match="holds a password or a user") as refused:
+        with pytest.raises(InvalidInput, match="holds a password or a user") as rejected:
             load(None, {"INTENTC_CLIENT__ENDPOINT": url})
-        assert "canary" not in str(refused.value)
+        assert "canary" not in str(rejected.value)
 
 
 def test_no_secret_shows_in_any_form_of_a_configuration(file: Path) -> None:

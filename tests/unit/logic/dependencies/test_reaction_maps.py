@@ -98,7 +98,7 @@ def test_entries_know_their_line(tmp_path: Path) -> None:
 def test_an_invalid_map_is_rejected_with_file_and_line(tmp_path: Path, text: str, line: int, message: str) -> None:
     path = tmp_path / "map.yml"
     path.write_text(text)
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput) as rejected:
         load(path)
-    assert str(refused.value).startswith(f"{path}:{line}: ")
-    assert message in str(refused.value)
+    assert str(rejected.value).startswith(f"{path}:{line}: ")
+    assert message in str(rejected.value)

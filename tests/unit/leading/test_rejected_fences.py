@@ -14,7 +14,7 @@ from tests.unit.leading.candidates import KEY, TTL, Candidate, standing, until
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_refused_fence_is_given_up_at_once_and_the_cause_is_named(
+async def test_a_rejected_fence_is_given_up_at_once_and_the_cause_is_named(
     store: MemoryStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with standing(store, "a", "b") as (first, second):
@@ -28,7 +28,7 @@ async def test_a_refused_fence_is_given_up_at_once_and_the_cause_is_named(
         assert "etcd.endpoints" in caplog.text
 
 
-async def test_after_a_refusal_nobody_stands_here_for_a_ttl(store: MemoryStore) -> None:
+async def test_after_a_rejection_nobody_stands_here_for_a_ttl(store: MemoryStore) -> None:
     async with standing(store, "a") as (first,):
         first.election.invalidate(first.election.fence() or "")
         assert TTL <= await until(lambda: first.leads) < TTL + 1
@@ -45,11 +45,11 @@ async def test_a_fence_that_is_no_longer_current_is_passed_over(store: MemorySto
         assert first.leads
 
 
-async def test_a_fence_that_was_refused_rightly_is_stood_for_again_soon(
+async def test_a_fence_that_was_rejected_rightly_is_stood_for_again_soon(
     store: MemoryStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with standing(store, "a") as (first,):
-        store.faults.silence_watches()  # so that the refusal is the first that is heard of it
+        store.faults.silence_watches()  # so that the rejection is the first that is heard of it
         await store.transaction([], [Delete(KEY)])
         first.election.invalidate(first.election.fence() or "")
         assert await until(lambda: first.leads) < 1

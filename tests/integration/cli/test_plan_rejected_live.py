@@ -1,4 +1,4 @@
-"""What ``plan`` and a saved plan refuse, beside a real etcd and a real API server, and how they say what to do."""
+"""What ``plan`` and a saved plan reject, beside a real etcd and a real API server, and how they say what to do."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from intentc.loading import Limits, load_documents, load_yaml
 from intentc.model.problem import InvalidInput
 
 
-def refused(text: str, limits: Limits | None = None) -> str:
+def rejected(text: str, limits: Limits | None = None) -> str:
     with pytest.raises(InvalidInput) as caught:
         load_yaml(text, source="f.yml", limits=limits or Limits())
     return str(caught.value)
@@ -56,52 +56,54 @@ def refused(text: str, limits: Limits | None = None) -> str:
         ("a: {<<: {x: 1}, <<: {x: 2}}", "f.yml:1: duplicate key '<<'"),
     ],
 )
-def test_bad_text_is_refused_with_its_line(text: str, message: str) -> None:
-    assert refused(text).startswith(message)
+def test_bad_text_is_rejected_with_its_line(text: str, message: str) -> None:
+    assert rejected(text).startswith(message)
 
 
-def test_deep_nesting_is_refused() -> None:
-    assert refused("[" * 100 + "]" * 100) == "f.yml:1: is nested deeper than 64 levels"
+def test_deep_nesting_is_rejected() -> None:
+    assert rejected("[" * 100 + "]" * 100) == "f.yml:1: is nested deeper than 64 levels"
 
 
 def test_very_deep_nesting_does_not_end_the_process() -> None:
-    assert "nested" in refused("[" * 100_000) or "no valid YAML" in refused("[" * 100_000)
+    assert "nested" in rejected("[" * 100_000) or "no valid YAML" in rejected("[" * 100_000)
 
 
-def test_an_alias_bomb_is_refused_at_once() -> None:
+def test_an_alias_bomb_is_rejected_at_once() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     before = time.process_time()
 
-    message = refused("\n".join(lines))
+    message = rejected("\n".join(lines))
 
     assert message == "f.yml:6: has more than 200000 values from aliases"
     assert time.process_time() - before < 5
 
 
-def test_a_bomb_of_merge_keys_is_refused_at_once() -> None:
+def test_a_bomb_of_merge_keys_is_rejected_at_once() -> None:
     lines = ["a0: &a0 {" + ", ".join(f"k{n}: x" for n in range(1000)) + "}"]
     lines += [f"b{n}: {{<<: [*a0, *a0, *a0, *a0, *a0]}}" for n in range(100)]
 
-    assert "values from aliases" in refused("\n".join(lines))
+    assert "values from aliases" in rejected("\n".join(lines))
 
 
 def test_values_in_all_are_limited() -> None:
-    assert refused("[" + "1, " * 20 + "]", Limits(nodes=10)) == "f.yml:1: has more than 10 values with aliases expanded"
+    assert (
+        rejected("[" + "1, " * 20 + "]", Limits(nodes=10)) == "f.yml:1: has more than 10 values with aliases expanded"
+    )
 
 
-def test_many_aliases_are_refused() -> None:
+def test_many_aliases_are_rejected() -> None:
     text = "a: &a 1\nb: [" + ", ".join(["*a"] * 11) + "]"
 
-    assert refused(text, Limits(aliases=10)) == "f.yml:2: has more than 10 aliases"
+    assert rejected(text, Limits(aliases=10)) == "f.yml:2: has more than 10 aliases"
 
 
-def test_a_text_that_is_too_large_is_refused() -> None:
-    assert refused("a: 12345678", Limits(size=10)) == "f.yml: text is larger than 10 bytes"
+def test_a_text_that_is_too_large_is_rejected() -> None:
+    assert rejected("a: 12345678", Limits(size=10)) == "f.yml: text is larger than 10 bytes"
 
 
-def test_json_with_a_key_twice_is_refused() -> None:
-    assert "duplicate key" in refused('{"a": 1, "a": 2}')
+def test_json_with_a_key_twice_is_rejected() -> None:
+    assert "duplicate key" in rejected('{"a": 1, "a": 2}')
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

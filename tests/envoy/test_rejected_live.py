@@ -16,7 +16,7 @@ from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
-REFUSED = ("listener", "live:taken", "RefusedByEnvoy")
+REJECTED = ("listener", "live:taken", "RejectedByEnvoy")
 
 
 @pytest.fixture
@@ -28,13 +28,13 @@ def taken() -> Iterator[int]:
         yield int(listening.getsockname()[1])
 
 
-async def until_refused(live: GatewaySystem, refused: bool = True) -> None:
+async def until_rejected(live: GatewaySystem, rejected: bool = True) -> None:
     with anyio.fail_after(PATIENCE):
-        while (REFUSED in live.problems) is not refused:  # noqa: ASYNC110 - it comes back through etcd
+        while (REJECTED in live.problems) is not rejected:  # noqa: ASYNC110 - it comes back through etcd
             await anyio.sleep(0.01)
 
 
-async def test_a_listener_that_envoy_refuses_leaves_all_else_working(live: GatewaySystem, taken: int) -> None:
+async def test_a_listener_that_envoy_rejects_leaves_all_else_working(live: GatewaySystem, taken: int) -> None:
     async with backend("blue") as blue, backend("green") as green:
         await live.apply(
             listener("taken", taken),
@@ -44,15 +44,15 @@ async def test_a_listener_that_envoy_refuses_leaves_all_else_working(live: Gatew
             service("green", green.port),
             mapping("one", "/one/", "blue"),
         )
-        await until_refused(live)
+        await until_rejected(live)
         assert await live.service("/one/") == "blue"
-        (problem,) = [p for p in live.started.service.engine.states.problems(()) if p.reason == "RefusedByEnvoy"
+        (problem,) = [p for p in live.started.service.engine.states.problems(()) if p.reason == "RejectedByEnvoy"
                    and p.kind == "listener"]  # fmt: skip
         assert "Address already in use" in problem.message
 
         await live.apply(mapping("one", "/one/", "green"))
         assert await live.service("/one/") == "green"
-        assert REFUSED in live.problems
+        assert REJECTED in live.problems
 
 
 async def test_once_fixed_it_works_and_nothing_is_reported_any_more(live: GatewaySystem, taken: int) -> None:
@@ -60,10 +60,10 @@ async def test_once_fixed_it_works_and_nothing_is_reported_any_more(live: Gatewa
         await live.apply(
             listener("taken", taken), host("all"), service("blue", blue.port), mapping("one", "/one/", "blue")
         )
-        await until_refused(live)
+        await until_rejected(live)
         await live.apply(listener("taken", live.port))
         assert await live.service("/one/") == "blue"
-        await until_refused(live, refused=False)
+        await until_rejected(live, rejected=False)
         assert live.problems == []
 
 
@@ -75,4 +75,4 @@ async def test_a_second_server_with_an_envoy_of_its_own_gives_it_the_same(live: 
         )
         async with running_gateway(live.started.etcd, CONFIGURATION.etcd.path) as second:
             assert f"127.0.0.1:{live.port}" in second.envoy.ask("/listeners")[1]
-            assert second.xds.status()["refused"] == []
+            assert second.xds.status()["rejected"] == []

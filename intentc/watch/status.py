@@ -25,7 +25,8 @@ class Phase(enum.Enum):
 
 class SourceState(NamedTuple):
     """The phase, since when (Unix time in seconds), and the watch's last error ("" if there was none).
-    ``rejection``: why the store rejects our heartbeat, "" if it doesn't; it will reject a leader's writes as well."""
+    ``rejection``: why the store rejects our heartbeat, "" if it doesn't; it will reject a leader's writes as well.
+    """
 
     phase: Phase
     since: float

@@ -50,9 +50,9 @@ class Capabilities:
                 answer = await connection.send("GET", "/")
             except UnknownOutcome as error:
                 raise Unreachable(str(error)) from None
-            error = None if answer.ok else failure(answer)
-            if isinstance(error, Throttled):
-                raise error
+            failed = None if answer.ok else failure(answer)
+            if isinstance(failed, Throttled):
+                raise failed
             self.note_about(answer)
 
     def note(self, answer: Answer) -> int | None:

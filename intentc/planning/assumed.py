@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple, Protocol
 
 from intentc.model import (
@@ -32,6 +32,7 @@ from intentc.model import (
 from intentc.model.reads import PARENT
 
 from .actual import Actual
+from .claims import Item
 
 PATIENCE = 2.0
 """Seconds after which an assumption is checked by a read."""
@@ -226,6 +227,20 @@ class Assumed:
             if key is not None:
                 found[key] = ReferenceValue(key, reference.to, reference.attribute)
         return found
+
+    def leading_to(self, relation: str, stored: Collection[Key], items: Iterable[Item]) -> frozenset[Key]:
+        """Those of the ``stored`` entries of one relation that lead to the targets in ``items``, which are fields or
+        (relation, target) pairs. The uuid decides: an entry may lack the name of its target, or have a former one."""
+        targets = {self.key_named(item[1]) for item in items if isinstance(item, tuple) and item[0] == relation}
+        return frozenset(key for key in stored if key in targets) if targets else frozenset()
+
+    def key_named(self, name: Name) -> Key | None:
+        """The key of the object of this name, readable or not; None if there is none."""
+        try:
+            actual = self.actual(name)
+        except HeldInput as held:
+            return held.key
+        return actual.key if actual is not None else None
 
     def holders(self, key: Key, kind: str, relation: str) -> tuple[Key, ...]:
         """The objects of ``kind`` that refer to ``key`` by ``relation`` (``parent``: its children), sorted by key."""

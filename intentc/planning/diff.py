@@ -22,16 +22,19 @@ from .merge import Desired, elements, with_elements
 
 Entries = Mapping[Key, ReferenceValue]
 
+NO_ENTRIES: Entries = {}
+
 MayRemove = Callable[[Item], bool]
 """Whether a part of one object may be removed now; if not, the object is planned again when that changes."""
 
 
 class Wanted(NamedTuple):
-    """The desired entries of one relation whose targets exist. ``disputed``: targets whose stored entry stays as it is.
+    """The desired entries of one relation whose targets exist. ``disputed``: targets whose stored entry stays as it is
+    (no entry is added for them either).
     ``merge``: combines the desired attribute with a stored one that must not lose anything."""
 
     entries: Entries
-    disputed: Collection[Name]
+    disputed: Collection[Key]
     merge: Callable[[Any, Any], Any] | None
 
 
@@ -142,7 +145,7 @@ def list_change(
     for key, entry in stored.items():
         item = Name(relation, entry.fq_name)
         own = wanted.entries.get(key)
-        if item in wanted.disputed or (own is None and not may_remove((relation, item))):
+        if key in wanted.disputed or (own is None and not may_remove((relation, item))):
             result[key] = entry
         elif own is not None and own.attribute != entry.attribute:
             result[key] = own._replace(attribute=_attribute(entry, own, wanted, may_remove, (relation, item)))
@@ -174,7 +177,7 @@ def entry_changes(
                 add.append(merged)
     for key, entry in stored.items():
         item = (relation, Name(relation, entry.fq_name))
-        if key not in wanted.entries and item[1] not in wanted.disputed and is_ours(entry) and may_remove(item):
+        if key not in wanted.entries and key not in wanted.disputed and is_ours(entry) and may_remove(item):
             remove.append(entry)
     return EntryChanges(in_order(add), tuple(entry.key for entry in in_order(remove)))
 

@@ -2,8 +2,8 @@
 
 A property has one writer, unless its schema says that its elements are independent: then lists are united and maps
 joined by key. References are united by target; if the schema names a function, the attributes for one target are
-merged. Contributors that disagree get a problem each, and the stored value stays. The order of contributors never
-matters. ``diff.py`` computes the writes.
+merged. Contributors that disagree get a problem each, and the stored value stays; so do those that contradict each
+other about a shared list. The order of contributors never matters. ``diff.py`` computes the writes.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ class _Merging:
         self._existence: list[tuple[Key, ResourceClaim]] = []
         self._properties: dict[str, list[tuple[Key, Any]]] = {}
         self._references: dict[str, dict[Name, list[tuple[Key, Any]]]] = {}
-        self._kept: set[str] = set()
-        self._unwanted: set[Item] = set()
+        self._kept: dict[str, list[Key]] = {}
+        self._unwanted: dict[tuple[str, Name], list[Key]] = {}
         self._problems: dict[Problem, None] = {}
         self._disputed: set[Item] = set()
 
@@ -110,8 +110,10 @@ class _Merging:
             case PropertyClaim():
                 self._properties.setdefault(claim.field, []).append((origin, claim.value))
             case RelationClaim():
-                self._kept.update((claim.relation,) if claim.kept else ())
-                self._unwanted.update((claim.relation, target) for target in claim.unwanted)
+                if claim.kept:
+                    self._kept.setdefault(claim.relation, []).append(origin)
+                for target in claim.unwanted:
+                    self._unwanted.setdefault((claim.relation, target), []).append(origin)
             case ReferenceClaim():
                 self._reference(origin, claim)
 
@@ -138,16 +140,20 @@ class _Merging:
             if agreed:
                 (inner if "." in field else properties)[field] = value
             else:
-                self._dispute(field, values, f"different values of {field}")
+                self._dispute(field, [origin for origin, _ in values], f"different values of {field}")
+        self._contradictions()
         references: dict[str, dict[Name, Any]] = {}
         for relation, by_target in self._references.items():
             combine = MERGES.get(self._kind.relations[relation].merge)
             entries = references.setdefault(relation, {})
             for target, wanted in by_target.items():
+                if (relation, target) in self._disputed:
+                    continue
                 attribute = wanted[0][1]
                 for _, other in wanted[1:]:
                     if other != attribute and combine is None:
-                        self._dispute((relation, target), wanted, f"different attributes of its reference to {target}")
+                        origins = [origin for origin, _ in wanted]
+                        self._dispute((relation, target), origins, f"different attributes of its reference to {target}")
                         break
                     attribute = combine(attribute, other) if combine else attribute
                 else:
@@ -162,8 +168,24 @@ class _Merging:
             tuple(self._problems),
             inner,
             frozenset(self._kept),
-            frozenset(self._unwanted),
+            frozenset(item for item in self._unwanted if item not in self._disputed),
         )
+
+    def _contradictions(self) -> None:
+        """Dispute the references that claims want, and other claims want to be absent or as they are stored."""
+        for relation, keepers in self._kept.items():
+            for target in (*self._references.get(relation, ()), *(t for r, t in self._unwanted if r == relation)):
+                what = f"its references to {relation} to stay as they are, and the one to {target} to change"
+                self._dispute((relation, target), [*keepers, *self._wanting(relation, target)], what)
+        for (relation, target), refusing in self._unwanted.items():
+            if relation not in self._kept and target in self._references.get(relation, ()):
+                what = f"a reference to {target} and none"
+                self._dispute((relation, target), [*refusing, *self._wanting(relation, target)], what)
+
+    def _wanting(self, relation: str, target: Name) -> list[Key]:
+        """The origins that claim something about one reference."""
+        wanted = self._references.get(relation, {}).get(target, ())
+        return [origin for origin, _ in wanted] + self._unwanted.get((relation, target), [])
 
     def _owner_and_parent(self) -> tuple[str | None, Parent | None]:
         if not self._existence:
@@ -173,7 +195,7 @@ class _Merging:
         first = owned[0][1]
         if all(claim.owner == first.owner and claim.parent == first.parent for _, claim in owned):
             return first.owner, first.parent
-        self._dispute("owner", list(self._existence), "different owners or parents")
+        self._dispute("owner", [origin for origin, _ in self._existence], "different owners or parents")
         return None, None
 
     def _property(self, field: str, values: list[Any]) -> tuple[bool, Any]:
@@ -184,12 +206,13 @@ class _Merging:
         united = unite(declared, values) if declared is not None else None
         return united is not None, united
 
-    def _dispute(self, item: Item, contributors: list[tuple[Key, Any]], what: str) -> None:
+    def _dispute(self, item: Item, contributors: list[Key], what: str) -> None:
         self._disputed.add(item)
-        origins = sorted({origin for origin, _ in contributors})
+        origins = sorted(set(contributors))
         everyone = " and ".join(f"{origin.kind} {self._title(origin)}" for origin in origins)
+        want = "want" if len(origins) > 1 else "wants"
         for origin in origins:
-            message = f"{everyone} want {what} on {self._name}; what is stored stays until they agree"
+            message = f"{everyone} {want} {what} on {self._name}; what is stored stays until they agree"
             self._problem(origin, "Conflict", message)
 
     def _problem(self, origin: Key, reason: str, message: str) -> None:

@@ -39,7 +39,17 @@ from .actual import Actual
 from .assumed import Assumed
 from .claims import EXISTENCE, LATER, ClaimBook, Item
 from .deletion import abandoned, blockers, without_cycle
-from .diff import MayRemove, Wanted, claimed_properties, entry_changes, in_order, list_change, property_changes
+from .diff import (
+    NO_ENTRIES,
+    Entries,
+    MayRemove,
+    Wanted,
+    claimed_properties,
+    entry_changes,
+    in_order,
+    list_change,
+    property_changes,
+)
 from .draft import Draft, Plan
 from .guard import DeleteGuard
 from .merge import MERGES, merge
@@ -277,7 +287,8 @@ class Planner:
         claimed = (r for r in desired.references if made and kind.relations[r].writer is not Writer.SHARED)
         for relation in dict.fromkeys((*kind.compiler_relations, *claimed)):
             stored = self._assumed.entries(actual, relation)
-            change = list_change(relation, stored, self._wanted(draft, relation, actual.key, made=made), may_remove)
+            wanted = self._wanted(draft, relation, actual.key, stored, made=made)
+            change = list_change(relation, stored, wanted, may_remove)
             if change is not None:
                 lists[relation] = change
                 relaxed += [entry.key for entry in change if self._relaxes(kind, relation, entry.key, made)]
@@ -285,12 +296,14 @@ class Planner:
             stored = self._assumed.entries(actual, relation)
             if relation in desired.kept or (not stored and relation not in desired.references):
                 continue
+            wanted = self._wanted(draft, relation, actual.key, stored, made=made)
+            unwanted = self._assumed.leading_to(relation, stored, desired.unwanted)
             changes = entry_changes(
                 relation,
                 stored,
-                self._wanted(draft, relation, actual.key, stored, made=made),
-                lambda entry, declared=kind.relations[relation]: self._is_ours(  # type: ignore[misc]
-                    draft, declared, actual.key, entry, made=made
+                wanted,
+                lambda entry, declared=kind.relations[relation], unwanted=unwanted: (  # type: ignore[misc]
+                    entry.key in unwanted or self._is_ours(declared, actual.key, entry, made=made)
                 ),
                 may_remove,
             )
@@ -305,11 +318,9 @@ class Planner:
         draft.operations += add
         draft.operations += remove
 
-    def _is_ours(self, draft: Draft, relation: Relation, holder: Key, entry: ReferenceValue, *, made: bool) -> bool:
+    def _is_ours(self, relation: Relation, holder: Key, entry: ReferenceValue, *, made: bool) -> bool:
         """Whether an entry of a shared list may be changed and removed. ``made``: we made the holder; then an entry for
         another object that we made is ours as well."""
-        if (relation.name, Name(relation.name, entry.fq_name)) in draft.desired.unwanted:
-            return True
         if is_our_entry(self._installation, relation, holder, entry):
             return True
         try:
@@ -318,7 +329,7 @@ class Planner:
             return False
         return target is not None and ownership_of_object(target, self._installation) is Ownership.OURS
 
-    def _wanted(self, draft: Draft, relation: str, holder: Key, stored: Iterable[Key] = (), *, made: bool) -> Wanted:
+    def _wanted(self, draft: Draft, relation: str, holder: Key, stored: Entries = NO_ENTRIES, *, made: bool) -> Wanted:
         """The desired entries of one relation whose targets exist; for the others the draft waits."""
         declared = draft.kind.relations[relation]
         entries: dict[Key, ReferenceValue] = {}
@@ -331,7 +342,7 @@ class Planner:
             if (
                 declared.writer is Writer.SHARED
                 and key not in stored
-                and not self._is_ours(draft, declared, holder, entry, made=made)
+                and not self._is_ours(declared, holder, entry, made=made)
             ):
                 draft.problem("Unrecognisable", f"its reference to {target} could not be distinguished from a user's "
                               "later and is not written; make the target an object of the holder's own")  # fmt: skip
@@ -339,7 +350,7 @@ class Planner:
                 draft.waits_for.add(target)
             else:
                 entries[key] = entry
-        disputed = {item[1] for item in draft.desired.disputed if isinstance(item, tuple) and item[0] == relation}
+        disputed = self._assumed.leading_to(relation, stored, draft.desired.disputed)
         return Wanted(entries, disputed, MERGES.get(declared.merge))
 
     def _target(self, name: Name) -> Key | None:

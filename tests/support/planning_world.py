@@ -213,11 +213,7 @@ class PlanningWorld:
         if parent is not None:
             value |= {"parent_type": kebab(parent.key.kind), "parent_uuid": parent.key.uuid}
         for relation, entries in (references or {}).items():
-            value[f"{relation}_refs"] = [
-                {"uuid": key.uuid, "to": list(self.stored[key].fq_name)}
-                | ({"attr": thaw(attribute)} if attribute else {})
-                for key, attribute in entries
-            ]
+            value[f"{relation}_refs"] = [self._entry(key, attribute) for key, attribute in entries]
         key = Key(kind, uuid or (f"uuid-{fq_name[-1]}"))
         return self._store(key, value)
 
@@ -232,6 +228,13 @@ class PlanningWorld:
             **dict(claim.properties),
             **more,
         )
+
+    def call_targets(self, holder: Key, relation: str, *fq_name: str) -> None:
+        """Store other names in the entries of one relation, as somebody may who writes into the store directly."""
+        value = msgspec.json.decode(self.stored[holder].raw)
+        for entry in value[f"{relation}_refs"]:
+            entry["to"] = list(fq_name)
+        self._store(holder, value)
 
     def remove(self, key: Key) -> None:
         del self.stored[key]

@@ -6,7 +6,7 @@ from itertools import permutations
 
 import pytest
 
-from intentc.model import Claim, Name, PropertyClaim, ResourceClaim
+from intentc.model import Claim, Name, PropertyClaim, RelationClaim, ResourceClaim
 from intentc.planning import Desired, merge
 from tests.support.planning_world import SCHEMA, child, origin, parent, refer, rules, shared, struct
 
@@ -127,6 +127,35 @@ def test_an_object_that_others_share_is_its_owners() -> None:
     desired = merged(shared("target", "t"), shared("target", "t")._replace(owner="uuid-x"), name=TARGET)
     assert desired.owner == "uuid-x"
     assert not desired.problems
+
+
+def test_a_reference_that_is_wanted_and_unwanted_is_disputed_and_what_is_stored_stays() -> None:
+    router, peer = Name("router", ("a",)), Name("router", ("b",))
+    desired = merged(refer(router, peer), RelationClaim(router, "router", unwanted=(peer,)), name=router)
+    assert (desired.references["router"], desired.unwanted) == ({}, frozenset())
+    assert desired.disputed == {("router", peer)}
+    assert [(p.name, p.reason) for p in desired.problems] == [("uuid-0", "Conflict"), ("uuid-1", "Conflict")]
+    assert "want a reference to router b and none on router a" in desired.problems[0].message
+
+
+@pytest.mark.parametrize("unwanted", [False, True])
+def test_a_list_that_stays_as_it_is_and_an_entry_that_changes_are_disputed(unwanted: bool) -> None:
+    router, peer = Name("router", ("a",)), Name("router", ("b",))
+    change = RelationClaim(router, "router", unwanted=(peer,)) if unwanted else refer(router, peer)
+    desired = merged(change, RelationClaim(router, "router", kept=True), name=router)
+    assert not any(desired.references.values())
+    assert not desired.unwanted
+    assert desired.kept == {"router"}
+    assert [(p.name, p.reason) for p in desired.problems] == [("uuid-0", "Conflict"), ("uuid-1", "Conflict")]
+
+
+def test_an_intent_that_contradicts_itself_gets_one_problem() -> None:
+    router, peer = Name("router", ("a",)), Name("router", ("b",))
+    claims = (refer(router, peer), RelationClaim(router, "router", unwanted=(peer,)))
+    desired = merge(SCHEMA.kind("router"), router, {origin("g"): claims}, lambda key: key.uuid)
+    assert [problem.message for problem in desired.problems] == [
+        "group uuid-g wants a reference to router b and none on router a; what is stored stays until they agree"
+    ]
 
 
 def test_an_undeclared_relation_is_a_problem_of_who_claims_it() -> None:

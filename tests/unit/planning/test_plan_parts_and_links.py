@@ -153,6 +153,30 @@ def test_an_unwanted_link_is_removed_whoever_wrote_it(world: PlanningWorld) -> N
     assert removals(world, A) == [other]
 
 
+@pytest.mark.parametrize("stored_name", [(), ("former",)])
+def test_an_unwanted_link_is_known_by_its_uuid(world: PlanningWorld, stored_name: tuple[str, ...]) -> None:
+    other = two_routers(world, USERS)
+    world.call_targets(Key("router", "uuid-a"), "router", *stored_name)
+    world.book.replace(GROUP, [RelationClaim(A, "router", unwanted=(B,))])
+    assert removals(world, A) == [other]
+
+
+def test_a_link_to_another_object_stays_though_it_bears_the_unwanted_name(world: PlanningWorld) -> None:
+    two_routers(world)
+    world.put("router", "a", references={"router": [(world.put("router", "c"), USERS)]})
+    world.call_targets(Key("router", "uuid-a"), "router", "b")
+    world.book.replace(GROUP, [RelationClaim(A, "router", unwanted=(B,))])
+    assert removals(world, A) == []
+
+
+def test_a_disputed_link_stays_though_its_entry_has_no_name(world: PlanningWorld) -> None:
+    two_routers(world, OURS)
+    world.call_targets(Key("router", "uuid-a"), "router")
+    world.book.replace(GROUP, [refer(A, B, OURS)])
+    world.book.replace(origin("h"), [refer(A, B, USERS)])
+    assert removals(world, A) == []
+
+
 @pytest.mark.parametrize("attribute", [OURS, USERS])
 def test_kept_links_stay_and_none_is_added(world: PlanningWorld, attribute: object) -> None:
     two_routers(world, attribute)
@@ -160,7 +184,9 @@ def test_kept_links_stay_and_none_is_added(world: PlanningWorld, attribute: obje
     claims: list[Claim] = [RelationClaim(A, "router", kept=True), refer(A, Name("router", ("c",)), OURS)]
     world.book.replace(GROUP, claims)
     assert third is not None
-    assert world.plan(A).operations == ()
+    plan = world.plan(A)
+    assert plan.operations == ()
+    assert [problem.reason for problem in plan.problems] == ["Conflict"]
 
 
 def test_between_two_objects_that_we_made_every_link_is_ours(world: PlanningWorld) -> None:

@@ -1,7 +1,7 @@
 """Takes changed objects from their queue, has each planned, and has the plan carried out (steps 6 to 8).
 
-One worker at a time plans an object; writes of different objects overlap up to a limit. ``object_planner`` decides what
-is written, ``sender`` sends it.
+One worker at a time plans an object; writes of different objects overlap up to a limit. A fault of our own on the way
+of one object defers that object alone. ``object_planner`` decides what is written, ``sender`` sends it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 
 from ..model import Name
 from ..planning import Plan
+from ..writing import Fenced
 from .api_throttle import ApiThrottle
 from .carriers import Carriers
 from .intent_states import IntentStates
@@ -132,24 +133,40 @@ class Reconciler:
             await asyncio.wait(self._tasks)
 
     def _plan(self, name: Name) -> Plan:
-        """The plan for one object now, without writes that must not be made."""
-        plan = self._object_planner.plan(name)
-        if plan.operations:
-            return self._object_planner.permitted(plan)
-        self._succeeded(name)
-        self._object_planner.note_right(plan)
-        if not plan.waits_for:
-            # Nothing waits any longer for its deletion or creation: it stays as it is.
-            self._objects.wake((name,))
-        return plan
+        """The plan for one object now, without writes that must not be made. Empty if planning failed: then the object
+        is deferred, since an exception would end the service."""
+        try:
+            plan = self._object_planner.plan(name)
+            if plan.operations:
+                plan = self._object_planner.permitted(plan)
+                if not plan.operations:
+                    self._failures.planned(name)
+                return plan
+            self._succeeded(name)
+            self._object_planner.note_right(plan)
+            if not plan.waits_for:
+                # Nothing waits any longer for its deletion or creation: it stays as it is.
+                self._objects.wake((name,))
+            return plan
+        except Fenced:
+            raise
+        except Exception as error:
+            self._failures.unexpected(name, error)
+            return Plan(name)
 
     async def _carry_out(self, plan: Plan) -> None:
-        drift = self._repairs.are_due_to_drift(plan.name)
-        if await self._sender.carry_out(plan, drift=drift):
-            self._throttle.answered(plan.name)
-            self._succeeded(plan.name)
-            self._repairs.note_written(plan)
-            self._objects.wake((plan.name,))
+        """Write, and defer the object if that failed in any way: nobody would see an exception of the task."""
+        try:
+            drift = self._repairs.are_due_to_drift(plan.name)
+            if await self._sender.carry_out(plan, drift=drift):
+                self._throttle.answered(plan.name)
+                self._succeeded(plan.name)
+                self._repairs.note_written(plan)
+                self._objects.wake((plan.name,))
+        except Fenced:
+            raise
+        except Exception as error:
+            self._failures.unexpected(plan.name, error)
 
     def _succeeded(self, name: Name) -> None:
         """The object is as its last plan wants it: its next failure counts as the first."""

@@ -70,19 +70,7 @@ class Sender:
 
     async def carry_out(self, plan: Plan, *, drift: bool) -> bool:
         """Send the writes of a plan. True if all of them are carried out; else the object is queued again, or held and
-        reported. ``drift``: whether they repair another writer's change. Never raises."""
-        try:
-            return await self._send_all(plan, drift=drift)
-        except Exception as error:
-            _LOG.exception(
-                "writing %s failed unexpectedly; it is tried again",
-                plan.name,
-                extra=self._log_fields.about(plan.name),
-            )
-            self._failures.delay(plan.name, error)
-            return False
-
-    async def _send_all(self, plan: Plan, *, drift: bool) -> bool:
+        reported. ``drift``: whether they repair another writer's change."""
         name = plan.name
         fence: str | None = None
         try:

@@ -1,6 +1,7 @@
 """Handles each outcome of a failed write: what it means for the object, and for the server (docs/engine.md §6.3).
 
-``sender`` sends the writes. The object is planned again, at once or after a back-off; nothing is repeated blindly.
+The object is planned again, at once or after a back-off; nothing is repeated blindly. A fault of our own is such an
+outcome, too, also while planning. ``sender`` sends the writes.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from .permission import Permission
 from .read_back import ReadBack
 
 _LOG = logging.getLogger(__name__)
+INTERNAL_ERROR = "InternalError"
+"""The reason for which an object is deferred whose plan or write ended with an exception that nothing foresees."""
 _ROUNDS = 3
 """Conflicts in a row after which an object backs off."""
 
@@ -88,14 +91,38 @@ class WriteFailures:
 
     def delay(self, name: Name, error: Exception, *, after: float | None = None) -> None:
         """Retry with back-off, and report that."""
-        message = f"its last write failed ({error}); it is tried again"
-        self._states.rejected.release(name)
-        if self._states.delayed.hold(name, Problem(name.kind, ":".join(name.fq_name), "Delayed", message)):
-            _LOG.info("%s: %s", name, message, extra=self._log_fields.about(name))
+        problem = _problem(name, "Delayed", f"its last write failed ({error}); it is tried again")
+        if self._hold_delayed(name, problem):
+            _LOG.info("%s: %s", name, problem.message, extra=self._log_fields.about(name))
         self._objects.retry(name, after=after)
 
+    def unexpected(self, name: Name, error: Exception) -> None:
+        """Retry with back-off an object whose plan or write ended with an exception that nothing foresees, and report
+        that. Called from an ``except`` clause: the log shows where it was raised."""
+        message = (
+            f"a fault of intentc itself ended its plan or write ({type(error).__name__}); it is tried again. The log "
+            "has the stack: please report it"
+        )
+        _LOG.exception("%s: %s", name, message, extra=self._log_fields.about(name))
+        self._hold_delayed(name, _problem(name, INTERNAL_ERROR, message))
+        self._objects.retry(name)
+
+    def planned(self, name: Name) -> None:
+        """The object could be planned, and nothing may be written now: a former fault has ended."""
+        held = self._states.delayed.get(name)
+        if held is not None and held.problem.reason == INTERNAL_ERROR:
+            self._states.delayed.release(name)
+
+    def _hold_delayed(self, name: Name, problem: Problem) -> bool:
+        self._states.rejected.release(name)
+        return self._states.delayed.hold(name, problem)
+
     def _hold_rejected(self, name: Name, error: Rejected) -> None:
-        problem = Problem(name.kind, ":".join(name.fq_name), "Rejected", f"the API server rejects it: {error}")
+        problem = _problem(name, "Rejected", f"the API server rejects it: {error}")
         self._states.delayed.release(name)
         if self._states.rejected.hold(name, problem):
             _LOG.warning("%s: %s", name, problem.message, extra=self._log_fields.about(name))
+
+
+def _problem(name: Name, reason: str, message: str) -> Problem:
+    return Problem(name.kind, ":".join(name.fq_name), reason, message)

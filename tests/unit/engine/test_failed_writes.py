@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 
 import pytest
@@ -110,18 +109,6 @@ async def test_another_leader_ends_all_writing(box_system: BoxSystem) -> None:
     with pytest.raises(Fenced):
         await box_system.retry("a")
     assert box_system.write.log.count("create a") == 1
-
-
-async def test_a_fault_of_our_own_is_logged_and_tried_again(
-    box_system: BoxSystem, caplog: pytest.LogCaptureFixture
-) -> None:
-    box_system.write.failures["a"] = [ZeroDivisionError("a fault")]
-    with caplog.at_level(logging.ERROR):
-        await box_system.boxes("a", "b")
-    assert "failed unexpectedly" in caplog.text
-    assert await box_system.contents() == {"b": "hello"}
-    await box_system.retry("a")
-    assert set(await box_system.contents()) == {"a", "b"}
 
 
 async def test_a_write_whose_echo_does_not_come_is_settled_by_reading(

@@ -51,8 +51,12 @@ def keep_references(holder: View, relation: str) -> RelationClaim:
     return RelationClaim(_name(holder), relation, kept=True)
 
 
-def drop_references(holder: View, relation: str, targets: Iterable[View]) -> RelationClaim:
-    """A claim that ``holder`` does not refer to ``targets`` by a shared list, even if a user wrote the reference."""
+def drop_references(holder: View, relation: str, targets: Iterable[View | ResourceClaim | Name]) -> RelationClaim:
+    """A claim that ``holder`` does not refer to ``targets`` by a shared list, even if a user wrote the reference.
+
+    Name all targets that must not be there, whether a reference to them exists or not: a claim that depends on what a
+    user writes changes with each of the user's writes, and what changes the claims is not seen as contention
+    (docs/engine.md §7)."""
     return RelationClaim(_name(holder), relation, unwanted=tuple(sorted(map(_name, targets))))
 
 

@@ -56,8 +56,7 @@ def test_no_reaction_is_missing(compiler: str) -> None:
 
 
 def test_what_is_idle_in_contrails_map_are_the_ancestors_own_entries() -> None:
-    never_read = {edge for edge, why in redundant().items() if why.proof != "by_facts"}
-    assert {str(edge) for edge in idle("contrail")} == {str(Edge(*edge)) for edge in never_read}
+    assert {str(edge) for edge in idle("contrail")} == {str(Edge(*edge)) for edge in redundant()}
 
 
 def test_what_is_idle_in_ambassadors_map_no_golden_case_is_about() -> None:

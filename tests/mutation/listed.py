@@ -15,7 +15,7 @@ _FILE = Path(__file__).with_name("redundant.yml")
 
 
 class Redundant(NamedTuple):
-    """``proof``: ``unread``, ``covered``, ``unreached`` or ``by_facts``; ``reason``: for people."""
+    """``proof``: ``unread``, ``covered`` or ``unreached``; ``reason``: for people."""
 
     proof: str
     reason: str

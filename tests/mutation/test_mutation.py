@@ -82,7 +82,5 @@ def test_the_reason_why_an_edge_is_redundant_is_true(compiler: str, edge: Edge) 
             assert along and not along & reads
         case "covered":
             assert along & reads and along & reads <= followed(only(MAPS[compiler], NEEDED[compiler]))
-        case "by_facts":
-            assert along & reads and killer(CORPORA[compiler], without(MAPS[compiler], edge)) is None
         case _:
             pytest.fail(f"no proof is called {LISTED[edge].proof}")

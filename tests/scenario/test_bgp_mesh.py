@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from intentc.engine.drift import REVERTS
 from intentc.model import Key
 from tests.support.contrail_system import ContrailSystem
 
@@ -158,6 +159,21 @@ async def test_sessions_that_users_made_with_others_are_theirs(mesh: Mesh) -> No
     await mesh.set("r2", cluster_id=1)
     await mesh.set("r1", cluster_id=0)
     await mesh.check(r1="r2", r2="mx r1", mx="r2")
+
+
+async def test_a_link_that_is_made_again_and_again_where_the_mesh_wants_none_is_contended(mesh: Mesh) -> None:
+    session = {"session": [{"attributes": [{"hold_time": 90}]}]}
+    link = {"to": ["default-domain", *FABRIC_INSTANCE.split(":"), "r2"], "attr": session}
+    star = {"to": ["default-domain", *FABRIC_INSTANCE.split(":"), "r3"], "attr": session}
+    for name in ("r1", "r2"):
+        await mesh.add(name)
+    await mesh.add("r3", cluster_id=1)
+    for _ in range(REVERTS):
+        assert await mesh.peers("r1") == "r3"
+        await mesh.change("r1", bgp_router_refs=[link, star])
+    assert await mesh.peers("r1") == "r2 r3"
+    (problem,) = [problem for problem in mesh.system.offline.problems() if problem.reason == "Contended"]
+    assert problem.name.endswith(":r1") and "r2]" in problem.message and "r3]" not in problem.message
 
 
 async def test_a_fabric_makes_its_routers_members_and_keeps_reflectors_to_itself(mesh: Mesh) -> None:

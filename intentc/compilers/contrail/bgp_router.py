@@ -60,18 +60,19 @@ class BgpRouterIntent(Intent):
 
     def _links(self, me: Speaker, ctx: Context) -> Iterator[Claim]:
         mesh = Mesh([Speaker(*value) for _, value in ctx.contributions(SPEAKER, MESH)])
-        others = set()
+        strangers = []
         for candidate in mesh.candidates(me):
+            router = Name("bgp_router", candidate.fq_name)
             if not mesh.are_peers(me, candidate):
-                others.add(candidate.fq_name)
+                strangers.append(router)
                 continue
-            link = refer(self, Name("bgp_router", candidate.fq_name), **PEERING)
+            link = refer(self, router, **PEERING)
             ctx.because(link, Source.of(self), Source("bgp_router", ":".join(candidate.fq_name)))
             yield link
-        # What a user made between two members has no place in the mesh.
-        unwanted = [other for other in self.references("bgp_router") if other.fq_name in others]
-        if unwanted:
-            yield drop_references(self, "bgp_router", unwanted)
+        # What a user makes between two members has no place in the mesh. Claimed whether it is there or not: a claim
+        # that came and went with the user's reference would be a change each time, and never contention.
+        if strangers:
+            yield drop_references(self, "bgp_router", strangers)
 
 
 def _is_contrail(parameters: Any) -> bool:

@@ -94,8 +94,6 @@ logical_router/project:
 logical_router/global_system_config:
 logical_router/route_target:
 global_system_config/self: all:routing_instance all:logical_router all:virtual_network all:bgp_router
-bgp_router/self: bgp_router
-bgp_router/bgp_router:
 bgp_router/global_system_config:
 bgp_router/sub_cluster:
 physical_router/fabric: bgp_router

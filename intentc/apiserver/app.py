@@ -99,7 +99,7 @@ def create_app(
         exception_handlers={
             ApiError: _api_error,
             StoreError: _store_failed,
-            ClientDisconnect: _client_gone,
+            ClientDisconnect: _client_disconnected,
             HTTPException: _no_such_call,
             Exception: _crashed,
         },
@@ -405,7 +405,7 @@ async def _store_failed(request: Request, error: Exception) -> Response:
     return await _api_error(request, from_store(error, writing=request.method != "GET"))
 
 
-async def _client_gone(request: Request, error: Exception) -> Response:
+async def _client_disconnected(request: Request, error: Exception) -> Response:
     """The client disconnected before its request was complete, so nobody reads this answer."""
     return _answer({"message": "the request was cut off"}, status=400)
 

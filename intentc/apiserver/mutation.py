@@ -133,14 +133,14 @@ async def _settle(draft: Draft) -> None:
     """Resolve the holders of deleted resources: reject the deletion, cascade it, or remove the references."""
     done: set[Key] = set()
     while True:
-        gone = [key for key, staged in draft.staged.items() if staged.after is None and key not in done]
-        if not gone:
+        deleted = [key for key, staged in draft.staged.items() if staged.after is None and key not in done]
+        if not deleted:
             return
         layout = draft.layout
         await draft.reading.load_below(
-            prefix for key in gone for prefix in (layout.holds(key.uuid), layout.links(key.uuid))
+            prefix for key in deleted for prefix in (layout.holds(key.uuid), layout.links(key.uuid))
         )
-        for key in gone:
+        for key in deleted:
             done.add(key)
             await _settle_deletion(draft, key, draft.staged[key])
 

@@ -226,7 +226,7 @@ class Resources:
         change = Change(key.uuid, before, None, privileged=caller is None or caller.privileged)
         rules.check_deletion(change)
         await allocation.carry_out(draft, rules, change)
-        for name in rules.companions_gone(change):
+        for name in rules.deleted_companions(change):
             uuid = await draft.find(name)
             if uuid is not None:
                 companion = Key(name.kind, uuid)

@@ -49,7 +49,7 @@ def terminal() -> int | None:
     return None
 
 
-def gone(descriptor: int | None) -> bool:
+def is_closed(descriptor: int | None) -> bool:
     """Whether the terminal was closed."""
     return descriptor is not None and not os.isatty(descriptor)
 

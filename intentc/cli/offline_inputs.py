@@ -37,8 +37,8 @@ async def apply_what_can_be(offline: Any, inputs: Sequence[Input]) -> list[Inval
                 raise
             rejected = _rejections(error, left)
             errors += [rejection for _, rejection in rejected]
-            gone = {place for place, _ in rejected}
-            left = [resource for place, resource in enumerate(left) if place not in gone]
+            places = {place for place, _ in rejected}
+            left = [resource for place, resource in enumerate(left) if place not in places]
         else:
             break
     return errors

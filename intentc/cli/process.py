@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 
 import anyio
 
-from .hangups import gone, take
+from .hangups import is_closed, take
 from .hangups import terminal as terminal_now
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ async def ended_by_signals(reload: Callable[[], None] | None = None) -> AsyncIte
     terminal = terminal_now()
 
     def act(received: signal.Signals) -> None:
-        if received is not signal.SIGHUP or reload is None or gone(terminal):
+        if received is not signal.SIGHUP or reload is None or is_closed(terminal):
             _LOG.info("%s: %s", received.name, "ending already" if scope.cancel_called else "ending")
             scope.cancel()
         else:

@@ -39,7 +39,7 @@ class Book:
         return (await self._store.transaction([], [Put(key, encode(directive))])).revision
 
     async def withdraw(self, kept: Kept) -> int:
-        """Delete a directive; return the revision. 0: it was gone, or a newer one is there and stays."""
+        """Delete a directive; return the revision. 0: it was deleted, or a newer one is there and stays."""
         key = directive_key(self._installation, kept.directive)
         done = await self._store.transaction([unchanged(key, kept.mod_revision)], [Delete(key)])
         return done.revision if done.succeeded else 0

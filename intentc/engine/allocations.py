@@ -1,6 +1,6 @@
 """Requests and releases the allocations of intents at the API server's allocator.
 
-Requests are granted before objects are written; an allocation is freed when its owner is gone. The rules are
+Requests are granted before objects are written; an allocation is freed when its owner is deleted. The rules are
 docs/engine.md §8: the owner is ``installation/origin uuid/purpose``; an allocation is freed when its owner's key is
 absent (or no longer asks for it) and the deletion of the objects that carry it is acknowledged. The compilers decide
 what allocations are used for; the API server decides who holds which.
@@ -129,7 +129,7 @@ class Allocations:
             elif not self._permission.reasons:
                 for entry in self._requested[origin]:
                     self._queued.add(entry)
-        if origin in self._held and outcome.status in {Status.DONE, Status.GONE}:
+        if origin in self._held and outcome.status in {Status.DONE, Status.DELETED}:
             for entry in self._held[origin]:
                 if allocation_read(*entry) not in outcome.reads:
                     self.release(origin)
@@ -153,7 +153,7 @@ class Allocations:
         return bool(self._requested) or any(not self._is_read(entry) for entry in leaving)
 
     def release(self, origin: str) -> None:
-        """Free an owner's unread allocations as soon as no object carries them: it is gone, or asks for less."""
+        """Free an owner's unread allocations as soon as no object carries them: it is deleted, or asks for less."""
         if not any(self._is_read(entry) for entry in self._requested.get(origin, ())):
             self._requested.pop(origin, None)
         if origin in self._held:

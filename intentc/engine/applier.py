@@ -121,7 +121,7 @@ class Applier:
             for change in item.changes:
                 key = Key(change.kind, change.uuid)
                 if change.value is None:
-                    self._journal.gone(key, self._logic.name_of(key))
+                    self._journal.remember_name(key, self._logic.name_of(key))
                     left_behind += self._object_changes.children_of(key)
                 self._object_changes.echoed(key, item.revision)
         concerned = self._logic.apply(item, decoded or {})
@@ -139,7 +139,7 @@ class Applier:
         """End the deleted intents, and enqueue the intents and objects that a change affects."""
         for problem in concerned.problems:
             self._log_held(problem)
-        self._evaluator.end(concerned.gone, live=not resync)
+        self._evaluator.end(concerned.deleted, live=not resync)
         self._scheduler.schedule(concerned.jobs, resync=resync)
         if concerned.objects:
             self._object_changes.changed(concerned.objects, plan=self.listed, resync=resync)

@@ -38,9 +38,9 @@ class Claims:
         """Whether an intent is held since before the first pass, so that its claims are unknown."""
         return self._book.is_unknown(origin)
 
-    def owner_gone(self, origin: Key) -> None:
+    def owner_deleted(self, origin: Key) -> None:
         """The deletion of an intent was seen live: the deletes that follow need no approval."""
-        self._guard.owner_gone(origin.uuid)
+        self._guard.owner_deleted(origin.uuid)
 
     def plan(self, names: Collection[Name], *, resync: bool = False) -> None:
         """Plan objects whose desired state may have changed, in this order. ``resync``: let live ones go first."""

@@ -133,7 +133,7 @@ class Evaluator:
             self._cool_at.pop(key, None)
             self._begun.pop(key, None)
             if live:
-                self._claims.owner_gone(key)
+                self._claims.owner_deleted(key)
 
     def _cools_down(self, key: Key, now: float) -> bool:
         """Whether a job is deferred, since its intent is expensive and ran just now."""
@@ -181,7 +181,7 @@ class Evaluator:
                 changed = self._claims.replace(key, outcome.claims)
                 self._scheduler.forget(key)
                 self._begun.pop(key, None)
-            case Status.GONE:
+            case Status.DELETED:
                 changed = self._claims.drop(key)
             case Status.FAILED:
                 failures = self._scheduler.failures(key)
@@ -197,7 +197,7 @@ class Evaluator:
         objects = _in_order(changed, outcome.claims)
         if edge is not None:
             edge.ran += 1
-            if objects or concerned.jobs or concerned.gone:
+            if objects or concerned.jobs or concerned.deleted:
                 edge.changed += 1
         self._claims.plan(objects, resync=self._scheduler.is_resync(key))
         self._journal.add(
@@ -224,7 +224,7 @@ class Evaluator:
     def _pass_on(self, path: Path, concerned: Concerned) -> None:
         """End the facts that nobody contributes any more, and schedule the intents that changed facts affect. ``path``:
         the path to the intent whose facts they are."""
-        self.end(concerned.gone, live=True)
+        self.end(concerned.deleted, live=True)
         self._scheduler.schedule(_led_by(path, concerned.jobs))
 
     def _concerned_by(self, outcome: Outcome) -> Concerned:
@@ -318,7 +318,7 @@ def _led_by(path: Path, jobs: Mapping[Key, Job]) -> Mapping[Key, Job]:
 
 def _ended(key: Key, dropped: Iterable[Name], revision: int) -> Entry:
     """The journal's line of an intent that is no longer evaluated, since it was deleted."""
-    return Entry(revision, key, (key,), Status.GONE.value, 0, tuple(dropped))
+    return Entry(revision, key, (key,), Status.DELETED.value, 0, tuple(dropped))
 
 
 def _in_order(objects: Collection[Name], claims: Iterable[Claim]) -> tuple[Name, ...]:

@@ -11,14 +11,14 @@ from intentc.model import Claim, Fact, Key, Name, Problem, Read, Reason
 
 class Status(enum.Enum):
     """DONE: ``claims`` and ``facts`` replace the former ones. WAITING, FAILED, HELD: the former ones stay
-    (docs/engine.md §4.2, §7), and the reads are added to the former ones. GONE: the intent was deleted, and nothing is
-    claimed."""
+    (docs/engine.md §4.2, §7), and the reads are added to the former ones. DELETED: the intent was
+    deleted; nothing is claimed."""
 
     DONE = "done"
     WAITING = "waiting"
     FAILED = "failed"
     HELD = "held"
-    GONE = "gone"
+    DELETED = "deleted"
 
 
 class AllocationRequest(NamedTuple):

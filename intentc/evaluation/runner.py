@@ -143,7 +143,7 @@ def _evaluate(intent_type: type[Intent], context: Context, output: _Output) -> O
     """The outcome of a run that completes; raises what interrupts it."""
     key = context.key
     if not context.exists():
-        return Outcome(key, Status.GONE, frozenset(context.reads))
+        return Outcome(key, Status.DELETED, frozenset(context.reads))
     output.items = intent_type(context, key).evaluate(context)
     for item in output.items:
         output.accept(item)

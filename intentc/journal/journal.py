@@ -93,7 +93,7 @@ class Journal:
         if self.last >= self._due:
             self._wake()
 
-    def gone(self, key: Key, name: str) -> None:
+    def remember_name(self, key: Key, name: str) -> None:
         """Keep the name (fq_name joined by ``:``) of a deleted resource, since lines mention it by its key."""
         self.names.pop(key, None)
         self.names[key] = name

@@ -24,7 +24,7 @@ from intentc.leading.leader_key import Found, LeaderKey
 from intentc.leading.leadership import Leadership, leader_value, leading_process, read_versions, versions_value
 from intentc.leading.outage import Outage
 from intentc.leading.process_identity import ProcessIdentity, can_be_judged, is_dead, read_identity, this_process
-from intentc.watch.protocol import KeyValue, LeaseGone, Store, StoreError
+from intentc.watch.protocol import KeyValue, LeaseNotFound, Store, StoreError
 
 _LOG = logging.getLogger(__name__)
 DEFAULT_TTL_SECONDS = 10
@@ -200,7 +200,7 @@ class Election:
             _LOG.error("%s has no lease, so it never expires; if no process leads, delete it", self._key.key)
         async with anyio.create_task_group() as group:
             group.start_soon(self._remove_dead, holder)
-            await self._key.until_gone(holder.create_revision, found.revision)
+            await self._key.until_deleted(holder.create_revision, found.revision)
             group.cancel_scope.cancel()
         self._leader = None
 
@@ -247,9 +247,9 @@ class Election:
                 self._lose(tenure, reason)
                 group.cancel_scope.cancel()
 
-            group.start_soon(first, tenure.keeper.run, "the lease is gone")
-            gone = partial(self._key.until_gone, revision, revision)
-            group.start_soon(first, gone, f"{self._key.key} is not ours any more")
+            group.start_soon(first, tenure.keeper.run, "the lease is lost")
+            deleted = partial(self._key.until_deleted, revision, revision)
+            group.start_soon(first, deleted, f"{self._key.key} is not ours any more")
             group.start_soon(first, partial(self._until_over, tenure), "the lease could not be renewed in time")
             group.start_soon(first, tenure.rejected.wait, "the API server rejected the fence")
 
@@ -277,7 +277,7 @@ class Election:
         self._on_lost(reason)
 
     async def _look_into_rejection(self, tenure: _Tenure) -> None:
-        """Check whether the key is gone. If it isn't, running again at once would win, and be rejected again."""
+        """Check whether the key is deleted. If it isn't, running again at once would win, and be rejected again."""
         with anyio.move_on_after(_GIVE_BACK_SECONDS):
             try:
                 leader = (await self._key.read()).leader
@@ -303,7 +303,7 @@ class Election:
         with anyio.move_on_after(_GIVE_BACK_SECONDS):
             try:
                 await self._store.revoke_lease(lease)
-            except LeaseGone:
+            except LeaseNotFound:
                 return
             except StoreError as error:
                 _LOG.info(

@@ -27,7 +27,7 @@ class LeaseKeeper(Protocol):
         ...
 
     async def run(self) -> None:
-        """Renew until cancelled; returns once the store reports that the lease is gone. Raises nothing: failures are
+        """Renew until cancelled; returns once the store reports that the lease is lost. Raises nothing: failures are
         retried, and delays show in ``held_until``."""
         ...
 

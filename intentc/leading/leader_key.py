@@ -1,4 +1,4 @@
-"""Reads the leader's key, takes it with a lease, and watches it until it is gone.
+"""Reads the leader's key, takes it with a lease, and watches it until it is deleted.
 
 Why it exists: candidates and leaders alike wait for the end of one key, and must not miss it whatever happens to the
 watch; and a candidate whose transaction was cut must find out its outcome. ``election`` decides who runs when, and what
@@ -21,7 +21,7 @@ from intentc.watch.protocol import (
     Delete,
     Get,
     KeyValue,
-    LeaseGone,
+    LeaseNotFound,
     Put,
     Relation,
     Store,
@@ -85,11 +85,11 @@ class LeaderKey:
         ]
         await self._store.transaction(still, [Delete(self.key)])
         if holder.lease:
-            with suppress(LeaseGone):
+            with suppress(LeaseNotFound):
                 await self._store.revoke_lease(holder.lease)
 
-    async def until_gone(self, created: int, revision: int) -> None:
-        """Return once the key that was created at revision ``created``, and stood at ``revision``, is gone.
+    async def until_deleted(self, created: int, revision: int) -> None:
+        """Return once the key that was created at revision ``created``, and stood at ``revision``, is deleted.
 
         Waits out errors of the store. After a cut the key is read before it is watched again, so that neither a
         compaction nor a restored older store hides anything.
@@ -100,10 +100,10 @@ class LeaderKey:
                 await wait()
                 group.cancel_scope.cancel()
 
-            group.start_soon(first, partial(self._watch_until_gone, created, revision))
-            group.start_soon(first, partial(self._look_until_gone, created))
+            group.start_soon(first, partial(self._watch_until_deleted, created, revision))
+            group.start_soon(first, partial(self._look_until_deleted, created))
 
-    async def _watch_until_gone(self, created: int, revision: int) -> None:
+    async def _watch_until_deleted(self, created: int, revision: int) -> None:
         seen: int | None = revision
         while True:
             try:
@@ -121,7 +121,7 @@ class LeaderKey:
                 seen = None
                 await self._outage.wait_out(error)
 
-    async def _look_until_gone(self, created: int) -> None:
+    async def _look_until_deleted(self, created: int) -> None:
         """Poll as well: a watch that hangs, or lost the one event that matters, must not prevent the takeover."""
         while True:
             await anyio.sleep(self._patience)

@@ -24,12 +24,12 @@ class Job(NamedTuple):
 
 class Concerned(NamedTuple):
     """``jobs``: intents to look at, in order. ``objects``: stored objects of any kind that changed in any way, for
-    planning. ``gone``: deleted intents. ``problems``: new reasons to hold. ``cycles``: intents to hold although their
-    runs ended well, since their facts form a cycle (docs/engine.md §4.1)."""
+    planning. ``deleted``: deleted intents. ``problems``: new reasons to hold. ``cycles``: intents to hold although
+    their runs ended well, since their facts form a cycle (docs/engine.md §4.1)."""
 
     jobs: dict[Key, Job]
     objects: frozenset[Name]
-    gone: frozenset[Key]
+    deleted: frozenset[Key]
     problems: tuple[Problem, ...]
     cycles: tuple[tuple[Key, Problem], ...] = ()
 

@@ -147,8 +147,8 @@ class _Look:
     def _reads_of_change(self, key: Key, state: State) -> Collection[Read]:
         """Every read that a change of this object can change: the same as its deletion would."""
         offered = self._logic.cache.indexes.offered(key)
-        gone = Transition(key, state, None, offered, NO_OFFERS)
-        changes = ChangedReads(self._logic.cache, (gone,), (key,), _always, "")
+        deleted = Transition(key, state, None, offered, NO_OFFERS)
+        changes = ChangedReads(self._logic.cache, (deleted,), (key,), _always, "")
         changes.lost()
         return [read for read in changes.reads if read[0] != TAKEN]
 

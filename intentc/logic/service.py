@@ -126,14 +126,14 @@ class Service(CachedWorld):
         if len(self.reads):
             changes.won()
         walked = self._walk_after(walked, inputs)
-        gone = {t.key for t in transitions if t.after is None and t.key.kind in self.intent_kinds}
-        facts = self._forget(gone)
+        deleted = {t.key for t in transitions if t.after is None and t.key.kind in self.intent_kinds}
+        facts = self._forget(deleted)
         jobs = self._jobs(changes.reads, walked)
         for key, job in facts.jobs.items():
-            led = job._replace(path=(*gone, key), over_facts=True) if len(gone) == 1 else job
+            led = job._replace(path=(*deleted, key), over_facts=True) if len(deleted) == 1 else job
             jobs[key] = jobs[key]._replace(by_readers=True) if key in jobs else led
         return Concerned(
-            self._in_order(jobs), _objects(transitions), frozenset(gone | facts.gone), _new_problems(transitions)
+            self._in_order(jobs), _objects(transitions), frozenset(deleted | facts.deleted), _new_problems(transitions)
         )
 
     def evaluated(
@@ -311,17 +311,17 @@ class Service(CachedWorld):
                 jobs.setdefault(key, Job(True))
         return jobs
 
-    def _forget(self, gone: Collection[Key]) -> Concerned:
+    def _forget(self, deleted: Collection[Key]) -> Concerned:
         """Drop the state of deleted intents."""
         changed: dict[FactName, bool] = {}
-        for key in gone:
+        for key in deleted:
             self.reads.drop(key)
             self.superseded.pop(key, None)
             self._unfinished.discard(key)
             self._restored.pop(key, None)
             for name, toggled in self._facts.replace(key, ()).items():
                 changed[name] = toggled or changed.get(name, False)
-        resumed = self._cycles.resume(gone)
+        resumed = self._cycles.resume(deleted)
         return self._concerned_by_facts(changed, None, dict.fromkeys(resumed, Job(True)))
 
     def _concerned_by_facts(
@@ -333,7 +333,7 @@ class Service(CachedWorld):
         if not changed and not jobs:
             return nobody()
         jobs = jobs if jobs is not None else {}
-        gone: set[Key] = set()
+        deleted: set[Key] = set()
         waiting = [(fact, changed[fact], before) for fact in sorted(changed, reverse=True)]
         while waiting:
             name, toggled, before = waiting.pop()
@@ -346,7 +346,7 @@ class Service(CachedWorld):
             if fact.kind not in self.intent_kinds:
                 continue
             if name not in self._facts:
-                gone.add(fact)
+                deleted.add(fact)
                 self._unfinished.discard(fact)
                 self._restored.pop(fact, None)
                 self.reads.drop(fact)
@@ -356,10 +356,10 @@ class Service(CachedWorld):
             elif fact not in self.reads:
                 for key in self._cycles.reach(fact, name, before):
                     jobs.setdefault(key, Job(key != fact))
-        if not jobs and not gone:
+        if not jobs and not deleted:
             return nobody()
         jobs = {key: job for key, job in jobs.items() if self.exists(key)}
-        return Concerned(self._in_order(jobs), frozenset(), frozenset(gone), ())
+        return Concerned(self._in_order(jobs), frozenset(), frozenset(deleted), ())
 
     def _readers_of(self, read: Read) -> Concerned:
         jobs = self._with_cycles({key: Job(True) for key in self.reads.readers(read)})

@@ -21,17 +21,17 @@ class DeleteGuard:
     def __init__(self, max_deletes: int = MAX_DELETES, max_share: float = MAX_SHARE) -> None:
         self._max_deletes = max_deletes
         self._max_share = max_share
-        self._gone: set[str] = set()
+        self._deleted_owners: set[str] = set()
         self._withheld: dict[str, frozenset[Name]] = {}
         self._allowed: set[Name] = set()
 
-    def owner_gone(self, uuid: str) -> None:
+    def owner_deleted(self, uuid: str) -> None:
         """An owner's delete event was seen live: its objects don't count until ``settle``."""
-        self._gone.add(uuid)
+        self._deleted_owners.add(uuid)
 
     def settle(self, leaves_something: Callable[[str], object]) -> None:
         """Forget deleted owners that have no objects left; an owner that was created again counts again."""
-        self._gone = set(filter(leaves_something, self._gone))
+        self._deleted_owners = set(filter(leaves_something, self._deleted_owners))
 
     def sift(self, orphans: Mapping[Name, str], owned: Mapping[str, int]) -> None:
         """A pass would delete ``orphans`` (name → the origin in its mark) out of ``owned`` objects per kind: withhold
@@ -39,7 +39,7 @@ class DeleteGuard:
         counted: dict[str, set[Name]] = {}
         self._allowed.intersection_update(orphans)
         for name, origin in orphans.items():
-            if origin not in self._gone and name not in self._allowed:
+            if origin not in self._deleted_owners and name not in self._allowed:
                 counted.setdefault(name.kind, set()).add(name)
         self._withheld = {
             kind: frozenset(names)

@@ -189,8 +189,8 @@ class Planner:
             self._left_behind.discard(draft.name)
         # A claim on the name below a parent with another uuid also shows that the old parent was really deleted.
         elsewhere = alone and desired.parent is not None and desired.parent.key != actual.parent
-        known_gone = draft.name in self._left_behind or elsewhere
-        if used or not known_gone or not fits_ours(draft.kind, draft.name.fq_name):
+        known_deleted = draft.name in self._left_behind or elsewhere
+        if used or not known_deleted or not fits_ours(draft.kind, draft.name.fq_name):
             self._fields(draft, actual, made=False)
             return
         # Its parent was deleted, so it has no meaning any more.

@@ -132,7 +132,7 @@ class EtcdStore:
         return int(answer.TTL)
 
     async def revoke_lease(self, lease: int) -> None:
-        """See ``Store.revoke_lease``. Raises ``LeaseGone`` if there is no such lease."""
+        """See ``Store.revoke_lease``. Raises ``LeaseNotFound`` if there is no such lease."""
         await self._connections.unary(
             "/etcdserverpb.Lease/LeaseRevoke",
             rpc.LeaseRevokeRequest(ID=lease),

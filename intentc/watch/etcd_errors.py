@@ -18,7 +18,7 @@ from intentc.watch.protocol import (
     AccessDenied,
     Compacted,
     FutureRevision,
-    LeaseGone,
+    LeaseNotFound,
     NotTrusted,
     RequestTooLarge,
     StoreError,
@@ -67,7 +67,7 @@ def store_error(call: str, details: str, code: grpc.StatusCode | None = None) ->
     if _FULL_TEXT in details:
         return StoreFull(f"{message} (alarm NOSPACE: compact, defragment, then `etcdctl alarm disarm`)")
     if "lease not found" in details:
-        return LeaseGone(message)
+        return LeaseNotFound(message)
     if code is grpc.StatusCode.PERMISSION_DENIED or any(text in details for text in _ACCESS_TEXTS):
         return AccessDenied(f"{message} (check etcd.username, etcd.password and the user's roles)")
     if code in _UNAVAILABLE:

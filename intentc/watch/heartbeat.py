@@ -15,7 +15,7 @@ from typing import NamedTuple, NoReturn
 import anyio
 
 from intentc.watch.keys import heartbeat_key, heartbeat_prefix
-from intentc.watch.protocol import AccessDenied, LeaseGone, Put, Store, StoreError, StoreFull
+from intentc.watch.protocol import AccessDenied, LeaseNotFound, Put, Store, StoreError, StoreFull
 from intentc.watch.status import SourceCounters
 
 _LOGGER = logging.getLogger(__name__)
@@ -106,7 +106,7 @@ class Pulse:
             self._lease = await self._store.grant_lease(max(2, math.ceil(self._heartbeat.patience * 2)))
         try:
             put = await self._store.transaction([], [Put(self._heartbeat.key, b"%d" % beat, self._lease)])
-        except LeaseGone:
+        except LeaseNotFound:
             self._lease = 0
             raise
         self._on_revision(put.revision)

@@ -41,7 +41,7 @@ class HistoryCheck:
 
     async def confirmed(self, store: Store, revision: int) -> bool:
         """Whether the store's history at ``revision``, the last applied one, matches what we remember. Raises
-        ``Compacted`` if that history is gone, and other ``StoreError``s."""
+        ``Compacted`` if that history is compacted, and other ``StoreError``s."""
         if self._written is not None:
             found = await self._at(store, self._written, revision)
             if found != self._written.mod_revision:

@@ -2,7 +2,7 @@
 
 Why it exists: a loop that is busy for some seconds (a big list, a slow evaluation) must not cost the leadership, and
 neither must a connection whose window is full of watch events. This is a ``LeaseKeeper`` of ``leading``, which decides
-what follows when the lease is gone.
+what follows when the lease is lost.
 """
 
 from __future__ import annotations
@@ -64,17 +64,17 @@ class EtcdLeaseKeeper:
         return self._held_until
 
     async def run(self) -> None:
-        """Renew until cancelled; returns once etcd reports that the lease is gone."""
-        loop, gone = asyncio.get_running_loop(), asyncio.Event()
+        """Renew until cancelled; returns once etcd reports that the lease is lost."""
+        loop, lost = asyncio.get_running_loop(), asyncio.Event()
 
         def notify() -> None:
             with suppress(RuntimeError):  # the loop is closed: nothing waits for it any more
-                loop.call_soon_threadsafe(gone.set)
+                loop.call_soon_threadsafe(lost.set)
 
         thread = threading.Thread(target=self._keep, args=(notify,), name="lease", daemon=True)
         thread.start()
         try:
-            await gone.wait()
+            await lost.wait()
         finally:
             self._stop.set()
             self._connection.close()
@@ -130,7 +130,7 @@ class _Connection:
         self._closed = False
 
     def renew(self, lease: int, timeout: float) -> int:
-        """Renew once, with ``timeout`` for each of its calls; return the lease's seconds, 0 if it is gone. Raises
+        """Renew once, with ``timeout`` for each of its calls; return the lease's seconds, 0 if it is lost. Raises
         ``_NotRenewed``."""
         address = self._endpoints[self._current].address
         try:

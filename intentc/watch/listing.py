@@ -55,7 +55,7 @@ async def list_all(
 ) -> Listing:
     """List all resources at one revision: now, or at ``revision``. ``on_page`` is called with the number of keys read
     so far, and of all keys. Raises ``StoreError``; ``Compacted`` if compaction overtook five lists, or if ``revision``
-    is gone."""
+    is compacted."""
     for attempt in range(_ATTEMPTS):
         try:
             return await _list_once(store, layout, foreign, limits, revision, on_page)

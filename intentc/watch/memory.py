@@ -22,7 +22,7 @@ from intentc.watch.protocol import (
     Delete,
     Get,
     KeyValue,
-    LeaseGone,
+    LeaseNotFound,
     Operation,
     Put,
     RangeResult,
@@ -89,7 +89,7 @@ class MemoryStore:
         operations = success if succeeded else failure
         for operation in operations:
             if isinstance(operation, Put) and operation.lease and operation.lease not in self._leases:
-                raise LeaseGone("memory Txn: requested lease not found")
+                raise LeaseNotFound("memory Txn: requested lease not found")
         results = self._apply(operations)
         return TransactionResult(succeeded, self._history.revision, results)
 
@@ -134,10 +134,10 @@ class MemoryStore:
         return found.ttl
 
     async def revoke_lease(self, lease: int) -> None:
-        """See ``Store.revoke_lease``. Raises ``LeaseGone`` if there is no such lease."""
+        """See ``Store.revoke_lease``. Raises ``LeaseNotFound`` if there is no such lease."""
         await self._enter("LeaseRevoke")
         if lease not in self._leases:
-            raise LeaseGone("memory LeaseRevoke: requested lease not found")
+            raise LeaseNotFound("memory LeaseRevoke: requested lease not found")
         self._end_lease(lease)
 
     async def compact(self, revision: int) -> None:

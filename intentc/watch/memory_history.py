@@ -76,9 +76,9 @@ class History:
     def delete(self, key: str, range_end: str, revision: int) -> list[WatchEvent]:
         """Delete the keys of a range at ``revision``; return the events, in key order."""
         events = []
-        for gone in list(self._live(key, range_end, 0)):
-            tombstone = KeyValue(gone.key, b"", 0, revision, 0)
-            self._versions[gone.key].append(tombstone)
+        for deleted in list(self._live(key, range_end, 0)):
+            tombstone = KeyValue(deleted.key, b"", 0, revision, 0)
+            self._versions[deleted.key].append(tombstone)
             events.append(WatchEvent(tombstone, True))
         return events
 

@@ -33,7 +33,7 @@ class AccessDenied(StoreError):
     """The store rejects our user, or does not know it: fix the user, password or role."""
 
 
-class LeaseGone(StoreError):
+class LeaseNotFound(StoreError):
     """A lease that a call names has expired or was revoked: grant another."""
 
 
@@ -42,8 +42,8 @@ class FutureRevision(StoreError):
 
 
 class Compacted(StoreError):
-    """The requested revision is gone. ``compact_revision``: the oldest one that can still be read; 0 if the store did
-    not report it (etcd reports it only to watches)."""
+    """The requested revision is compacted. ``compact_revision``: the oldest one that can still be read; 0 if the store
+    did not report it (etcd reports it only to watches)."""
 
     def __init__(self, compact_revision: int = 0) -> None:
         oldest = f"; the oldest readable one is {compact_revision}" if compact_revision else ""
@@ -225,7 +225,7 @@ class Store(Protocol):
         ...
 
     async def keep_lease_alive(self, lease: int) -> int:
-        """Renew once; the seconds left. 0: the lease is gone."""
+        """Renew once; the seconds left. 0: the lease is lost."""
         ...
 
     async def revoke_lease(self, lease: int) -> None:

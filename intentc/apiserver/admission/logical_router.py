@@ -106,7 +106,7 @@ class LogicalRouterRules(Rules):
         if before != after:
             yield _internal_network(change.uuid, change.after), {"route_target_list": None, **after}
 
-    def companions_gone(self, change: Change) -> Iterable[Name]:
+    def deleted_companions(self, change: Change) -> Iterable[Name]:
         assert change.before is not None
         if any(map(_is_internal, change.before.get(_NETWORKS) or ())):
             yield _internal_network(change.uuid, change.before)

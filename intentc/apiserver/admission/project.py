@@ -61,7 +61,7 @@ class ProjectRules(Rules):
         parent = {"parent_type": "project", "parent_uuid": change.uuid}
         yield POLICY_SET, {"uuid": uuid, "fq_name": name, **parent, _FOR_ALL: True}
 
-    def companions_gone(self, change: Change) -> Iterable[Name]:
+    def deleted_companions(self, change: Change) -> Iterable[Name]:
         assert change.before is not None
         yield _default_set(change.before)
 

@@ -224,7 +224,7 @@ class Rules:
         """The fields to write on companions along with a changed resource."""
         return ()
 
-    def companions_gone(self, change: Change) -> Iterable[Name]:
+    def deleted_companions(self, change: Change) -> Iterable[Name]:
         """The resources to delete along with a deleted resource."""
         return ()
 

@@ -124,7 +124,7 @@ class VirtualNetworkRules(Rules):
             instance["routing_instance_fabric_snat"] = True
         yield "routing_instance", instance
 
-    def companions_gone(self, change: Change) -> Iterable[Name]:
+    def deleted_companions(self, change: Change) -> Iterable[Name]:
         before = change.before
         assert before is not None
         yield Name("routing_instance", (*before["fq_name"], before["fq_name"][-1]))

@@ -118,7 +118,7 @@ class Incremental:
             named = wire.text(1, one.version) + wire.head(2, len(one.body))
             parts += wire.wrapped(2, (named, one.body, wire.text(3, one.name)))
         parts += (wire.text(4, response.kind), wire.text(5, response.nonce))
-        parts += (wire.text(6, name) for name in response.gone)
+        parts += (wire.text(6, name) for name in response.deleted)
         return b"".join(parts)
 
 

@@ -55,13 +55,13 @@ class Request(NamedTuple):
 
 
 class Response(NamedTuple):
-    """A response: ``resources`` in force, and the names of deleted ones (``gone``)."""
+    """A response: ``resources`` in force, and names of ``deleted`` ones."""
 
     kind: Type
     nonce: str
     version: str
     resources: Sequence[Resource]
-    gone: Sequence[str] = ()
+    deleted: Sequence[str] = ()
 
 
 class _Sent(NamedTuple):
@@ -103,7 +103,7 @@ class _Step(NamedTuple):
     kind: Type
     names: set[str]
     resources: list[Resource]
-    gone: list[str]
+    deleted: list[str]
     endpoints: set[str]
     """The names under which these clusters want endpoints."""
     trial: list[Version]
@@ -385,11 +385,14 @@ class Session:
             there = self._world.resources(Type.CLUSTERS)
             former = [one for one in subscription.accepted if one.name not in there]
             first, last = step._replace(resources=[*step.resources, *former]), step._replace(endpoints=set())
-            last = last._replace(gone=[one.name for one in former])
+            last = last._replace(deleted=[one.name for one in former])
             return [*steps[:place], first, *steps[place + 1 :], last] if former else steps
-        if not step.gone:
+        if not step.deleted:
             return steps
-        first, last = step._replace(gone=[]), _Step(step.kind, set(step.gone), [], step.gone, set(), [], step.serial)
+        first, last = (
+            step._replace(deleted=[]),
+            _Step(step.kind, set(step.deleted), [], step.deleted, set(), [], step.serial),
+        )
         return [*steps[:place], first, *steps[place + 1 :], last]
 
     def _hand_over(self, subscription: _Subscription) -> list[_Step]:
@@ -425,35 +428,37 @@ class Session:
         missing = names.difference(there).intersection(subscription.known)
         if kind is Type.CLUSTERS:
             missing -= self._former
-        gone = sorted(name for name in missing if not world.retains(kind, name))
+        deleted = sorted(name for name in missing if not world.retains(kind, name))
         sent = list(world.resources(kind).values()) if self._whole and kind in WILDCARD else list(found.values())
         endpoints = {world.endpoints_of[name] for name in found if name in world.endpoints_of}
         trial = world.trial(kind, None if self._whole and kind in WILDCARD else names)
-        return _Step(kind, set(names), sent, gone, endpoints if kind is Type.CLUSTERS else set(), trial, world.serial)
+        return _Step(
+            kind, set(names), sent, deleted, endpoints if kind is Type.CLUSTERS else set(), trial, world.serial
+        )
 
     def _say(self, step: _Step) -> Response | None:
         everything = self._whole and step.kind in WILDCARD
         world, subscription = self._world, self._subscriptions[step.kind]
-        if step.kind is Type.CLUSTERS and step.gone:
+        if step.kind is Type.CLUSTERS and step.deleted:
             # Some may exist again since the round began; routes that still refer to them are not sent again.
-            back = {name for name in step.gone if name in world.resources(step.kind)}
+            back = {name for name in step.deleted if name in world.resources(step.kind)}
             there = [world.resources(step.kind)[name] for name in sorted(back)] if self._whole else []
-            gone = [name for name in step.gone if name not in back]
-            step = step._replace(gone=gone, resources=[*step.resources, *there])
+            deleted = [name for name in step.deleted if name not in back]
+            step = step._replace(deleted=deleted, resources=[*step.resources, *there])
         if step.kind is Type.ROUTES and not step.resources:
             step = step._replace(resources=[world.no_routes(name) for name in sorted(step.names)])
-        if not (step.resources or step.gone or everything or subscription.unheard):
+        if not (step.resources or step.deleted or everything or subscription.unheard):
             return None
         subscription.unheard = False
         self._nonces += 1
         names = None if everything else step.names
         until = self._clock() + _PATIENCE if step.kind is Type.CLUSTERS else math.inf
-        addresses = dict.fromkeys(step.gone, ()) | {one.name: one.addresses for one in step.resources}
+        addresses = dict.fromkeys(step.deleted, ()) | {one.name: one.addresses for one in step.resources}
         sent = _Sent(str(self._nonces), step.serial, names, step.trial, until, addresses, step.resources)
         subscription.sent[sent.nonce] = sent
         for resource in step.resources if not self._whole else ():
             subscription.known[resource.name] = resource.version
-        for name in step.gone:
+        for name in step.deleted:
             subscription.known.pop(name, None)
             if name not in subscription.names:
                 self._forget(subscription, name)
@@ -464,4 +469,4 @@ class Session:
         if step.kind is Type.LISTENERS:
             self._addresses.sent(addresses)
         self._count("push", step.kind)
-        return Response(step.kind, sent.nonce, world.version(step.kind), step.resources, step.gone)
+        return Response(step.kind, sent.nonce, world.version(step.kind), step.resources, step.deleted)

@@ -45,7 +45,7 @@ class WatchConsumer:
         """Apply one delivery, rejections first: an element that arrives with its rejection is not offered at all."""
         changes = [change for change in item.changes if concerns_envoy(change)]
         if isinstance(item, Snapshot):
-            changes += self._gone(changes, item.revision)
+            changes += self._deleted_since(changes, item.revision)
         changes.sort(key=lambda change: change.kind != REJECTION)
         for change in changes:
             if change.kind == REJECTION:
@@ -54,7 +54,7 @@ class WatchConsumer:
                 self._take_element(change)
         self.world.revision = item.revision
 
-    def _gone(self, listed: Iterable[Change], revision: int) -> list[Change]:
+    def _deleted_since(self, listed: Iterable[Change], revision: int) -> list[Change]:
         there = {(change.kind, change.uuid) for change in listed}
         held = {(key[0], uuid) for uuid, key in self._elements.items()}
         held |= {(REJECTION, uuid) for uuid in self._record_keys}
@@ -118,9 +118,9 @@ class WatchConsumer:
 
     def _take_rejection(self, change: Change) -> None:
         if change.value is None:
-            gone = self._record_keys.pop(change.uuid, None)
-            if gone is not None and self.records.pop(gone, None) is not None:
-                self._try_again(gone)
+            key = self._record_keys.pop(change.uuid, None)
+            if key is not None and self.records.pop(key, None) is not None:
+                self._try_again(key)
             return
         try:
             rejection = decode_rejection(change)

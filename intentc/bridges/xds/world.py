@@ -27,7 +27,7 @@ from .kinds import CLUSTER, LISTENER, ROUTE, TYPE_OF, VIRTUAL_HOST, Type
 from .stream_progress import StreamProgress
 
 _NONE = "none"
-_GONE_KEPT = 1_024
+_DELETED_KEPT = 1_024
 """Names of deleted resources that are remembered, in addition to twice the number of existing ones."""
 _AT_ONCE = 128
 """Elements that are acknowledged without yielding."""
@@ -432,9 +432,9 @@ class World:
         changes = self._changes[kind]
         changes.pop(name, None)
         changes[name] = self.serial
-        if len(changes) > 2 * len(self._served[kind]) + _GONE_KEPT:
-            gone = [name for name in changes if name not in self._served[kind]]
-            for name in gone[: len(gone) // 2]:
+        if len(changes) > 2 * len(self._served[kind]) + _DELETED_KEPT:
+            deleted = [name for name in changes if name not in self._served[kind]]
+            for name in deleted[: len(deleted) // 2]:
                 self._forgotten[kind] = changes.pop(name)
 
     def _may_go(self, cluster: str) -> bool:

@@ -66,7 +66,7 @@ async def _delete_named(
         print_actions(output, done, client.revision)
         revision = client.revision
     about = {(kind, ":".join(fq_name)) for kind, fq_name, _ in done}
-    return await _until_gone(about, revision, timeout, loaded)
+    return await _until_deleted(about, revision, timeout, loaded)
 
 
 async def _delete(files: tuple[str, ...], output: str, timeout: float | None, loaded: Loaded) -> int:
@@ -87,10 +87,10 @@ async def _delete(files: tuple[str, ...], output: str, timeout: float | None, lo
         print_results(output, resources, ["deleted" if uuid else "absent" for uuid in uuids], client.revision)
         revision = client.revision
     about = {(resource.kind, name_of(resource)) for resource in resources}
-    return await _until_gone(about, revision, timeout, loaded)
+    return await _until_deleted(about, revision, timeout, loaded)
 
 
-async def _until_gone(about: Collection[Named], revision: int, timeout: float | None, loaded: Loaded) -> int:
+async def _until_deleted(about: Collection[Named], revision: int, timeout: float | None, loaded: Loaded) -> int:
     from ..consequences import verdict
     from ..waiting import wait_until_converged
 

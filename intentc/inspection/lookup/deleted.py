@@ -62,7 +62,7 @@ def _former_in_files(directory: Path, kind: str, text: str, revision: int) -> di
         record = one.record
         if record.revision > revision:
             continue
-        if isinstance(record, Evaluation) and record.status == Status.GONE.value:
+        if isinstance(record, Evaluation) and record.status == Status.DELETED.value:
             key, joined = record.intent.key, record.intent.name
             name = Name(kind, tuple(joined.split(":")))
         elif isinstance(record, Written) and record.operation == _DELETE:

@@ -114,7 +114,7 @@ _Build = Callable[[], Entry]
 
 
 def _tables(view: View) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _Build | None]]]:
-    """The keys of each table, with what builds the entry of a key; None if the entry is gone, or listed elsewhere."""
+    """The keys of each table, with what builds the entry of a key; None if it was deleted or listed elsewhere."""
     states, unreadable = view.states, view.world.unreadable
 
     def of_unreadable(key: Key) -> _Build | None:

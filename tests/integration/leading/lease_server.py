@@ -24,7 +24,7 @@ class LeaseServer:
     """Renews any lease that is not in ``gone``. With ``tls`` it asks clients for their certificates, too."""
 
     def __init__(self, ttl: int, tls: Tls | None = None, address: str = "127.0.0.1:0") -> None:
-        self.gone: set[int] = set()
+        self.lost: set[int] = set()
         self.token: str | None = None
         """None: nobody is asked for one. Another text: the tokens that were given are stale."""
         self.renewed = 0
@@ -85,7 +85,7 @@ class LeaseServer:
             with self._changed:
                 self.renewed += 1
                 self._changed.notify_all()
-            yield rpc.LeaseKeepAliveResponse(ID=request.ID, TTL=0 if request.ID in self.gone else self._ttl)
+            yield rpc.LeaseKeepAliveResponse(ID=request.ID, TTL=0 if request.ID in self.lost else self._ttl)
 
     def _authenticate(self, request: Any, context: Any) -> Any:
         if self.token is None:

@@ -31,7 +31,7 @@ LONG_TTL = 600
 
 @asynccontextmanager
 async def running(keeper: EtcdLeaseKeeper) -> AsyncIterator[anyio.Event]:
-    """The keeper at work; the event is set when it says that the lease is gone."""
+    """The keeper at work; the event is set when it says that the lease is lost."""
     gone = anyio.Event()
 
     async def run() -> None:

@@ -11,7 +11,7 @@ from intentc.watch.protocol import (
     Delete,
     FutureRevision,
     Get,
-    LeaseGone,
+    LeaseNotFound,
     Put,
     Relation,
     Store,
@@ -198,9 +198,9 @@ async def test_a_lease_that_is_gone_says_so(store: Store, root: str) -> None:
     lease = await store.grant_lease(60)
     await store.revoke_lease(lease)
     assert await store.keep_lease_alive(lease) == 0
-    with pytest.raises(LeaseGone):
+    with pytest.raises(LeaseNotFound):
         await store.transaction([], [Put(root + "a", b"", lease)])
-    with pytest.raises(LeaseGone):
+    with pytest.raises(LeaseNotFound):
         await store.revoke_lease(lease)
 
 

@@ -157,7 +157,7 @@ def test_a_name_that_would_move_the_cursor_or_colour_the_line_is_written_out() -
 
 
 def test_what_was_deleted_says_when_and_shows_its_history() -> None:
-    line = {"sort": "evaluation", "at": NOW - 40, "revision": 12, "path": [], "intent": WEB, "status": "gone"}
+    line = {"sort": "evaluation", "at": NOW - 40, "revision": 12, "path": [], "intent": WEB, "status": "deleted"}
     shown = lines(
         exists=False,
         state="absent",
@@ -170,7 +170,7 @@ def test_what_was_deleted_says_when_and_shows_its_history() -> None:
         history=[line],
     )
     assert shown[1] == "├── deleted at revision 12, 40 s ago"
-    assert shown[-1] == "    └── 40 s ago: evaluated at revision 12: security_group d:web (gone)"
+    assert shown[-1] == "    └── 40 s ago: evaluated at revision 12: security_group d:web (deleted)"
 
 
 def test_outputs_that_others_have_too_say_so() -> None:

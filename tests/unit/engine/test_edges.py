@@ -110,7 +110,7 @@ async def test_the_end_of_an_intent_is_journalled_with_what_it_leaves_and_its_na
     await box_system.remove("a")
     entry, write = box_system.engine.journal.about(part("a"))[-2:]
     assert isinstance(entry, Entry) and isinstance(write, Write)
-    assert (entry.origin, entry.path, entry.status, entry.source_revision) == (a, (a,), "gone", 0)
+    assert (entry.origin, entry.path, entry.status, entry.source_revision) == (a, (a,), "deleted", 0)
     assert write.operation == "delete"
     assert box_system.engine.journal.names[a] == "a"
 

@@ -86,7 +86,7 @@ async def test_deletes_that_were_seen_live_and_deferred_for_long_need_no_approva
 
 async def test_an_owner_that_came_again_and_vanished_in_a_gap_counts(box_system: BoxSystem) -> None:
     for uuid in (str(UUID(int=number)) for number in range(1, len(MANY) + 1)):
-        box_system.engine._planner.guard.owner_gone(uuid)
+        box_system.engine._planner.guard.owner_deleted(uuid)
         await box_system.boxes(f"box-{int(UUID(uuid))}", uuid=uuid, settle=False)
     await box_system.offline.settle()
     box_system.engine._planner.guard.settle(box_system.engine._leaves_something)

@@ -13,7 +13,7 @@ from tests.unit.evaluation.toy import INSTALLATION, evaluate, seen, toy_world
 
 def test_an_intent_that_is_not_there_is_gone() -> None:
     outcome = evaluate(toy_world(), Key("box", "x"), lambda box, ctx: [])
-    assert outcome.status is Status.GONE
+    assert outcome.status is Status.DELETED
     assert outcome.reads == {("object", "box", "x")}
 
 
@@ -172,7 +172,7 @@ def test_a_fact_is_an_intent_that_lives_while_somebody_yields_it() -> None:
     def body(fact: Any, ctx: Any) -> Any:
         yield shared("sticker", (f"{fact.name}-{sum(v for _, v in ctx.contributions('sum', fact.name))}",))
 
-    assert evaluate(world, key, body).status is Status.GONE
+    assert evaluate(world, key, body).status is Status.DELETED
     world.facts["sum", "s"] = {Key("box", "1"): 2, Key("box", "2"): 3}
     outcome = evaluate(world, key, body)
     assert claimed(outcome.claims[0]).fq_name == ("s-5",)

@@ -134,7 +134,7 @@ async def test_a_line_is_found_by_the_uuid_of_what_it_shows_of(box_system: BoxSy
 async def test_what_is_gone_is_reported_by_its_name(box_system: BoxSystem) -> None:
     await box_system.remove("a")
     ended = (await lines(box_system, kind="box", name="a", sort="evaluation"))[-1]
-    assert (ended["intent"]["name"], ended["status"]) == ("a", "gone")
+    assert (ended["intent"]["name"], ended["status"]) == ("a", "deleted")
 
 
 async def test_an_answer_stays_small_however_much_lines_report(box_system: BoxSystem) -> None:

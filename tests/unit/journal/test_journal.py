@@ -121,7 +121,7 @@ def test_lines_after_one_come_oldest_first_and_no_more_than_asked_for() -> None:
 def test_names_of_what_is_gone_are_kept_and_bounded() -> None:
     journal = Journal(size=2)
     for number in range(3):
-        journal.gone(Key("group", f"g{number}"), f"group-{number}")
+        journal.remember_name(Key("group", f"g{number}"), f"group-{number}")
     assert journal.names == {Key("group", "g1"): "group-1", Key("group", "g2"): "group-2"}
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from intentc.leading import StoreKeeper
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import Compare, Delete, LeaseGone, Operation, Put, StoreError, TransactionResult
+from intentc.watch.protocol import Compare, Delete, LeaseNotFound, Operation, Put, StoreError, TransactionResult
 from tests.unit.leading.candidates import KEY, TTL, Candidate, leader_item, standing, until
 from tests.unit.leading.line import SLOW_SECONDS, Line
 from tests.unit.leading.virtual_time import jump, now
@@ -79,7 +79,7 @@ async def test_a_leader_whose_lease_is_gone_has_lost_at_once(store: MemoryStore)
         store.faults.silence_watches()
         await store.revoke_lease(item.lease)
         assert await until(lambda: bool(first.lost)) < TTL / 2
-        assert first.lost == ["the lease is gone"]
+        assert first.lost == ["the lease is lost"]
 
 
 async def test_a_short_cut_costs_no_leadership(store: MemoryStore) -> None:
@@ -218,7 +218,7 @@ async def test_a_campaign_that_arrives_late_finds_its_lease_revoked(store: Memor
         group.start_soon(candidate.live)
         await until(lambda: candidate.leads)
         await candidate.election.resign()
-        with pytest.raises(LeaseGone):
+        with pytest.raises(LeaseNotFound):
             await candidate.line.deliver()
         assert await leader_item(store) is None
         group.cancel_scope.cancel()

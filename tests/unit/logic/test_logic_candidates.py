@@ -144,7 +144,7 @@ def test_the_neighbours_of_a_deleted_object_are_reached() -> None:
     world.apply(snapshot(put("net", "a", 1, policy_refs=[reference("p")]), put("policy", "p", 2)))
     concerned = world.apply(batch(deleted("policy", "p", 3)))
     assert set(concerned.jobs) == keys("net/a")
-    assert concerned.gone == keys("policy/p")
+    assert concerned.deleted == keys("policy/p")
     assert concerned.objects == {Name("policy", ("p",))}
 
 
@@ -180,7 +180,7 @@ def test_a_snapshot_is_compared_with_the_cache_so_that_unseen_deletes_are_found(
         snapshot(put("net", "a", 1), put("net", "c", 9, born=3, text="new"), put("net", "d", 8), revision=9)
     )
     assert set(concerned.jobs) == keys("net/c", "net/d")
-    assert concerned.gone == keys("net/b")
+    assert concerned.deleted == keys("net/b")
     assert world.revision == 9
 
 

@@ -28,7 +28,7 @@ def correction(*changes: Change, revision: int) -> Correction:
 
 def test_a_missed_delete_is_applied_later_although_newer_batches_were_applied(world: Service) -> None:
     concerned = world.apply(correction(deleted("net", "a", 5), revision=5))
-    assert concerned.gone == keys("net/a")
+    assert concerned.deleted == keys("net/a")
     assert not world.exists(key("net/a"))
 
 
@@ -68,7 +68,7 @@ def test_a_held_value_that_was_written_since_stays(world: Service) -> None:
 def test_the_other_keys_of_a_partly_stale_correction_count(world: Service) -> None:
     world.apply(batch(put("net", "a", 10, born=1)))
     concerned = world.apply(correction(deleted("net", "a", 5), deleted("net", "b", 5), revision=5))
-    assert concerned.gone == keys("net/b")
+    assert concerned.deleted == keys("net/b")
 
 
 def test_the_store_counts_where_the_cache_has_a_revision_that_never_was(world: Service) -> None:

@@ -34,7 +34,7 @@ def service() -> Service:
 
 
 def only_objects(concerned: Concerned) -> bool:
-    return not concerned.jobs and not concerned.gone and len(concerned.objects) == 1
+    return not concerned.jobs and not concerned.deleted and len(concerned.objects) == 1
 
 
 def test_a_field_that_compilers_write() -> None:

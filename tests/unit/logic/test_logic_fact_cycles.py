@@ -35,7 +35,7 @@ class FactWorld:
         self.take(self.logic.apply(snapshot(*(put("net", name, 1) for name in nets))))
 
     def take(self, concerned: Concerned) -> Concerned:
-        for gone in concerned.gone:
+        for gone in concerned.deleted:
             self.held.pop(gone, None)
         self.jobs.update(concerned.jobs)
         return concerned

@@ -69,8 +69,8 @@ def test_a_fact_that_is_claimed_is_an_intent_of_its_own(world: Service) -> None:
 def test_it_lives_while_anybody_claims_it(world: Service) -> None:
     yields(world, "net/a", Fact("tag", "x", 1))
     yields(world, "net/b", Fact("tag", "x", 1))
-    assert world.evaluated(key("net/a"), frozenset(), (), complete=True).gone == frozenset()
-    assert world.evaluated(key("net/b"), frozenset(), (), complete=True).gone == keys("tag/x")
+    assert world.evaluated(key("net/a"), frozenset(), (), complete=True).deleted == frozenset()
+    assert world.evaluated(key("net/b"), frozenset(), (), complete=True).deleted == keys("tag/x")
     assert not world.exists(key("tag/x"))
 
 
@@ -90,7 +90,7 @@ def test_what_an_intent_of_a_fact_contributes_goes_with_it(world: Service) -> No
     yields(world, "tag/x", Fact("tag", "y", 1), Fact("hint", "z", 1))
     world.evaluated(key("net/b"), frozenset({fact_read("hint", "z")}), (), complete=True)
     concerned = world.evaluated(key("net/a"), frozenset(), (), complete=True)
-    assert concerned.gone == keys("tag/x", "tag/y")
+    assert concerned.deleted == keys("tag/x", "tag/y")
     assert concerned.jobs == {key("net/b"): Job(True)}
 
 
@@ -98,7 +98,7 @@ def test_facts_go_with_the_object_of_their_intent(world: Service) -> None:
     world.evaluated(key("net/b"), frozenset({fact_read("hint", "x")}), (), complete=True)
     yields(world, "net/a", Fact("hint", "x", 1), Fact("tag", "t", 1))
     concerned = world.apply(batch(deleted("net", "a", 2)))
-    assert concerned.gone == keys("net/a", "tag/t")
+    assert concerned.deleted == keys("net/a", "tag/t")
     assert concerned.jobs[key("net/b")].by_readers
     assert world.contributions("hint", "x") == ()
 

@@ -54,7 +54,7 @@ def test_its_key_counts_as_present(world: Service) -> None:
 def test_a_cached_resource_that_becomes_unreadable_is_held_not_gone(world: Service) -> None:
     world.apply(snapshot(put("net", "a", 1, name="blue", policy_refs=[reference("p")]), put("policy", "p", 1)))
     concerned = world.apply(batch(broken("net", "a", 2, born=1)))
-    assert concerned.gone == frozenset()
+    assert concerned.deleted == frozenset()
     assert concerned.objects == {Name("net", ("blue",))}
     assert world.named("net", ("blue",)) == key("net/a")
     assert world.sources(key("policy/p"), "net", "policy") == (key("net/a"),)
@@ -114,7 +114,7 @@ def test_a_manifest_without_a_name_is_held_and_one_with_a_wrong_field_keeps_its_
 def test_deleting_a_held_value_ends_it(world: Service) -> None:
     world.apply(snapshot(broken("net", "a", 1)))
     concerned = world.apply(batch(deleted("net", "a", 2)))
-    assert concerned.gone == keys("net/a")
+    assert concerned.deleted == keys("net/a")
     assert not world.held
 
 

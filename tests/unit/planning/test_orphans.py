@@ -118,7 +118,7 @@ def test_a_small_share_of_many_objects_needs_no_leave() -> None:
 def test_orphans_whose_owner_was_seen_to_go_do_not_count() -> None:
     world = PlanningWorld(complete=False)
     names = rulesets(world, 51)
-    world.guard.owner_gone("uuid-g0")
+    world.guard.owner_deleted("uuid-g0")
     world.planner.orphans()
     assert not world.guard.withheld
     assert isinstance(world.plan(names[0]).operations[0], Delete)

@@ -265,7 +265,7 @@ def test_what_an_envoy_brings_from_another_server_is_taken_away_after_the_drain_
     session.receive(Request(Type.CLUSTERS, known={"auth": "7.before.1"}))
     first = session.next()
     assert first is not None
-    assert ([one.name for one in first.resources], list(first.gone)) == (["other"], [])
+    assert ([one.name for one in first.resources], list(first.deleted)) == (["other"], [])
     session.receive(Request(Type.CLUSTERS, nonce=first.nonce))
     assert session.next() is None
     world.publish()
@@ -273,4 +273,4 @@ def test_what_an_envoy_brings_from_another_server_is_taken_away_after_the_drain_
     world.publish()
     later = session.next()
     assert later is not None
-    assert (list(later.resources), list(later.gone)) == ([], ["auth"])
+    assert (list(later.resources), list(later.deleted)) == ([], ["auth"])

@@ -194,14 +194,14 @@ def test_an_envoy_keeps_the_listener_it_has_if_nobody_knows_what_was_good() -> N
     bench.world.publish()
     response = envoy.receives()
     assert response is not None
-    assert response.gone == ["ns/a"]
+    assert response.deleted == ["ns/a"]
 
 
 def test_an_envoy_loses_the_listener_it_has_if_that_may_lack_a_guard() -> None:
     _, envoy = turned_bad_meanwhile("auth")
     response = envoy.receives()
     assert response is not None
-    assert response.gone == ["ns/a"]
+    assert response.deleted == ["ns/a"]
 
 
 def test_a_record_without_its_element_is_found() -> None:

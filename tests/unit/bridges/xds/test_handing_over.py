@@ -22,7 +22,7 @@ def test_those_who_swap_come_only_when_their_going_is_answered(whole: bool) -> N
     envoy.bench.world.publish()
     going = envoy.receives()
     assert names_in(going) == ({"stays"} if whole else set())
-    assert going is not None and list(going.gone) == ["a", "b"]
+    assert going is not None and list(going.deleted) == ["a", "b"]
     assert envoy.receives() is None
     envoy.answers(going)
     assert names_in(envoy.receives()) == ({"a", "b", "stays"} if whole else {"a", "b"})

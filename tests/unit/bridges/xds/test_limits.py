@@ -130,7 +130,7 @@ def test_names_that_are_given_up_or_known_to_be_gone_count_no_more() -> None:
     assert session.unknown_bytes == limits.cost("former")
     first = session.next()
     assert first is not None
-    assert list(first.gone) == ["former"]
+    assert list(first.deleted) == ["former"]
     assert session.unknown_bytes == 0
 
 
@@ -251,7 +251,7 @@ def test_names_that_a_client_brings_leave_nothing_behind() -> None:
         session.receive(Request(Type.CLUSTERS, known={f"{number}-{n}": "1.x.1" for n in range(100)}))
         first = session.next()
         assert first is not None
-        assert not first.gone
+        assert not first.deleted
         session.receive(Request(Type.CLUSTERS, nonce=first.nonce))
         assert session.next() is None
         assert session.patience() == 600.0
@@ -287,7 +287,7 @@ def test_the_memory_of_deleted_clusters_is_bounded_and_streams_are_sent_deletion
     assert len(recent) == 500
     incremental, whole = (session.next() for session in both)
     assert incremental is not None
-    assert (list(incremental.resources), list(incremental.gone)) == ([], ["goes"])
+    assert (list(incremental.resources), list(incremental.deleted)) == ([], ["goes"])
     assert whole is not None
     assert [one.name for one in whole.resources] == ["stays"]
 

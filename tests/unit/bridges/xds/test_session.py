@@ -86,7 +86,7 @@ def test_only_changes_and_deletions_are_sent() -> None:
     response = envoy.receives()
     assert names_in(response) == {"a"}
     assert response is not None
-    assert response.gone == ["b"]
+    assert response.deleted == ["b"]
 
 
 def test_state_of_the_world_sends_all_clusters_at_each_change() -> None:
@@ -203,7 +203,7 @@ def test_an_envoy_that_reconnects_is_sent_only_what_it_does_not_have() -> None:
     envoy.session.receive(Request(Type.CLUSTERS, "1"))
     response = envoy.receives()
     assert response is not None
-    assert (response.kind, response.gone) == (Type.LISTENERS, ["gone"])
+    assert (response.kind, response.deleted) == (Type.LISTENERS, ["gone"])
 
 
 def test_what_an_envoy_accepted_from_a_former_server_is_not_on_trial_any_more() -> None:
@@ -225,7 +225,7 @@ def test_a_cluster_in_use_is_taken_away_only_after_the_routes() -> None:
     bench.world.publish()
     response = envoy.receives()
     assert response is not None
-    assert (response.kind, response.gone) == (Type.CLUSTERS, ["c"])
+    assert (response.kind, response.deleted) == (Type.CLUSTERS, ["c"])
     assert served(bench.world, Type.CLUSTERS) == set()
 
 
@@ -266,7 +266,7 @@ def test_who_answers_after_all_loses_a_cluster_only_after_the_routes_to_it(whole
     bench, envoy = answering_late(whole=whole)
     found = []
     while (response := envoy.receives()) is not None:
-        found.append((response.kind, names_in(response), set(response.gone)))
+        found.append((response.kind, names_in(response), set(response.deleted)))
         envoy.answers(response, None, *names_in(response))
     kept, left = ({"old", "new"}, {"new"}) if whole else ({"new"}, set())
     assert found == [
@@ -284,6 +284,6 @@ def test_a_cluster_that_is_back_before_its_removal_was_sent_stays(whole: bool) -
     want(bench.world, cluster("old"))
     bench.world.publish()
     while (response := envoy.receives()) is not None:
-        assert not response.gone
+        assert not response.deleted
         assert not whole or response.kind is not Type.CLUSTERS or names_in(response) == {"old", "new"}
         envoy.answers(response, None, *names_in(response))

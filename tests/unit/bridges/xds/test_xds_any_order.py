@@ -77,7 +77,7 @@ class Envoy:
                 rejected.append(f"{resource.name}: bad")
             else:
                 self.clusters[resource.name] = resource.body
-        gone = set(self.clusters) - {one.name for one in response.resources} if self.whole else set(response.gone)
+        gone = set(self.clusters) - {one.name for one in response.resources} if self.whole else set(response.deleted)
         for name in gone:
             self.clusters.pop(name, None)
         return f"Error adding/updating cluster(s) {', '.join(rejected)}" if rejected else None

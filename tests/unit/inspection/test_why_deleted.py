@@ -31,7 +31,7 @@ async def test_a_resource_that_was_deleted_says_when_and_has_its_history(system:
     revision = answer["deleted"]["revision"]
     assert answer["summary"] == f"It was deleted at revision {revision}. It was not created again."
     ended = answer["history"][-1]
-    assert (ended["status"], ended["revision"], ended["at"]) == ("gone", revision, answer["deleted"]["at"])
+    assert (ended["status"], ended["revision"], ended["at"]) == ("deleted", revision, answer["deleted"]["at"])
 
 
 async def test_what_a_compiler_deleted_is_found_by_its_end(system: ContrailSystem) -> None:

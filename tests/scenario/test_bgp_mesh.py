@@ -161,6 +161,24 @@ async def test_sessions_that_users_made_with_others_are_theirs(mesh: Mesh) -> No
     await mesh.check(r1="r2", r2="mx r1", mx="r2")
 
 
+@pytest.mark.parametrize(
+    ("attribute", "peers"),
+    [
+        pytest.param({"session": [{"attributes": [{"address_families": {"family": ["inet"]}}]}]}, "mx", id="families"),
+        pytest.param(None, "mx", id="nothing"),
+        pytest.param({"session": [{"attributes": [{"address_families": {"family": []}}]}]}, "", id="the mesh's own"),
+        pytest.param({"session": [{"attributes": [{}]}]}, "", id="the same, shorter"),
+    ],
+)
+async def test_a_session_with_another_system_stays_unless_it_looks_like_a_link_that_was_left(
+    mesh: Mesh, attribute: Any, peers: str
+) -> None:
+    await mesh.add("mx", vendor="juniper", autonomous_system=65000)
+    session = {"to": ["default-domain", *FABRIC_INSTANCE.split(":"), "mx"]} | ({"attr": attribute} if attribute else {})
+    await mesh.add("r1", refs={"bgp_router_refs": [session]})
+    await mesh.check(r1=peers, mx="")
+
+
 async def test_a_link_that_is_made_again_and_again_where_the_mesh_wants_none_is_contended(mesh: Mesh) -> None:
     session = {"session": [{"attributes": [{"hold_time": 90}]}]}
     link = {"to": ["default-domain", *FABRIC_INSTANCE.split(":"), "r2"], "attr": session}

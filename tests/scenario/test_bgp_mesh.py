@@ -127,6 +127,19 @@ async def test_the_autonomous_system_is_written_again_and_other_parameters_stay(
     assert (await mesh.parameters("r1"))["autonomous_system"] == 7
 
 
+async def test_a_router_of_another_vendor_has_the_autonomous_system_that_its_user_wrote_with_the_vendor(
+    mesh: Mesh,
+) -> None:
+    """Parameters are written as a whole: what stands there is the user's from then on (docs/engine.md §5.1)."""
+    await mesh.add("r1", autonomous_system=7)
+    await mesh.set("r1", vendor="juniper")
+    assert (await mesh.parameters("r1"))["autonomous_system"] == 64512
+    await mesh.set("r1", vendor="contrail")
+    await mesh.change("r1", bgp_router_parameters={"router_type": "router", "vendor": "juniper"})
+    assert "autonomous_system" not in await mesh.parameters("r1")
+    await mesh.check(r1="")
+
+
 async def test_while_the_mesh_is_switched_off_links_stay_as_they_are(mesh: Mesh) -> None:
     """ibgp fab_with_control_node (docs/contrail.md E.3)"""
     await mesh.add("r1")

@@ -16,10 +16,9 @@ from intentc.engine.view import View
 
 from .views.comparison import one_object
 from .views.journal import follow, journal
+from .views.lists import pending, quarantine
 from .views.neighbourhood import neighbourhood
 from .views.objects import objects
-from .views.pending import pending
-from .views.quarantine import quarantine
 from .views.reactions import reactions
 from .why.why import why
 

@@ -1,8 +1,9 @@
 """Completes and rejects resources, kind by kind (docs/contrail.md B.5, B.7), as pure functions of values.
 
 Why it exists: the server over etcd and the offline compile must agree. Generic rules are in ``fields`` and ``stamps``;
-each subject with rules of its own has a file. Rules declare what they need to read, which numbers they
-request, and what is created along with a resource (``rules.py``); the server reads and writes.
+each subject with rules of its own has a file, and ``checked_only`` has two that only check. Rules declare what they
+need to read, which numbers they request, and what is created along with a resource (``rules.py``); the server reads and
+writes.
 """
 
 from __future__ import annotations
@@ -11,20 +12,19 @@ from collections.abc import Callable, Mapping
 
 from intentc.model import Name
 
-from .api_access_list import ApiAccessListRules
 from .bgp import BgpAsAServiceRules, BgpRouterRules, SubClusterRules
 from .bgpvpns import BgpVpnRules
+from .checked_only import ApiAccessListRules, ServiceInstanceRules
 from .global_system_config import PORT_POOL, GlobalSystemConfigRules, ports_of
 from .ip_addresses import AliasIpRules, FloatingIpRules, InstanceIpRules
 from .logical_router import LogicalRouterRules
 from .network_ipam import NetworkIpamRules
-from .network_policy import NetworkPolicyRules
+from .policy_rules import NetworkPolicyRules
 from .project import ApplicationPolicySetRules, ProjectRules
 from .route_target import RouteTargetRules
 from .routes import RouteTableRules, RoutingInstanceRules, RoutingPolicyRules
 from .rules import Document, Rules
 from .security_group import SecurityGroupRules
-from .services import ServiceInstanceRules
 from .tags import TagRules, TagTypeRules
 from .virtual_machine_interface import VirtualMachineInterfaceRules
 from .virtual_network import BridgeDomainRules, VirtualNetworkRules

@@ -1,18 +1,23 @@
-"""Checks the rule lists of security groups and network policies (docs/contrail.md B.7)."""
+"""Checks the rule lists of network policies and security groups, and completes network policies
+(docs/contrail.md B.5.9, B.7).
+
+Pure functions of values. What only security groups have is in ``security_group.py``.
+"""
 
 from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
 from intentc.model.names import Name
 
 from ..errors import BadRequest, Conflict
-from .rules import Document, Uuids
+from .rules import Change, Document, Found, Rules, Uuids
 
+_FIELD = "network_policy_entries"
 _NOT_COMPARED = frozenset({"rule_uuid", "created", "last_modified"})
 
 
@@ -68,3 +73,23 @@ def check_family(subnet: Document, ethertype: Any, where: str) -> None:
         raise BadRequest(f"{where}: {prefix}/{length} is no subnet: {error}") from None
     if ethertype and ethertype != f"IPv{network.version}":
         raise BadRequest(f"{where}: subnet {network} does not fit ethertype {ethertype}")
+
+
+class NetworkPolicyRules(Rules):
+    """Every rule has an action, none names a security group, and no two are equal."""
+
+    kind: ClassVar[str] = "network_policy"
+
+    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
+        after = change.after
+        assert after is not None
+        rules = rules_of(after, _FIELD)
+        if _FIELD in change.given:
+            for place, rule in enumerate(rules):
+                where = f"{_FIELD}.policy_rule[{place}]"
+                if not rule.get("action_list"):
+                    raise BadRequest(f"{where}: action_list is missing; give for example simple_action: pass")
+                if any(address.get("security_group") for address in addresses(rule)):
+                    raise BadRequest(f"{where}: a policy can't name security groups; name networks or subnets")
+            reject_duplicates(rules, _FIELD)
+        fill_rule_uuids(after, _FIELD, Name(self.kind, tuple(after["fq_name"])), uuids)

@@ -4,14 +4,13 @@ its policies into access control lists (D.4)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from intentc import Claim, Context, Fact, Intent
+from intentc import Claim, Context, Fact, Intent, Source, View, refer
 
 from .network_acl import network_policies
 from .route_target_sources import bgpvpn_reasons, listed_reasons, with_reasons
 from .route_targets import configured_claims, primary_routing_instance
-from .routing_policy_references import routing_policy_references
 from .static_routes import static_routes
 from .target_lists import LISTS, bgpvpn_directions, list_directions, united
 
@@ -29,4 +28,17 @@ class VirtualNetworkIntent(Intent):
         if instance:
             yield from static_routes(self, instance, ctx)
         yield from network_policies(self, ctx)
-        yield from routing_policy_references(self, instance, ctx)
+        yield from _routing_policy_references(self, instance, ctx)
+
+
+def _routing_policy_references(network: View, instance: View | None, ctx: Context) -> Iterator[Claim]:
+    """A reference from each routing policy of ``network`` to ``instance``, its primary one (docs/contrail.md D.10).
+
+    The sequence of the network's reference, which decides the order among policies, is copied. The references of
+    policies to the instances of services are the chains' business."""
+    if instance is None:
+        return
+    for policy, attribute in network.reference_attributes("routing_policy"):
+        reference = refer(policy, instance, sequence=attribute.sequence)
+        ctx.because(reference, Source.of(network, f"routing_policy_refs[{':'.join(policy.fq_name)}]"))
+        yield reference

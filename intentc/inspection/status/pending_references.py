@@ -1,7 +1,7 @@
 """Counts the references whose target does not exist, in the background, in slices, and only after a change.
 
 Why not per request: ``/status`` is read every second, and a look at every reference of 100,000 resources takes most of
-a second. ``views/pending.py`` lists them all on request.
+a second. ``views/lists.py`` lists them all on request.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from intentc.inspection.status.quarantined import quarantine, quarantine_count
-from intentc.inspection.views.quarantine import quarantine as asked
+from intentc.inspection.views.lists import quarantine as asked
 from intentc.watch.protocol import Delete, Put
 from intentc.writing import Rejected
 from tests.support.box_system import BoxSystem

@@ -1,11 +1,16 @@
-"""Lists the references whose target does not exist, a page at a time, reading all resources in slices."""
+"""The lists that may be long, a page at a time: pending references and the quarantine.
+
+What stands before a page is skipped in slices. Reads the view alone; ``status/`` builds the entries of the quarantine.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from intentc.engine.slices import Slice
-from intentc.engine.view import World
+from intentc.engine.view import View, World
+
+from ..status.quarantined import Entry, blocks, quarantine_count
 
 _BLOCK = 200
 
@@ -25,3 +30,14 @@ async def pending(world: World, offset: int, limit: int) -> dict[str, Any]:
             if place % _BLOCK == 0:
                 await work.rest()
     return {"total": total, "offset": offset, "limit": limit, "pending_references": rows}
+
+
+async def quarantine(view: View, offset: int, limit: int) -> dict[str, Any]:
+    """Return ``{"total", "offset", "limit", "quarantine": [entry]}``, table by table, the oldest first; the form of an
+    entry is in ``status/quarantined.py``."""
+    work = Slice()
+    found: list[Entry] = []
+    for block in blocks(view, offset, limit):
+        found += block
+        await work.rest()
+    return {"total": quarantine_count(view), "offset": offset, "limit": limit, "quarantine": found}

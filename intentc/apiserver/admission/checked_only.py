@@ -1,4 +1,7 @@
-"""Checks access lists: a rule that could never grant anything is rejected, since it looks like one that does."""
+"""Checks API access lists and service instances, and completes nothing in them (docs/contrail.md B.7).
+
+Pure functions of the change; they read nothing and request nothing.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,12 @@ from ..errors import BadRequest
 from .rules import Change, Found, Rules, Uuids
 
 _LETTERS = frozenset("CRUD")
+_TEMPLATES = "service_template_refs"
 
 
 class ApiAccessListRules(Rules):
-    """Each rule names an object, each of its permissions a role and letters of CRUD."""
+    """Each rule names an object, each of its permissions a role and letters of CRUD. Another could never grant
+    anything, and looks like one that does."""
 
     kind: ClassVar[str] = "api_access_list"
 
@@ -29,3 +34,14 @@ class ApiAccessListRules(Rules):
                     raise BadRequest(f"{where}.rule_perms[{index}].role_name is missing; give a role, or *")
                 if not letters or not _LETTERS.issuperset(letters):
                     raise BadRequest(f"{where}.rule_perms[{index}].role_crud is {letters!r}; give letters of CRUD")
+
+
+class ServiceInstanceRules(Rules):
+    """An instance has one template at most: its mode and interfaces come from there."""
+
+    kind: ClassVar[str] = "service_instance"
+
+    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
+        templates = (change.after or {}).get(_TEMPLATES) or ()
+        if len(templates) > 1 and change.changes(_TEMPLATES):
+            raise BadRequest(f"{_TEMPLATES}: a service instance has one template; leave the others out")

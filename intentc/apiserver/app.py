@@ -41,10 +41,10 @@ from intentc.watch.protocol import StoreError
 from . import requests
 from .admission.fields import children_of
 from .auth import Keystone
+from .authorization import Caller
 from .documents import Document
 from .errors import ApiError, BadRequest, NotFound, TooLarge, from_store
 from .references import ReferenceUpdate
-from .resources import Caller
 from .service import ApiServer
 
 _LOG = logging.getLogger(__name__)

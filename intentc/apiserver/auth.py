@@ -19,10 +19,10 @@ import msgspec
 
 from intentc.loading.configuration.sections import Keystone as KeystoneSection
 
+from .authorization import Caller
 from .documents import Document
 from .errors import BadRequest, TooManyRequests, Unauthorized
 from .logins import Rate, Session, Sessions, network_of
-from .resources import Caller
 
 _BURST, _PER_SECOND = 100, 10.0
 """The rate of log-ins of one user."""

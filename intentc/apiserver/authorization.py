@@ -9,19 +9,28 @@ from __future__ import annotations
 import enum
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from intentc.model import Kind, kebab, snake
 
 from .admission.well_known import ACCESS_LIST, DOMAIN, EVERYBODY, PROJECT, mark_of
 
-if TYPE_CHECKING:
-    from .resources import Caller
-
 READ, WRITE, REFER = 4, 2, 1
 """The bits of ``owner_access``, ``tenant_access`` and ``global_access``."""
 
 _ANY = "*"
+
+
+class Caller(NamedTuple):
+    """The caller: its project, its roles there, whether it is the server itself (seeds), the user, and names."""
+
+    project_id: str = "default-project"
+    roles: frozenset[str] = frozenset({"admin"})
+    privileged: bool = False
+    user_id: str = ""
+    project_name: str = ""
+    domain_id: str = ""
+    domain_name: str = ""
 
 
 class Mode(enum.Enum):

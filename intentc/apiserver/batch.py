@@ -16,10 +16,11 @@ from intentc.model import Key, Kind, Name, Schema, kebab, snake
 from intentc.model.manifest import manifest_uuid
 
 from .admission.manifests import flat_body
+from .authorization import Caller
 from .documents import Document, decode_text, relationships
 from .draft import Draft
 from .errors import ApiError, BadRequest
-from .resources import Caller, Condition, Resources
+from .resources import Condition, Resources
 
 CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
 _MOST_REJECTIONS = 100

@@ -10,7 +10,7 @@ import ipaddress
 from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
-from .resources import Caller
+from .authorization import Caller
 
 MOST_TOKENS = 100
 """Tokens of one user at once; a new one displaces the user's own oldest."""

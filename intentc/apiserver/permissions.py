@@ -7,7 +7,7 @@ mutation checks here. ``authorization`` makes the decisions.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from intentc.model import Key, Kind, Name, Schema, kebab, snake
@@ -17,6 +17,7 @@ from .authorization import (
     READ,
     REFER,
     WRITE,
+    Caller,
     Mode,
     Operation,
     Policy,
@@ -39,9 +40,6 @@ from .authorization import (
 from .documents import Document, decode
 from .draft import Draft
 from .errors import Forbidden, Malformed
-
-if TYPE_CHECKING:
-    from .resources import Caller
 
 _WORDS = {READ: "read", WRITE: "write", REFER: "refer to"}
 _VERBS = {Operation.CREATE: "create", Operation.READ: "read", Operation.UPDATE: "update", Operation.DELETE: "delete"}

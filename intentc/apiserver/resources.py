@@ -18,7 +18,7 @@ from .admission.fields import IDENTITY, accept, common_fields, missing_fields
 from .admission.manifests import flat_body
 from .admission.rules import Change, Rules
 from .admission.stamps import stamp_changed, stamp_created
-from .authorization import WRITE, Operation, Policy, is_compiler
+from .authorization import WRITE, Caller, Operation, Policy, is_compiler
 from .documents import Document, referred
 from .draft import Draft
 from .errors import ApiError, BadRequest, Conflict, NotFound, PreconditionFailed
@@ -28,20 +28,7 @@ from .permissions import Access, Permissions
 from .references import ReferenceUpdate
 from .sources import Source
 
-DEFAULT_OWNER = "default-project"
 _SERVER_OWNED = frozenset({"configuration_version"})
-
-
-class Caller(NamedTuple):
-    """The caller: its project, its roles there, whether it is the server itself (seeds), the user, and names."""
-
-    project_id: str = DEFAULT_OWNER
-    roles: frozenset[str] = frozenset({"admin"})
-    privileged: bool = False
-    user_id: str = ""
-    project_name: str = ""
-    domain_id: str = ""
-    domain_name: str = ""
 
 
 class Condition(NamedTuple):

@@ -10,8 +10,8 @@ from intentc.model import Key, Name
 
 from .admission import SETTINGS_POOLS
 from .admission.seed_objects import OBJECTS, POOLS
+from .authorization import Caller
 from .errors import Conflict, NotFound
-from .resources import Caller
 from .service import ApiServer
 
 _SERVER = Caller(privileged=True)

@@ -18,7 +18,7 @@ from intentc.watch.protocol import Store
 from . import batch, collections, listing, pools
 from .admission import NO_RULES, RULES
 from .admission.manifests import flat_body
-from .authorization import READ, Operation, Policy
+from .authorization import READ, Caller, Operation, Policy
 from .collections import ElementUpdate
 from .documents import Document
 from .draft import Draft
@@ -29,7 +29,7 @@ from .mutation import Fence, Mutator
 from .permissions import Permissions
 from .readiness import Readiness
 from .references import ReferenceUpdate
-from .resources import NO_CONDITION, Caller, Condition, Resources
+from .resources import NO_CONDITION, Condition, Resources
 from .sources import RandomSource, Source
 
 Result = TypeVar("Result")

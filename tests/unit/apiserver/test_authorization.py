@@ -10,6 +10,7 @@ from intentc.apiserver.authorization import (
     READ,
     REFER,
     WRITE,
+    Caller,
     Mode,
     Operation,
     Policy,
@@ -28,7 +29,6 @@ from intentc.apiserver.authorization import (
     shared_entries_changed,
     tenant_id,
 )
-from intentc.apiserver.resources import Caller
 from intentc.loading import load_schema
 
 SCHEMA = load_schema("contrail")

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from intentc.apiserver.authorization import Mode, Policy
+from intentc.apiserver.authorization import Caller, Mode, Policy
 from intentc.apiserver.documents import encode
-from intentc.apiserver.resources import Caller
 from intentc.apiserver.seeds import write_seeds
 from intentc.apiserver.service import ApiServer
 from intentc.loading import load_schema

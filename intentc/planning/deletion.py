@@ -16,6 +16,7 @@ from intentc.model.reads import PARENT
 
 from .actual import Actual
 from .assumed import Assumed
+from .merge import Desired
 from .ownership import Ownership, is_our_entry, ownership_of_object
 
 
@@ -27,8 +28,10 @@ class Blockers(NamedTuple):
     users: tuple[str, ...]
 
 
-def blockers(schema: Schema, installation: str, assumed: Assumed, actual: Actual) -> Blockers:
-    """What prevents the deletion of ``actual`` now."""
+def blockers(
+    schema: Schema, installation: str, assumed: Assumed, actual: Actual, desired: Callable[[Actual], Desired]
+) -> Blockers:
+    """What prevents the deletion of ``actual`` now. ``desired``: what all claims want of a holder."""
     holders: set[Name] = set()
     users: set[str] = set()
     for holder_kind, relation in schema.referring.get(actual.kind.name, ()):
@@ -44,7 +47,7 @@ def blockers(schema: Schema, installation: str, assumed: Assumed, actual: Actual
                 continue
             if holder is not None:
                 holders.add(holder.name)
-                if not _lets_go(installation, assumed, holder, relation, actual):
+                if not _lets_go(installation, assumed, holder, relation, actual, desired):
                     users.add(str(holder.name))
     return Blockers(frozenset(holders), tuple(sorted(users)))
 
@@ -90,17 +93,29 @@ def _blocks(holder_kind: Kind, relation: str, target_kind: str) -> bool:
     return declared is not None and not declared.derived
 
 
-def _lets_go(installation: str, assumed: Assumed, holder: Actual, relation: str, target: Actual) -> bool:
+def _lets_go(
+    installation: str,
+    assumed: Assumed,
+    holder: Actual,
+    relation: str,
+    target: Actual,
+    desired: Callable[[Actual], Desired],
+) -> bool:
     """Whether planning ``holder`` will end its reference to ``target``."""
-    match ownership_of_object(holder, installation):
-        case Ownership.OURS:
-            return True
-        case Ownership.COPY | Ownership.OTHERS:
-            return False
-    if relation == PARENT:
+    ownership = ownership_of_object(holder, installation)
+    if ownership in (Ownership.COPY, Ownership.OTHERS):
         return False
+    if relation == PARENT:
+        return ownership is Ownership.OURS
     declared = holder.kind.relations[relation]
-    if declared.writer is not Writer.SHARED:
-        return declared.writer is Writer.COMPILER
+    if ownership is not Ownership.OURS and declared.writer not in (Writer.SHARED, Writer.COMPILER):
+        return False
+    wanted, item = desired(holder), (relation, target.name)
+    if ownership is Ownership.OURS and not wanted.exists:
+        return True
+    if relation in wanted.kept or item in wanted.disputed:
+        return False
+    if ownership is Ownership.OURS or declared.writer is Writer.COMPILER or item in wanted.unwanted:
+        return True
     entry = assumed.entries(holder, relation).get(target.key)
     return entry is not None and is_our_entry(installation, declared, holder.key, entry)

@@ -52,7 +52,7 @@ from .diff import (
 )
 from .draft import Draft, Plan
 from .guard import DeleteGuard
-from .merge import MERGES, merge
+from .merge import MERGES, Desired, merge
 from .orphans import find_orphans
 from .ownership import Ownership, fits_ours, is_our_entry, ownership_of_object
 
@@ -263,7 +263,7 @@ class Planner:
         )
 
     def _delete(self, draft: Draft, actual: Actual) -> None:
-        held_by = blockers(self._schema, self._installation, self._assumed, actual)
+        held_by = blockers(self._schema, self._installation, self._assumed, actual, self._desired)
         draft.waits_for |= held_by.holders
         draft.wakes |= held_by.holders
         if held_by.users:
@@ -365,6 +365,10 @@ class Planner:
             return actual.key
         return None if self._doomed(name, actual) else actual.key
 
+    def _desired(self, actual: Actual) -> Desired:
+        """What all claims want of an existing object."""
+        return merge(actual.kind, actual.name, self._book.on(actual.name), self._title)
+
     def _doomed(self, name: Name, actual: Actual) -> bool:
         """Whether an object with a mark will be deleted as soon as no object refers to it."""
         if ownership_of_object(actual, self._installation) is not Ownership.OURS:
@@ -375,7 +379,7 @@ class Planner:
         if not unwanted or not self._may_remove(draft, actual)(EXISTENCE):
             return False
         # While users' references keep it, it is present for our references as well.
-        return not blockers(self._schema, self._installation, self._assumed, actual).users
+        return not blockers(self._schema, self._installation, self._assumed, actual, self._desired).users
 
     def _is_doomed(self, actual: Actual) -> bool:
         return actual.mark is not None and self._doomed(actual.name, actual)

@@ -6,11 +6,13 @@ import pytest
 
 from intentc.model import (
     AddReference,
+    Claim,
     Delete,
     Key,
     Name,
     Parent,
     ReferenceValue,
+    RelationClaim,
     RemoveReference,
     ResourceClaim,
     Update,
@@ -175,6 +177,49 @@ def test_a_users_child_of_what_is_to_be_deleted_is_a_problem(world: PlanningWorl
     target = world.make(shared("target", "t1"))
     world.put("leaf", "t1", "leaf", parent=Parent(target, ("t1",)))
     assert [p.reason for p in world.plan(T1).problems] == ["StillReferred"]
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_a_reference_of_ours_that_a_claim_keeps_is_a_problem_of_what_is_to_be_deleted(
+    world: PlanningWorld, made: bool
+) -> None:
+    target = owned("target", "o", "r")
+    references = {"target": [(world.make(target), None)]}
+    claims: list[Claim] = [owned("router", "r", "g")] if made else []
+    if made:
+        world.make(owned("router", "r", "g"), references=references)
+    else:
+        world.put("router", "r", references=references)
+    world.book.replace(GROUP, [*claims, RelationClaim(ROUTER, "target", kept=True)])
+    assert not world.plan(ROUTER).operations
+    plan = world.plan(target.name)
+    assert [p.reason for p in plan.problems] == ["StillReferred"]
+    assert "router r" in plan.problems[0].message
+    assert plan.waits_for == {ROUTER}
+    world.book.replace(GROUP, claims)
+    assert not world.plan(target.name).problems
+    world.carry_out(world.plan(ROUTER))
+    assert isinstance(world.plan(target.name).operations[0], Delete)
+
+
+def test_a_users_reference_that_a_claim_drops_does_not_keep_what_is_to_be_deleted(world: PlanningWorld) -> None:
+    target = world.make(shared("target", "t1"))
+    router(world, target)
+    assert [p.reason for p in world.plan(T1).problems] == ["StillReferred"]
+    world.book.replace(GROUP, [RelationClaim(ROUTER, "target", unwanted=(T1,))])
+    assert not world.plan(T1).problems
+    world.carry_out(world.plan(ROUTER))
+    assert isinstance(world.plan(T1).operations[0], Delete)
+
+
+def test_a_disputed_reference_is_a_problem_of_what_is_to_be_deleted(world: PlanningWorld) -> None:
+    service = Name("instance", ("service-1",))
+    held = world.make(owned("instance", "service-1", "g"))
+    world.put("router", "r", references={"instance": [(held, None)]})
+    world.book.replace(GROUP, [refer(ROUTER, service, struct("Direction", import_export="import"))])
+    assert not world.plan(service).problems
+    world.book.replace(origin("h"), [refer(ROUTER, service, BOTH)])
+    assert [p.reason for p in world.plan(service).problems] == ["StillReferred"]
 
 
 def test_a_claimed_reference_to_what_is_to_be_deleted_is_dropped(world: PlanningWorld) -> None:

@@ -220,16 +220,12 @@ class Engine:
     async def _evaluate(self) -> None:
         while True:
             slow = await self._evaluator.serve_next()
-            self.advance()
+            self._worked()
             await self._evaluator.rest(give_way=slow)
 
     async def _reconcile(self) -> None:
         while True:
-            writing = await self._reconciler.serve_next()
-            if writing is None:
-                self.advance()
-            else:
-                writing.add_done_callback(lambda _: self.advance())
+            self._worked(await self._reconciler.serve_next())
             await self._reconciler.rest()
 
     async def _allocate(self) -> None:
@@ -263,9 +259,8 @@ class Engine:
         worked = bool(items)
         while (key := self._scheduler.take()) is not None:
             self._evaluator.serve(key)
-            self.advance()
             worked = True
-        self.advance()
+        self._worked()
         if not self._allocations.idle:
             for entry in self._allocations.take_all():
                 self._allocated(await self._allocations.serve(entry))
@@ -275,7 +270,16 @@ class Engine:
         for name in self._objects.take_all():
             await self._reconciler.serve(name)
             worked = True
+        self._worked()
         return worked
+
+    def _worked(self, writing: asyncio.Task[None] | None = None) -> None:
+        """Jobs were done: advance, or once ``writing`` has ended, the write that a job began. ``run`` calls it after
+        each job, ``step`` after all jobs of one queue."""
+        if writing is None:
+            self.advance()
+        else:
+            writing.add_done_callback(lambda _: self.advance())
 
     async def take(self, item: Snapshot | Batch) -> None:
         """Apply one item of the watch."""

@@ -160,3 +160,12 @@ async def test_no_useless_request_is_sent_while_a_number_waits_for_its_release(
     box_system.engine.advance()
     assert box_system.engine.progress.allocations_idle
     assert rounds == 0
+
+
+async def test_an_acknowledged_delete_releases_the_number_before_its_echo(box_system: BoxSystem) -> None:
+    """In the caller's own task as in a running service."""
+    await box_system.boxes("a", text="number")
+    await box_system.remove("a", settle=False)
+    await box_system.relist(settle=False)
+    assert box_system.write.log[-1] == "delete ticket-1"
+    assert not box_system.engine.progress.allocations_idle

@@ -88,7 +88,20 @@ def property_changes(actual: Actual, desired: Desired, may_remove: MayRemove, *,
         default = default_of(kind, field)
         if actual.value(field) != default and may_remove(field):
             changes[field] = default
-    return changes
+    return changes | _annotated(actual, changes)
+
+
+def _annotated(actual: Actual, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """``annotations`` as a whole, if a property changes whose value is in one of them: the others stay."""
+    if actual.kind.written_as_manifests:
+        return {}
+    declared = ((actual.kind.properties.get(field), value) for field, value in changes.items())
+    new = {found.annotation: value for found, value in declared if found is not None and found.annotation}
+    if not new:
+        return {}
+    stored = actual.value("annotations")
+    pairs = {pair.key: pair.value for pair in stored.key_value_pair} | new
+    return {"annotations": {"key_value_pair": [{"key": key, "value": value} for key, value in pairs.items()]}}
 
 
 def _with_part(kind: Kind, spec: FieldSpec, base: Any, path: str, value: Any) -> Any:

@@ -18,6 +18,7 @@ from intentc.model import (
     Create,
     Delete,
     Key,
+    Kind,
     ReferenceValue,
     RemoveReference,
     Schema,
@@ -109,9 +110,9 @@ def encode_mutation(operation: Create | Update | Delete, schema: Schema) -> Muta
     match operation:
         case Create():
             relates = operation.parent is not None or any(operation.references.values())
-            return Mutation(key, "CREATE", collection, _json(key, _create(operation)), relates=relates)
+            return Mutation(key, "CREATE", collection, _json(key, _create(operation, kind)), relates=relates)
         case Update():
-            data, mask = _update(operation)
+            data, mask = _update(operation, kind)
             relates = any(operation.references.values())
             relaxed = tuple(target.uuid for target in operation.relaxed)
             return Mutation(key, "UPDATE", collection, _json(key, data), mask, operation.revision, relates, relaxed)
@@ -143,17 +144,30 @@ def encode_reference(operation: AddReference | RemoveReference, *, relaxed: bool
     return _json(operation.key, body)
 
 
-def _create(operation: Create) -> dict[str, Any]:
+def _create(operation: Create, kind: Kind) -> dict[str, Any]:
     data: dict[str, Any] = {"uuid": operation.uuid, "fq_name": operation.fq_name}
     if operation.parent is not None:
         data["parent_type"] = kebab(operation.parent.key.kind)
         data["parent_uuid"] = operation.parent.key.uuid
-    data["annotations"] = {"key_value_pair": [{"key": MARK_KEY, "value": str(operation.mark)}]}
-    return {**data, **operation.properties, **_references(operation.references)}
+    annotated = _annotated(kind)
+    pairs = {annotated[field]: value for field, value in operation.properties.items() if field in annotated}
+    pairs[MARK_KEY] = str(operation.mark)
+    data["annotations"] = {"key_value_pair": [{"key": key, "value": value} for key, value in sorted(pairs.items())]}
+    properties = {field: value for field, value in operation.properties.items() if field not in annotated}
+    return {**data, **properties, **_references(operation.references)}
 
 
-def _update(operation: Update) -> tuple[dict[str, Any], tuple[str, ...]]:
-    fields = {**operation.properties, **_references(operation.references)}
+def _annotated(kind: Kind) -> dict[str, str]:
+    """The properties that are written as annotations, each with its key. In a manifest they are fields as well."""
+    if kind.written_as_manifests:
+        return {}
+    return {field: declared.annotation for field, declared in kind.properties.items() if declared.annotation}
+
+
+def _update(operation: Update, kind: Kind) -> tuple[dict[str, Any], tuple[str, ...]]:
+    annotated = _annotated(kind)
+    properties = {field: value for field, value in operation.properties.items() if field not in annotated}
+    fields = {**properties, **_references(operation.references)}
     return {"uuid": operation.key.uuid, **fields}, tuple(fields)
 
 

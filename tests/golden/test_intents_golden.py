@@ -38,6 +38,7 @@ def test_there_are_cases_for_every_topic() -> None:
         "mirrors",
         "networks",
         "policies",
+        "port_groups",
         "routing_policies",
         "routers",
         "routes",
@@ -90,7 +91,27 @@ def compiler_fields(resource: dict[str, Any], kind: str) -> Any:
     chain = resource.get("chain") or {field: resource.get(field) for field in CHAIN_FIELDS if resource.get(field)}
     table = resource.get("vrf_assign_table") or []
     table = normal(table["vrf_assign_rule"] if isinstance(table, dict) else table)
-    return entries, route_targets, sorted(linked), logged, routes, bgp(resource), sequences(resource), chain, table
+    return (
+        entries,
+        route_targets,
+        sorted(linked),
+        logged,
+        routes,
+        bgp(resource),
+        sequences(resource),
+        chain,
+        table,
+        ports(resource),
+    )
+
+
+def ports(resource: dict[str, Any]) -> Any:
+    """What a port group, or a fabric port, says and refers to."""
+    properties = resource.get("virtual_machine_interface_properties") or {}
+    tag = resource.get("tag") or properties.get("sub_interface_vlan_tag", 0)
+    kinds = ("virtual_network", "physical_interface", "virtual_machine_interface")
+    lists = [resource.get(f"{kind}_refs") or [] for kind in kinds] if tag or "usage" in resource else []
+    return tag, resource.get("usage"), [[e if isinstance(e, str) else ":".join(e["to"]) for e in one] for one in lists]
 
 
 def sequences(resource: dict[str, Any]) -> Any:

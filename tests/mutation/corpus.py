@@ -14,6 +14,7 @@ import msgspec
 from intentc.model import Key
 from intentc.watch import protocol
 from tests.mutation.stories import Corpus, MutantSystem, Story
+from tests.mutation.switched import HOSTNAME, SWITCHED, SYSTEM
 from tests.oracle.contrail import Json
 from tests.oracle.contrail_policies import name_of, naming_unknown_policies
 from tests.property.resources import NAMES, PROJECTS, SYSTEMS, FqName, Put
@@ -28,7 +29,7 @@ _ROUTED: Json = {"route_table_refs": [{"to": list(_TABLE)}]}
 _VXLAN_UUID = "20000000-0000-4000-8000-000000000000"
 _INTERNAL = (*_VXLAN_ROUTER[:-1], f"__contrail_lr_internal_vn_{_VXLAN_UUID}__")
 _GROUP, _MENTIONING = NAMES[0], NAMES[1]
-_SYSTEM = ("default-global-system-config",)
+_SYSTEM = SYSTEM
 _FABRIC = (*_SYSTEM, "fabric")
 _SUB_CLUSTER = ("sub",)
 _SERVICE, _IPAM, _SORTING = NAMES[0], NAMES[0], NAMES[0]
@@ -204,8 +205,9 @@ WORLD = (
     Put(
         "physical_router",
         (*_SYSTEM, "device"),
-        {"bgp_router_refs": [{"to": list(_speaker("two"))}], "fabric_refs": [{"to": list(_FABRIC)}]},
+        {"bgp_router_refs": [{"to": list(_speaker("two"))}], "fabric_refs": [{"to": list(_FABRIC)}], **HOSTNAME},
     ),
+    *SWITCHED,
     Put("security_group", _GROUP, {"configured_security_group_id": 7}),
     Put("security_group", _MENTIONING, {"security_group_entries": {"policy_rule": [_RULE]}}),
     Put("network_policy", _POLICY, _policy("r1")),

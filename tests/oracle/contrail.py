@@ -16,6 +16,7 @@ from tests.oracle import (
     contrail_groups,
     contrail_logging,
     contrail_policies,
+    contrail_port_groups,
     contrail_route_targets,
     contrail_routes,
     contrail_routing_policies,
@@ -36,6 +37,7 @@ def expected(world: World, numbers: dict[str, int]) -> Expected:
         contrail_bgp.expected(world, numbers),
         contrail_routing_policies.expected(world),
         contrail_chains.expected(world, numbers),
+        contrail_port_groups.expected(world),
     )
 
 
@@ -50,6 +52,7 @@ def actual(world: World) -> Expected:
         contrail_bgp,
         contrail_routing_policies,
         contrail_chains,
+        contrail_port_groups,
     )
     return joined(*(part.actual(world) for part in parts))
 

@@ -2,8 +2,8 @@
 
 Rules: docs/contrail.md D.1 to D.3 (route targets, links), D.4 (policies), D.5 (groups), D.6 (logging), D.7 (routers),
 D.8 (service chains), D.9 (static routes), D.10 (routing policies), D.11 (BGP VPNs), D.12 and D.13 (BGP), D.14
-(addresses). The kinds are declared in ``config/schemas/contrail``, the reaction map is ``reactions/contrail.yml``. The
-API server makes the primary routing instance of a network, and the numbers of groups.
+(addresses), D.16 (SR-IOV). The kinds are declared in ``config/schemas/contrail``, the reaction map is
+``reactions/contrail.yml``. The API server makes the primary routing instance of a network, and the numbers of groups.
 """
 
 from intentc import Compiler
@@ -18,12 +18,14 @@ from .instance_ip import InstanceIpIntent
 from .logical_router import LogicalRouterIntent
 from .mirroring_service import MirroringServiceIntent
 from .network_policy import NetworkPolicyIntent
+from .port_groups import FabricPortIntent, SriovPortGroupIntent
 from .project import ProjectIntent
 from .route_targets import NUMBER_POOL
 from .routing_instance import RoutingInstanceIntent
 from .security_group import SecurityGroupIntent
 from .security_logging_object import SecurityLoggingObjectIntent
 from .service_chain import ServiceChainIntent
+from .switch_ports import PhysicalInterfaceIntent, PortIntent, VirtualRouterIntent
 from .virtual_machine_interface import VirtualMachineInterfaceIntent
 from .virtual_network import VirtualNetworkIntent
 
@@ -35,18 +37,23 @@ compiler = Compiler(
         BgpRouterIntent,
         BgpServerIntent,
         BgpvpnIntent,
+        FabricPortIntent,
         FloatingIpIntent,
         InstanceIpIntent,
         LogicalRouterIntent,
         MirroringServiceIntent,
         NetworkPolicyIntent,
+        PhysicalInterfaceIntent,
+        PortIntent,
         ProjectIntent,
         RoutingInstanceIntent,
         SecurityGroupIntent,
         SecurityLoggingObjectIntent,
         ServiceChainIntent,
+        SriovPortGroupIntent,
         VirtualMachineInterfaceIntent,
         VirtualNetworkIntent,
+        VirtualRouterIntent,
     ],
     pools=[NUMBER_POOL, PORT_POOL],
     settings=["contrail.logical_routers_enabled"],

@@ -1,5 +1,5 @@
 """An interface leads from a router to its network. One of a service has a table of the service chains that lead through
-it (docs/contrail.md D.8.8)."""
+it (docs/contrail.md D.8.8); one that uses SR-IOV needs a port group at the switch (D.16)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent
 
+from .port_groups import port_group_facts
 from .vrf_assign_table import vrf_assign_table
 
 
@@ -14,4 +15,5 @@ class VirtualMachineInterfaceIntent(Intent):
     kind = "virtual_machine_interface"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        return vrf_assign_table(self, ctx)
+        yield from vrf_assign_table(self, ctx)
+        yield from port_group_facts(self, ctx)

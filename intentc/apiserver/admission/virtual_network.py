@@ -124,10 +124,15 @@ class VirtualNetworkRules(Rules):
             instance["routing_instance_fabric_snat"] = True
         yield "routing_instance", instance
 
+    def companions_changed(self, change: Change) -> Iterable[tuple[Name, Document]]:
+        if change.changes("fabric_snat"):
+            assert change.after is not None
+            copied = {"routing_instance_fabric_snat": bool(change.after.get("fabric_snat"))}
+            yield _primary_instance(change.after), copied
+
     def deleted_companions(self, change: Change) -> Iterable[Name]:
-        before = change.before
-        assert before is not None
-        yield Name("routing_instance", (*before["fq_name"], before["fq_name"][-1]))
+        assert change.before is not None
+        yield _primary_instance(change.before)
 
 
 class BridgeDomainRules(Rules):
@@ -146,6 +151,10 @@ class BridgeDomainRules(Rules):
                     f"a network has one bridge domain at most, and {':'.join(other['fq_name'])} is there already; "
                     f"update it, or delete it first"
                 )
+
+
+def _primary_instance(network: Document) -> Name:
+    return Name("routing_instance", (*network["fq_name"], network["fq_name"][-1]))
 
 
 def _joins(change: Change) -> bool:

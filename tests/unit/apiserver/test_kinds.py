@@ -123,6 +123,14 @@ async def test_a_network_comes_with_its_primary_routing_instance_and_a_number(ap
     assert shown["routing_instances"] == [{"uuid": instance["uuid"], "to": instance["fq_name"]}]
 
 
+async def test_the_primary_routing_instance_follows_the_networks_fabric_snat(api: Api) -> None:
+    made = await api.create("virtual_network", "n")
+    for value in (True, False):
+        await api.update("virtual_network", made["uuid"], fabric_snat=value)
+        instance = await api.by_name("routing_instance", *PROJECT, "n", "n")
+        assert bool(instance.get("routing_instance_fabric_snat")) is value
+
+
 async def test_network_and_routing_instance_appear_in_one_revision(api: Api) -> None:
     answer = await api.server.create("virtual_network", {"fq_name": [*PROJECT, "n"]})
     instance = await api.server.identify("routing_instance", [*PROJECT, "n", "n"])

@@ -134,7 +134,7 @@ class Engine:
     ) -> None:
         self._logic, self._planner, self._states = logic, planner, states
         self._drift, self._permission = drift, permission
-        self._workers, self._burst, self._confirms_restores = workers, 0, False
+        self._workers, self._burst = workers, 0
         self._planning, self._moved = asyncio.Event(), asyncio.Event()
         # From the last step to the first: each is given those after it.
         self._log_fields = log = LogFields(logic=logic, journal=journal)
@@ -314,8 +314,7 @@ class Engine:
         self.advance()
 
     def advance(self) -> None:
-        """Check whether planning may begin, and wake ``settled`` and ``compared``. Call it after work has ended or was
-        queued."""
+        """Check whether planning may begin, and wake ``settled``. Call it after work has ended or was queued."""
         due = self._orphan_collector.due
         # A pass needs expensive intents as well: a deferred intent's last output may be stale.
         cooling_down = due and self._evaluator.cooling_down
@@ -328,29 +327,19 @@ class Engine:
             self._planning.set()
         if self._planning.is_set():
             self._allocations.queue_releases()
-            if self._is_compared and not self._confirms_restores:
+            if not self._orphan_collector.due and self._restore_guard.evaluated():
                 self.allow(RESTORED)
         self._moved.set()
 
-    @property
-    def _is_compared(self) -> bool:
-        """Whether a restored store is evaluated completely, and only the permission to write is missing."""
-        return self._planning.is_set() and not self._orphan_collector.due and self._restore_guard.withholds
-
     async def compared(self) -> None:
-        """Return once the store was restored, and everything in it is evaluated; writes are still withheld."""
-        while not self._is_compared:
-            await self._move()
+        """Return once the store was restored, and everything in it was evaluated; writes are still withheld."""
+        await self._restore_guard.compared()
 
     async def settled(self, revision: int = 0) -> None:
         """Return once everything up to ``revision`` is applied and the engine has converged."""
         while not (self.converged and self.revision >= revision):
-            await self._move()
-
-    async def _move(self) -> None:
-        """Return once work has ended, or was queued."""
-        self._moved.clear()
-        await self._moved.wait()
+            self._moved.clear()
+            await self._moved.wait()
 
     def reevaluate(self, keys: Iterable[Key]) -> None:
         """Evaluate these intents whether or not their memos are valid."""
@@ -409,7 +398,7 @@ class Engine:
 
     def confirm_restores(self) -> None:
         """After a restore of the store, wait for the caller to ``allow`` writes. It waits with ``compared`` first."""
-        self._confirms_restores = True
+        self._restore_guard.confirm()
 
     def require_leadership(self, fence: Fence, on_fenced: Callable[[str], None]) -> None:
         """Require a leadership for writes. ``fence``: the fence of the leadership, None while it is not certain.

@@ -7,6 +7,7 @@ caller that needs more (an audit, for example).
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 from ..journal import Journal
@@ -43,11 +44,18 @@ class RestoreGuard:
         self._objects = objects
         self._allocations = allocations
         self._sender = sender
+        self._compared = asyncio.Event()
+        self._confirms = False
         self.times = 0
+
+    def confirm(self) -> None:
+        """From now on, leave it to whoever waits for ``compared`` to allow writes after a restore."""
+        self._confirms = True
 
     def check(self, snapshot: Snapshot) -> None:
         """Check a listing, other than the first one, before it is applied."""
         self._allocations.invalidate()
+        self._compared.clear()
         if not (snapshot.restored or self._is_older(snapshot)):
             return
         self.times += 1
@@ -58,11 +66,22 @@ class RestoreGuard:
         # The journal's lines are of revisions that the store no longer has: no conclusions may be drawn from them.
         self._journal.clear(snapshot.revision)
 
-    @property
-    def withholds(self) -> bool:
-        """Whether writes are withheld because of a restore, and the allocations in the restored store are known."""
+    def evaluated(self) -> bool:
+        """Everything listed is evaluated. True if that ends a restore, so that writes may be allowed again; otherwise
+        somebody else allows them, or none are withheld."""
         # Idle alone is not enough: a failed read of the allocations backs off, and is idle meanwhile.
-        return RESTORED in self._permission.reasons and self._allocations.known and self._allocations.idle
+        if RESTORED not in self._permission.reasons or not (self._allocations.known and self._allocations.idle):
+            return False
+        if self._confirms:
+            self._compared.set()
+        return not self._confirms
+
+    async def compared(self) -> None:
+        """Return once the store was restored, and everything in it was evaluated; writes are still withheld. That it
+        was evaluated stays true, whatever changes since; the next listing must be evaluated anew."""
+        if RESTORED not in self._permission.reasons:
+            self._compared.clear()
+        await self._compared.wait()
 
     def _is_older(self, snapshot: Snapshot) -> bool:
         """Whether a key is in an older version than before: revisions of a key never decrease."""

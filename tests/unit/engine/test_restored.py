@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 import anyio
@@ -9,6 +10,7 @@ import pytest
 from pytest_mock import MockerFixture
 
 from intentc.engine.permission import RESTORED
+from intentc.model import Batch, Change
 from intentc.offline.audit import Report
 from intentc.service.audits import PeriodicAudit
 from intentc.writing import Unreachable
@@ -55,6 +57,44 @@ async def test_nothing_is_written_until_whoever_audits_gives_permission(box_syst
     box_system.engine.allow(RESTORED)
     await box_system.offline.settle()
     assert box_system.write.log == ["create a"]
+
+
+async def test_who_audits_hears_of_it_although_the_next_change_arrives_at_once(box_system: BoxSystem) -> None:
+    """In a store that always changes, everything is evaluated only for moments."""
+    box_system.engine.confirm_restores()
+    await box_system.boxes("a", settle=False)
+    restore = box_system.offline.store.faults.backup()
+    await box_system.offline.settle()
+    compared = asyncio.create_task(box_system.engine.compared())
+    await anyio.wait_all_tasks_blocked()
+    key = await box_system.key("box", "a")
+    restore()
+    await box_system.relist(settle=False)
+    change = Change(key.kind, key.uuid, b'{"fq_name":["a"],"text":"other"}', 1, box_system.engine.revision + 1)
+    await box_system.engine.take(Batch(box_system.engine.revision + 1, (change,)))
+    assert not compared.done(), "no other task had a turn since"
+    await anyio.wait_all_tasks_blocked()
+    assert compared.done()
+
+
+async def test_who_audits_is_asked_again_after_the_next_restore_only(box_system: BoxSystem) -> None:
+    box_system.engine.confirm_restores()
+    await box_system.boxes("a", settle=False)
+    restore = box_system.offline.store.faults.backup()
+    await box_system.offline.settle()
+    for restores in (1, 2):
+        compared = asyncio.create_task(box_system.engine.compared())
+        await anyio.wait_all_tasks_blocked()
+        assert not compared.done()
+        restore()
+        await box_system.relist()
+        await anyio.wait_all_tasks_blocked()
+        assert compared.done()
+        assert box_system.engine.restores == restores
+        with anyio.fail_after(PATIENCE):
+            await box_system.engine.compared()  # as long as nobody has allowed writes
+        box_system.engine.allow(RESTORED)
+        await box_system.offline.settle()
 
 
 async def test_nothing_is_written_while_the_allocations_of_a_restored_store_cannot_be_read(

@@ -9,9 +9,14 @@ from __future__ import annotations
 import enum
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
+import msgspec
+
 from intentc.model import Kind, kebab, snake
+from intentc.model.ownership import is_our_entry
+from intentc.model.values import decode_hook, without_nulls
 
 from .admission.well_known import ACCESS_LIST, DOMAIN, EVERYBODY, PROJECT, mark_of
 
@@ -194,15 +199,27 @@ def shared_entries_changed(
 ) -> Iterator[tuple[str, str, bool]]:
     """The changed entries of lists that users and compilers share.
 
-    Yields (relation, uuid of the target, whether the target's name makes the entry a compiler's).
+    Yields (relation, uuid of the target, whether the target's name or the attribute makes the entry a compiler's). The
+    server serves any number of installations, so it knows none by the uuids that they give.
     """
     for name in kind.shared_relations:
         old, new = ({e.get("uuid") or "": e for e in state.get(f"{name}_refs") or ()} for state in (before, after))
-        pattern = kind.relations[name].ours
         for uid in sorted(old.keys() | new.keys()):
-            entry = old.get(uid) or new[uid]
             if old.get(uid) != new.get(uid):
-                yield name, uid, bool(pattern and entry.get("to") and pattern.search(entry["to"][-1]))
+                entries = [state[uid] for state in (old, new) if uid in state]
+                yield name, uid, any(_is_compilers(kind, name, entry) for entry in entries)
+
+
+def _is_compilers(kind: Kind, relation: str, entry: Mapping[str, Any]) -> bool:
+    """Whether an entry of a shared list is a compiler's by its target's name, or by its attribute."""
+    attribute_type = kind.attribute_type(relation)
+    attribute = None
+    if attribute_type is not None:
+        # One that is stored with another type is no compiler's.
+        with suppress(msgspec.ValidationError):
+            attribute = msgspec.convert(without_nulls(entry.get("attr") or {}), attribute_type, dec_hook=decode_hook)
+    to = tuple(entry.get("to") or ())
+    return is_our_entry(kind.relations[relation], "", target=to, uuid=entry.get("uuid") or "", attribute=attribute)
 
 
 def is_marked(document: Mapping[str, Any]) -> bool:

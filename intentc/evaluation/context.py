@@ -30,7 +30,7 @@ from intentc.model import (
     object_uuid,
 )
 from intentc.model.kind import Relation
-from intentc.model.ownership import is_made_by
+from intentc.model.ownership import is_made_by, is_our_entry
 from intentc.model.reads import (
     PARENT,
     allocation_read,
@@ -378,16 +378,26 @@ class Context:
         return found
 
     def _ours(self, holder: Key, target: Key, relation: Relation, attribute: Any) -> bool:
-        """Whether we wrote the reference (docs/engine.md §5.2): by its attribute, or by its target. Not recorded as a
-        read: our objects are never renamed."""
-        if relation.ours_with is not None and attribute == relation.ours_with:
-            return True
+        """Whether we wrote the reference (docs/engine.md §5.2): by its attribute, its target, or both
+        ends. Not recorded as a read: our objects are never renamed, and keep their marks."""
         resource = self._resource(target)
-        if resource is None:
+        return is_our_entry(
+            relation,
+            holder.uuid,
+            target=resource.fq_name if resource is not None else (),
+            uuid=target.uuid,
+            attribute=attribute,
+            installation=self._installation,
+            both_made=self._is_made(target) and self._is_made(holder),
+        )
+
+    def _is_made(self, key: Key) -> bool:
+        """Whether we made the object. Who made one that can't be read is unknown, so it counts as another's."""
+        try:
+            resource = self._resources.get(key) or self._world.resource(key)
+        except HeldInput:
             return False
-        if target.uuid == object_uuid(self._installation, Name(relation.name, resource.fq_name), holder.uuid):
-            return True
-        return relation.ours is not None and relation.ours.search(resource.fq_name[-1]) is not None
+        return resource is not None and is_made_by(self._installation, resource.mark, resource.name, key.uuid)
 
     def _attribute(self, holder: Key, target: Key, relation: Relation) -> Any:
         """The attribute of a reference, where that decides whose the reference is."""

@@ -72,7 +72,7 @@ class ChangedReads:
             reads[index_read(kind, UUID, key.uuid)] = kind
             if name:
                 reads[index_read(kind, FQ_NAME, name)] = kind
-        renamed = _renamed(before, after)
+        renamed = self._renamed(before, after)
         if renamed:
             reads[index_read(kind, ALL, "")] = kind
         if offered_before is not offered_after or renamed:
@@ -98,7 +98,7 @@ class ChangedReads:
     def _pairs(self, key: Key, here: State, there: State | None, offered: Offers, offered_there: Offers) -> None:
         """The relations of ``key`` that hold on the present graph because of what only the state ``here`` has."""
         reads, graph = self.reads, self._cache.graph
-        renamed = _renamed(here, there)
+        renamed = self._renamed(here, there)
         own = shown(here)
         if own is not None:
             for link in own.links if renamed else _only(own.links, shown(there)):
@@ -134,15 +134,24 @@ class ChangedReads:
                 if former != present:
                     self.reads[read] = key.kind
 
+    def _renamed(self, one: State | None, other: State | None) -> bool:
+        """Whether the name changed, or whose the object is. Sets are sorted by the members' names, and references
+        between two objects that we made are hidden, so that either changes every set it is in."""
+        if one is None or other is None:
+            return False
+        return one.fq_name != other.fq_name or made_differs(one, other, self._installation)
+
+
+def made_differs(one: State, other: State, installation: str) -> bool:
+    """Whether somebody added or removed the mark by which an object is ours."""
+    if not isinstance(one, Resource) or not isinstance(other, Resource) or one.mark == other.mark:
+        return False
+    return is_ours(one, installation) != is_ours(other, installation)
+
 
 def is_ours(resource: Resource, installation: str) -> bool:
     """Whether a compiler of ``installation`` made this object."""
     return is_made_by(installation, resource.mark, Name(resource.key.kind, resource.fq_name), resource.key.uuid)
-
-
-def _renamed(one: State | None, other: State | None) -> bool:
-    """Whether the name changed. Sets are sorted by the members' names, so that changes every set it is in."""
-    return one is not None and other is not None and one.fq_name != other.fq_name
 
 
 def _only(links: tuple[Link, ...], other: object) -> Collection[Link]:

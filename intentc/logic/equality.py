@@ -6,14 +6,21 @@ out our entries of shared lists. Otherwise the echo of each reference that we ad
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from intentc.logic.cache import Held, Transition, shown
-from intentc.model import Name, Resource, object_uuid
+from intentc.model import Key, Resource
 from intentc.model.kind import Relation
+from intentc.model.ownership import is_our_entry
+
+from .changes import made_differs
+
+Made = Callable[[Key], bool]
+"""Whether a compiler of this installation made an object."""
 
 
-def input_changed(transition: Transition, installation: str) -> bool:
+def input_changed(transition: Transition, installation: str, made: Made) -> bool:
     """Whether a reader of the object, or the intent on it, could see a difference."""
     before, after = transition.before, transition.after
     if before is None or after is None:
@@ -21,10 +28,12 @@ def input_changed(transition: Transition, installation: str) -> bool:
     if isinstance(before, Held) or isinstance(after, Held):
         # A resource that stays held is no news, unless its shown state is lost.
         return not (isinstance(before, Held) and isinstance(after, Held)) or shown(before) is not shown(after)
-    return not same_for_readers(before, after, installation)
+    if made_differs(before, after, installation):
+        return True
+    return not same_for_readers(before, after, installation, made)
 
 
-def same_for_readers(one: Resource, other: Resource, installation: str) -> bool:
+def same_for_readers(one: Resource, other: Resource, installation: str, made: Made) -> bool:
     """Whether two states of an object are equal apart from what compilers of ``installation`` wrote."""
     kind = one.kind
     if not kind.shared_relations:
@@ -40,19 +49,24 @@ def same_for_readers(one: Resource, other: Resource, installation: str) -> bool:
         relation = shared.get(field)
         if relation is None:
             return False
-        holder = one.key.uuid
-        if _users(mine, relation, holder, installation) != _users(theirs, relation, holder, installation):
+        if _users(mine, relation, one, installation, made) != _users(theirs, relation, one, installation, made):
             return False
     return True
 
 
-def _users(entries: tuple[Any, ...], relation: Relation, holder: str, installation: str) -> list[Any]:
-    return [entry for entry in entries if not _ours(entry, relation, holder, installation)]
-
-
-def _ours(entry: Any, relation: Relation, holder: str, installation: str) -> bool:
-    if not entry.to:
-        return False
-    if relation.ours is not None and relation.ours.search(entry.to[-1]):
-        return True
-    return bool(entry.uuid) and entry.uuid == object_uuid(installation, Name(relation.name, entry.to), holder)
+def _users(entries: tuple[Any, ...], relation: Relation, holder: Resource, installation: str, made: Made) -> list[Any]:
+    """The entries that no compiler of this installation wrote."""
+    own = made(holder.key)
+    return [
+        entry
+        for entry in entries
+        if not is_our_entry(
+            relation,
+            holder.key.uuid,
+            target=entry.to,
+            uuid=entry.uuid,
+            attribute=getattr(entry, "attr", None),
+            installation=installation,
+            both_made=own and made(Key(relation.name, entry.uuid)),
+        )
+    ]

@@ -17,7 +17,7 @@ from intentc.model import Batch, Correction, Fact, HeldFacts, Key, Name, Problem
 from intentc.model.reads import TAKEN, allocation_read, fact_read, presence_read, setting_read
 from intentc.model.values import freeze
 
-from .changes import ChangedReads
+from .changes import ChangedReads, is_ours
 from .concerned import Concerned, Job, nobody
 from .cycles import FactCycles, Hop, step
 from .decoding import arrivals, decoded_slices
@@ -116,7 +116,7 @@ class Service(CachedWorld):
         transitions = preparation.transitions
         if not transitions:
             return nobody()
-        inputs = {t.key: t for t in transitions if input_changed(t, self._installation)}
+        inputs = {t.key: t for t in transitions if input_changed(t, self._installation, self._made)}
         changes = ChangedReads(self.cache, transitions, inputs, self._is_read, self._installation)
         walked = self.walk(t.key for t in inputs.values() if t.before is not None)
         if len(self.reads):
@@ -135,6 +135,10 @@ class Service(CachedWorld):
         return Concerned(
             self._in_order(jobs), _objects(transitions), frozenset(deleted | facts.deleted), _new_problems(transitions)
         )
+
+    def _made(self, key: Key) -> bool:
+        state = self.cache.state(key)
+        return isinstance(state, Resource) and is_ours(state, self._installation)
 
     def evaluated(
         self, key: Key, reads: frozenset[Read], facts: tuple[Fact, ...] | None, *, complete: bool

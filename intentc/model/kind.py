@@ -48,8 +48,8 @@ class Relation(msgspec.Struct, frozen=True):
     """References stored in ``<name>_refs`` to objects of kind ``name``.
 
     ``attribute``: a structured type's name, or empty. ``merge``: how attributes of several claims become one
-    (``import_export``), or empty. ``ours``: pattern of the targets' last name element by which an entry of a shared
-    list is ours. ``ours_with``: the attribute by which it is ours. ``derived``: it never blocks the target's
+    (``import_export``), or empty. ``ours``: pattern of the targets' names, joined by colons, by which an entry of a
+    shared list is ours. ``ours_with``: the attribute by which it is ours. ``derived``: it never blocks the target's
     deletion.
     """
 

@@ -7,10 +7,14 @@ Both are constant for the life of an object, so that a restart recognises its ow
 from __future__ import annotations
 
 import hashlib
+import re
 import uuid as uuid_module
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .names import Name
+
+if TYPE_CHECKING:
+    from .kind import Relation
 
 MARK_KEY = "intentc"
 """The annotation's key."""
@@ -44,6 +48,38 @@ def is_made_by(installation: str, mark: Mark | None, name: Name, uuid: str) -> b
     if mark is None or mark.installation != installation:
         return False
     return uuid == object_uuid(installation, name, mark.origin)
+
+
+def fits(pattern: re.Pattern[str] | None, fq_name: tuple[str, ...]) -> bool:
+    """Whether a kind's or a relation's pattern ``ours`` says that only compilers give this name to an object.
+
+    >>> fits(re.compile(":auto-[^:]*$"), ("valley", "auto-1")), fits(re.compile("^auto-"), ("valley", "auto-1"))
+    (True, False)
+    """
+    return pattern is not None and pattern.search(":".join(fq_name)) is not None
+
+
+def is_our_entry(
+    relation: Relation,
+    holder: str,
+    *,
+    target: tuple[str, ...],
+    uuid: str,
+    attribute: Any,
+    installation: str = "",
+    both_made: bool = False,
+) -> bool:
+    """Whether an entry of a shared list is a compiler's (docs/engine.md §5.2). ``holder``: the holder's uuid.
+    ``target``, ``uuid``: name and uuid of the object to which it leads; either may be empty if unknown. ``attribute``:
+    a struct of the relation's type, or None. ``installation``: empty if unknown; then entries are not recognized by the
+    uuid. ``both_made``: whether we made the holder and the target."""
+    if both_made or (relation.ours_with is not None and attribute == relation.ours_with):
+        return True
+    if not target:
+        return False
+    if fits(relation.ours, target):
+        return True
+    return bool(installation and uuid) and uuid == object_uuid(installation, Name(relation.name, target), holder)
 
 
 def object_uuid(installation: str, name: Name, owner: str) -> str:

@@ -32,7 +32,7 @@ class ReferenceSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """References to objects of a kind, in the field ``<kind>_refs``. ``attribute``: the structured type that each
     carries. ``writer``: who writes the field; ``shared``: some of its entries are the compiler's. ``derived``: it never
     blocks the deletion of its target. ``system``: users don't write it. ``merge``: how the attributes of several claims
-    become one (``import_export``). ``ours``: a pattern; entries whose target's last name element fits are ours.
+    become one (``import_export``). ``ours``: a pattern; entries whose target's name, joined by colons, fits are ours.
     ``ours_with``: entries with exactly this attribute are ours."""
 
     attribute: str = ""

@@ -6,7 +6,7 @@ exists, and returns a ``Plan``. It does no I/O; its state is in memory. Other pa
 
 from .actual import Actual
 from .assumed import Assumed, CacheReader
-from .claims import ClaimBook
+from .claims import ClaimBook, Item
 from .draft import Plan
 from .guard import DeleteGuard
 from .merge import Desired, merge
@@ -20,6 +20,7 @@ __all__ = [
     "ClaimBook",
     "DeleteGuard",
     "Desired",
+    "Item",
     "Ownership",
     "Plan",
     "Planner",

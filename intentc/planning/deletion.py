@@ -17,7 +17,7 @@ from intentc.model.reads import PARENT
 from .actual import Actual
 from .assumed import Assumed
 from .merge import Desired
-from .ownership import Ownership, is_our_entry, ownership_of_object
+from .ownership import Ownership, ownership_of_object, writes_entry
 
 
 class Blockers(NamedTuple):
@@ -118,4 +118,4 @@ def _lets_go(
     if ownership is Ownership.OURS or declared.writer is Writer.COMPILER or item in wanted.unwanted:
         return True
     entry = assumed.entries(holder, relation).get(target.key)
-    return entry is not None and is_our_entry(installation, declared, holder.key, entry)
+    return entry is not None and writes_entry(installation, assumed, declared, holder.key, entry, made=False)

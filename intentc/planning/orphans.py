@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from intentc.model import HeldInput, Key, Kind, Name, ReferenceValue, Resource, Schema
+from intentc.model import HeldInput, Kind, Name, Resource, Schema
+from intentc.model.ownership import fits
 
 from .actual import Actual
 from .assumed import Assumed
 from .claims import ClaimBook
 from .deletion import abandoned
 from .diff import default_of
-from .ownership import Ownership, fits_ours, is_our_entry, ownership_of_object
+from .ownership import Ownership, ownership_of_object, writes_entry
 
 
 class Orphans(NamedTuple):
@@ -54,9 +55,9 @@ def find_orphans(
                 if unclaimed and ownership_of_object(Actual.seen(resource), installation) is Ownership.OURS:
                     objects[resource.name] = mark.origin
             elif mark is None and unclaimed:
-                if fits_ours(kind, resource.fq_name) and kind.system and abandoned(assumed, resource):
+                if fits(kind.ours, resource.fq_name) and kind.system and abandoned(assumed, resource):
                     objects[resource.name] = ""
-                elif any(trace in resource.raw for trace in traces) and _carries_ours(resource, installation):
+                elif any(trace in resource.raw for trace in traces) and _carries_ours(resource, installation, assumed):
                     fields.add(resource.name)
     return Orphans(objects, frozenset(fields), owned)
 
@@ -67,19 +68,14 @@ def _traces(kind: Kind) -> tuple[bytes, ...]:
     return tuple(f'"{field}"'.encode() for field in (*kind.compiler_properties, *(f"{r}_refs" for r in relations)))
 
 
-def _carries_ours(resource: Resource, installation: str) -> bool:
+def _carries_ours(resource: Resource, installation: str, assumed: Assumed) -> bool:
     kind, actual = resource.kind, Actual.seen(resource)
     if any(actual.value(field) != default_of(kind, field) for field in kind.compiler_properties):
         return True
     if any(actual.references(relation) for relation in kind.compiler_relations):
         return True
     return any(
-        is_our_entry(
-            installation,
-            kind.relations[relation],
-            actual.key,
-            ReferenceValue(Key(relation, entry.uuid), entry.to, entry.attribute),
-        )
+        writes_entry(installation, assumed, kind.relations[relation], actual.key, entry, made=False)
         for relation in kind.shared_relations
-        for entry in actual.references(relation)
+        for entry in assumed.entries(actual, relation).values()
     )

@@ -1,5 +1,5 @@
-"""Decides whose an existing object is: ours, a copy of ours, another installation's, the system's or a user's
-(docs/engine.md §5.2, §5.6).
+"""Decides whose an existing object is: ours, a copy of ours, another installation's, the system's or a user's; and
+whether an entry of a shared list is ours (docs/engine.md §5.2, §5.6).
 
 Decided only from its mark, its uuid and its kind, so that a restart decides alike. The planner decides what follows
 (adopting, reporting, deleting).
@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import enum
 
-from intentc.model import Key, Kind, Name, ReferenceValue, object_uuid
+from intentc.model import HeldInput, Key, ReferenceValue, object_uuid
 from intentc.model.kind import Relation
+from intentc.model.ownership import is_our_entry
 
 from .actual import Actual
+from .assumed import Assumed
 
 
 class Ownership(enum.Enum):
@@ -39,18 +41,21 @@ def ownership_of_object(actual: Actual, installation: str) -> Ownership:
     return Ownership.OURS if actual.key.uuid == given else Ownership.COPY
 
 
-def fits_ours(kind: Kind, fq_name: tuple[str, ...]) -> bool:
-    """Whether only a compiler gives this name to an object of this kind."""
-    return kind.ours is not None and kind.ours.search(":".join(fq_name)) is not None
-
-
-def is_our_entry(installation: str, relation: Relation, holder: Key, entry: ReferenceValue) -> bool:
-    """Whether an entry of a shared list is ours: the target's uuid is the one that we give to an object of its name
-    made for ``holder``, or its name matches the relation's pattern, or it has the relation's own attribute."""
-    if relation.ours_with is not None and entry.attribute == relation.ours_with:
-        return True
-    if not entry.fq_name:
-        return False
-    if relation.ours is not None and relation.ours.search(entry.fq_name[-1]):
-        return True
-    return entry.key.uuid == object_uuid(installation, Name(relation.name, entry.fq_name), holder.uuid)
+def writes_entry(
+    installation: str, assumed: Assumed, relation: Relation, holder: Key, entry: ReferenceValue, *, made: bool
+) -> bool:
+    """Whether an entry of a shared list is ours. ``made``: we made the holder; then an entry for another object that
+    we made is ours as well."""
+    try:
+        target = assumed.at(entry.key) if made or not entry.fq_name else None
+    except HeldInput:
+        target = None
+    return is_our_entry(
+        relation,
+        holder.uuid,
+        target=entry.fq_name or (target.fq_name if target is not None else ()),
+        uuid=entry.key.uuid,
+        attribute=entry.attribute,
+        installation=installation,
+        both_made=made and target is not None and ownership_of_object(target, installation) is Ownership.OURS,
+    )

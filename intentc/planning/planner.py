@@ -34,6 +34,7 @@ from intentc.model import (
     object_uuid,
 )
 from intentc.model.kind import Relation
+from intentc.model.ownership import fits
 
 from .actual import Actual
 from .assumed import Assumed
@@ -54,7 +55,7 @@ from .draft import Draft, Plan
 from .guard import DeleteGuard
 from .merge import MERGES, Desired, merge
 from .orphans import find_orphans
-from .ownership import Ownership, fits_ours, is_our_entry, ownership_of_object
+from .ownership import Ownership, ownership_of_object, writes_entry
 
 
 class Planner:
@@ -138,6 +139,10 @@ class Planner:
         self._left_behind = {name for name, origin in doomed.items() if not origin}
         return found.fields | frozenset(found.objects) | self._book.resume(LATER)
 
+    def writes_entry(self, relation: Relation, holder: Key, entry: ReferenceValue, *, made: bool) -> bool:
+        """Whether an entry of a shared list of ``holder`` is ours; ``made``: we made the holder."""
+        return writes_entry(self._installation, self._assumed, relation, holder, entry, made=made)
+
     def _absent(self, draft: Draft) -> None:
         desired, name = draft.desired, draft.name
         if not desired.exists:
@@ -190,7 +195,7 @@ class Planner:
         # A claim on the name below a parent with another uuid also shows that the old parent was really deleted.
         elsewhere = alone and desired.parent is not None and desired.parent.key != actual.parent
         known_deleted = draft.name in self._left_behind or elsewhere
-        if used or not known_deleted or not fits_ours(draft.kind, draft.name.fq_name):
+        if used or not known_deleted or not fits(draft.kind.ours, draft.name.fq_name):
             self._fields(draft, actual, made=False)
             return
         # Its parent was deleted, so it has no meaning any more.
@@ -239,7 +244,7 @@ class Planner:
 
         An object that several intents share stays when it also gets an owner: a replacement would remove it from all
         its holders for a moment, or for as long as one of them can't be written. It is replaced only for an owner that
-        must recognise its target by the uuid (``is_our_entry``)."""
+        must recognise its target by the uuid (``writes_entry``)."""
         desired = draft.desired
         if desired.owner is None or actual.mark is None:
             return False
@@ -303,7 +308,7 @@ class Planner:
                 stored,
                 wanted,
                 lambda entry, declared=kind.relations[relation], unwanted=unwanted: (  # type: ignore[misc]
-                    entry.key in unwanted or self._is_ours(declared, actual.key, entry, made=made)
+                    entry.key in unwanted or self.writes_entry(declared, actual.key, entry, made=made)
                 ),
                 may_remove,
             )
@@ -318,17 +323,6 @@ class Planner:
         draft.operations += add
         draft.operations += remove
 
-    def _is_ours(self, relation: Relation, holder: Key, entry: ReferenceValue, *, made: bool) -> bool:
-        """Whether an entry of a shared list may be changed and removed. ``made``: we made the holder; then an entry for
-        another object that we made is ours as well."""
-        if is_our_entry(self._installation, relation, holder, entry):
-            return True
-        try:
-            target = self._assumed.at(entry.key) if made else None
-        except HeldInput:
-            return False
-        return target is not None and ownership_of_object(target, self._installation) is Ownership.OURS
-
     def _wanted(self, draft: Draft, relation: str, holder: Key, stored: Entries = NO_ENTRIES, *, made: bool) -> Wanted:
         """The desired entries of one relation whose targets exist; for the others the draft waits."""
         declared = draft.kind.relations[relation]
@@ -342,7 +336,7 @@ class Planner:
             if (
                 declared.writer is Writer.SHARED
                 and key not in stored
-                and not self._is_ours(declared, holder, entry, made=made)
+                and not self.writes_entry(declared, holder, entry, made=made)
             ):
                 draft.problem("Unrecognisable", f"its reference to {target} could not be distinguished from a user's "
                               "later and is not written; make the target an object of the holder's own")  # fmt: skip

@@ -182,3 +182,19 @@ async def test_a_users_reference_in_a_shared_list_is_no_business_of_ours(system:
     await system.change("logical_router", "blue:router", route_target_refs=[{"to": [ours]}, {"to": ["target:1:1"]}])
     assert list(await system.targets("logical_router", "blue:router")) == ["target:1:1"]
     assert ours not in await system.stored("route_target")
+
+
+async def test_a_port_stays_in_the_instance_of_a_network_that_is_called_like_a_service(system: ContrailSystem) -> None:
+    await system.create("virtual_network", "blue:service-net")
+    network: dict[str, Any] = {"virtual_network_refs": [{"to": ["default-domain", "blue", "service-net"]}]}
+    await system.create("virtual_machine_interface", "blue:port", parent_type="project", **network)
+
+    async def instances() -> list[list[str]]:
+        port = (await system.stored("virtual_machine_interface"))["default-domain:blue:port"]
+        return [entry["to"] for entry in port["routing_instance_refs"]]
+
+    own = [["default-domain", "blue", "service-net", "service-net"]]
+    assert await instances() == own
+    again = await system.restart()
+    assert again.write.calls == 0
+    assert await instances() == own

@@ -93,7 +93,7 @@ SCHEMA = Schema(
             references={
                 "router": {"attribute": "Weight", "writer": "shared", "ours_with": {"weight": 1}},
                 "target": {"writer": "shared"},
-                "instance": {"attribute": "Direction", "writer": "shared", "ours": "^service-"},
+                "instance": {"attribute": "Direction", "writer": "shared", "ours": "(^|:)service-[^:]*$"},
                 "group": {"writer": "shared", "derived": True, "ours": "^group"},
             },
         ),

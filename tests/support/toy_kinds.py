@@ -37,7 +37,15 @@ DECLARED: tuple[dict[str, Any], ...] = (
         "kind": "port",
         "parents": ["tenant"],
         "properties": {"text": "string"},
-        "references": {"net": {"attribute": "Weight"}, "target": {"writer": "shared", "ours": "^auto-"}},
+        "references": {
+            "net": {"attribute": "Weight"},
+            "target": {
+                "writer": "shared",
+                "attribute": "Weight",
+                "ours": "(^|:)auto-[^:]*$",
+                "ours_with": {"weight": 9},
+            },
+        },
     },
     {
         "kind": "group",

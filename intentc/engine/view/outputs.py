@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterator, Mapping
 
 from ...evaluation import Explained, Runner
 from ...logic import Service
-from ...model import Claim, Key, Name, Problem
+from ...model import Claim, Key, Name, Problem, ReferenceValue
+from ...model.kind import Relation
 from ...model.resource import Reference
-from ...planning import Actual, Assumed, ClaimBook, Plan, Planner
+from ...planning import Actual, Assumed, ClaimBook, Item, Plan, Planner
 from ..operator_actions import key_of
 
 
@@ -53,6 +54,14 @@ class Outputs:
     def key_of_target(self, reference: Reference) -> Key | None:
         """The object to which a stored reference leads."""
         return self._assumed.key_of(reference)
+
+    def leading_to(self, relation: str, stored: Collection[Key], items: Collection[Item]) -> frozenset[Key]:
+        """Those of the stored entries of one relation that lead to the targets in (relation, target) pairs."""
+        return self._assumed.leading_to(relation, stored, items)
+
+    def writes_entry(self, relation: Relation, actual: Actual, entry: ReferenceValue, *, made: bool) -> bool:
+        """Whether an entry of a shared list of ``actual`` is ours; ``made``: we made ``actual``."""
+        return self._planner.writes_entry(relation, actual.key, entry, made=made)
 
     def key_of(self, name: Name) -> Key:
         """The key of the object of this name: the present one, else the one that is about to be created; without a uuid

@@ -16,11 +16,11 @@ import msgspec
 
 from intentc.diagnostics.answering import fitted
 from intentc.diagnostics.observed import Unanswerable
-from intentc.engine.view import Outputs, View, World
+from intentc.engine.view import Outputs, View
 from intentc.inspection.differences import differences
 from intentc.inspection.outputs import shown
 from intentc.inspection.secrets import read_for, secrets_in
-from intentc.model import HeldInput, Kind, Name, ReferenceValue, Writer
+from intentc.model import HeldInput, Key, Kind, Name, ReferenceValue, Writer
 from intentc.model.kind import Relation
 from intentc.model.resource import Reference
 from intentc.model.sensitive import cleared_resource, concealed
@@ -28,7 +28,7 @@ from intentc.model.values import thaw
 from intentc.planning.actual import Actual
 from intentc.planning.diff import default_of, property_changes
 from intentc.planning.merge import Desired, merge
-from intentc.planning.ownership import Ownership, is_our_entry, ownership_of_object
+from intentc.planning.ownership import Ownership, ownership_of_object
 
 from ..lookup.finding import find
 from ..naming import Document, of_name
@@ -56,8 +56,8 @@ async def one_object(view: View, kind: str, name: str) -> dict[str, Any]:
             resource = view.world.resource(found.key)
     actual = Actual.seen(resource) if resource is not None else None
     claimed = found.name in view.outputs
-    kept = _kept(view.world, view.outputs, declared, actual, desired) if actual is not None and claimed else {}
     ours = actual is not None and ownership_of_object(actual, view.world.installation) is Ownership.OURS
+    kept = _kept(view.outputs, declared, actual, desired, ours=ours) if actual is not None and claimed else {}
     identity = of_name(view.world, found.name)
     behind = read_for(view.world, view.outputs, found.name)
 
@@ -89,24 +89,29 @@ async def one_object(view: View, kind: str, name: str) -> dict[str, Any]:
     return await anyio.to_thread.run_sync(compared)
 
 
-def _kept(world: World, outputs: Outputs, kind: Kind, actual: Actual, desired: Desired) -> dict[str, list[Reference]]:
-    """Return shared relation → the entries of other writers, which stay."""
+def _kept(outputs: Outputs, kind: Kind, actual: Actual, desired: Desired, *, ours: bool) -> dict[str, list[Reference]]:
+    """Return relation → the stored entries that stay: those of other writers in shared lists, and disputed ones."""
+    found: dict[str, list[Reference]] = {}
+    for relation, declared in kind.relations.items():
+        stored = [(outputs.key_of_target(entry), entry) for entry in actual.references(relation)]
+        targets = [key for key, _ in stored if key is not None]
+        disputed = outputs.leading_to(relation, targets, desired.disputed)
+        unwanted = outputs.leading_to(relation, targets, desired.unwanted)
 
-    def stays(relation: Relation, entry: Reference) -> bool:
-        key = outputs.key_of_target(entry)
-        if key is None or relation.name in desired.kept:
-            return True
-        if (relation.name, Name(relation.name, entry.to)) in desired.unwanted:
-            return False
-        return not is_our_entry(
-            world.installation, relation, actual.key, ReferenceValue(key, entry.to, entry.attribute)
-        )
+        def of_others(key: Key | None, entry: Reference, relation: Relation = declared) -> bool:
+            if key is None:
+                return True
+            value = ReferenceValue(key, entry.to, entry.attribute)
+            return not outputs.writes_entry(relation, actual, value, made=ours)
 
-    return {
-        relation: [entry for entry in actual.references(relation) if stays(declared, entry)]
-        for relation, declared in kind.relations.items()
-        if declared.writer is Writer.SHARED
-    }
+        found[relation] = [
+            entry
+            for key, entry in stored
+            if key in disputed
+            or relation in desired.kept
+            or (declared.writer is Writer.SHARED and key not in unwanted and of_others(key, entry))
+        ]
+    return found
 
 
 def claimed_document(kind: Kind, desired: Desired) -> Document:
@@ -151,14 +156,9 @@ def _should_be(
             should[field] = thaw(value)
     for relation, declared in kind.relations.items():
         entries = desired.references.get(relation, {})
-        if declared.writer is Writer.SHARED:
-            kept = [*kept_entries.get(relation, ())]
-        elif declared.writer is Writer.COMPILER or (ours and entries):
-            kept = []
-        else:
+        if declared.writer not in {Writer.SHARED, Writer.COMPILER} and not (ours and entries):
             continue
-        disputed = {item[1] for item in desired.disputed if isinstance(item, tuple) and item[0] == relation}
-        kept += [entry for entry in actual.references(relation) if Name(relation, entry.to) in disputed]
+        kept = kept_entries.get(relation, ())
         merged = {Name(relation, entry.to): entry.attribute for entry in kept}
         for target, attribute in entries.items():
             merged.setdefault(target, attribute)

@@ -250,7 +250,8 @@ def test_compilers_fields(kind: str, before: dict[str, Any], after: dict[str, An
 
 
 OWN = {"uuid": "u", "to": ["p", "n", "mine"]}
-CHAIN = {"uuid": "v", "to": ["p", "n", "service-1"]}
+CHAIN = {"uuid": "v", "to": ["d", "p", "n", "service-1"]}
+OF_A_NETWORK = {"uuid": "w", "to": ["d", "p", "service-1", "service-1"]}
 
 
 @pytest.mark.parametrize(
@@ -259,6 +260,7 @@ CHAIN = {"uuid": "v", "to": ["p", "n", "service-1"]}
         ([], [OWN], [("u", False)]),
         ([OWN], [CHAIN], [("u", False), ("v", True)]),
         ([CHAIN], [], [("v", True)]),
+        ([OF_A_NETWORK], [], [("w", False)]),
         ([CHAIN], [{**CHAIN, "attr": {"vlan_tag": 1}}], [("v", True)]),
         ([OWN, CHAIN], [CHAIN, OWN], []),
     ],
@@ -268,3 +270,26 @@ def test_entries_of_shared_lists(before: list[Any], after: list[Any], changed: l
     states = ({"routing_instance_refs": refs} for refs in (before, after))
     found = shared_entries_changed(SCHEMA.kind("virtual_machine_interface"), *states)
     assert [(uuid, is_compilers) for _, uuid, is_compilers in found] == changed
+
+
+MESH = {"uuid": "m", "to": ["m"], "attr": {"session": [{"attributes": [{"address_families": {"family": []}}]}]}}
+SESSION = {**MESH, "attr": {"session": [{"attributes": [{"hold_time": 30}]}]}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_compilers"),
+    [
+        ([], [MESH], True),
+        ([MESH], [], True),
+        ([MESH], [SESSION], True),
+        ([SESSION], [MESH], True),
+        ([], [SESSION], False),
+        ([{**SESSION, "attr": {"session": "?"}}], [SESSION], False),
+    ],
+)
+def test_entries_that_a_schema_knows_by_their_attribute(
+    before: list[Any], after: list[Any], is_compilers: bool
+) -> None:
+    """A session of the mesh, for instance, is the compiler's (``ours_with``)."""
+    states = ({"bgp_router_refs": refs} for refs in (before, after))
+    assert list(shared_entries_changed(SCHEMA.kind("bgp_router"), *states)) == [("bgp_router", "m", is_compilers)]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from intentc.model import Key, Name, object_uuid
+from intentc.model import MARK_KEY, Key, Name, object_uuid
 from tests.unit.evaluation.toy import INSTALLATION, evaluate, seen, toy_world
 
 
@@ -94,6 +94,20 @@ def test_entries_of_a_shared_list_that_have_our_attribute_are_left_out() -> None
     assert seen(world, holder, lambda box, ctx: [v.name for v in box.references("link")]) == ["users"]
     assert seen(world, ours, lambda it, ctx: it.back_references("box")) == ()
     assert seen(world, users, lambda it, ctx: [v.name for v in it.back_references("box")]) == ["a"]
+
+
+def test_entries_of_a_shared_list_between_two_objects_that_we_made_are_left_out() -> None:
+    world = toy_world()
+    marks = {"annotations": {"key_value_pair": [{"key": MARK_KEY, "value": f"{INSTALLATION}/toy/shared"}]}}
+    uuids = [object_uuid(INSTALLATION, Name(kind, ("made",)), "shared") for kind in ("box", "sticker")]
+    target = world.put("sticker", "made", uuid=uuids[1], **marks)
+    users = world.put("sticker", "users")
+    holder = world.put(
+        "box", "made", uuid=uuids[0], sticker_refs=[{"uuid": target.uuid}, {"uuid": users.uuid}], **marks
+    )
+    assert seen(world, holder, lambda box, ctx: [v.name for v in box.references("sticker")]) == ["users"]
+    other = world.put("box", "users", sticker_refs=[{"uuid": target.uuid}])
+    assert seen(world, other, lambda box, ctx: [v.name for v in box.references("sticker")]) == ["made"]
 
 
 def test_a_target_that_we_made_for_another_holder_is_seen() -> None:

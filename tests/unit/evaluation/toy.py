@@ -34,7 +34,7 @@ _KINDS: list[dict[str, Any]] = [
         },
         "references": {
             "box": {"attribute": "Fit"},
-            "sticker": {"writer": "shared", "attribute": "Fit", "ours": "^auto-"},
+            "sticker": {"writer": "shared", "attribute": "Fit", "ours": "(^|:)auto-[^:]*$"},
             "part": {"writer": "compiler"},
             "link": {"writer": "shared", "attribute": "Fit", "ours_with": {"tight": True}},
         },

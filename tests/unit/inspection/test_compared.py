@@ -71,6 +71,30 @@ async def test_references_that_compilers_write_are_compared_by_name(system: Cont
     assert ("route_target_refs[target:1:1]", None) in [(each["field"], each["actual"]) for each in found["differences"]]
 
 
+async def test_a_link_between_two_objects_that_we_made_is_ours_to_remove(system: ContrailSystem) -> None:
+    ipam = ["default-domain", "default-project", "default-network-ipam"]
+    subnets = [{"subnet": {"ip_prefix": "10.0.0.0", "ip_prefix_len": 24}}]
+    await system.create(
+        "virtual_network", "blue:net", network_ipam_refs=[{"to": ipam, "attr": {"ipam_subnets": subnets}}]
+    )
+    network: dict[str, Any] = {"virtual_network_refs": [{"to": ["default-domain", "blue", "net"]}]}
+    for port in ("p", "q"):
+        await system.create("virtual_machine_interface", f"blue:{port}", parent_type="project", **network)
+        reference = {"virtual_machine_interface_refs": [{"to": ["default-domain", "blue", port]}]}
+        await system.offline.server.create("instance_ip", {"fq_name": [port], **network, **reference})
+    ports = [{"to": ["default-domain", "blue", port]} for port in ("p", "q")]
+    await system.create("bgp_as_a_service", "blue:b", autonomous_system=64600, virtual_machine_interface_refs=ports)
+    routers = await system.stored("bgp_router")
+    names = [f"default-domain:blue:net:net:{name}" for name in ("p", "q", "bgpaas-server")]
+    (server,) = routers[names[0]]["bgp_router_refs"]
+    assert ":".join(server["to"]) == names[2]
+    # A tenant's link between the two clients, of another attribute than the compiler's.
+    other = {"uuid": routers[names[1]]["uuid"], "to": names[1].split(":"), "attr": {"session": []}}
+    await spoil(system, "bgp_router", "blue:net:net:p", bgp_router_refs=[server, other])
+    found = await compared(system, "bgp_router", "blue:net:net:p")
+    assert [each["field"] for each in found["differences"]] == [f"bgp_router_refs[{names[1]}]"]
+
+
 async def test_one_that_is_not_there_and_that_nobody_wants_is_rejected_with_near_names(system: ContrailSystem) -> None:
     with pytest.raises(Unanswerable, match=r"there is no access_control_list .*no-such-list") as error:
         await compared(system, "access_control_list", "blue:web:no-such-list")

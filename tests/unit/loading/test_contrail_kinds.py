@@ -8,6 +8,7 @@ from typing import cast
 import pytest
 
 from intentc.model.kind import Property, Relation, Writer
+from intentc.model.ownership import fits
 from intentc.model.schema import Schema
 
 # kind: (parents; * marks a derived relation), (references with attribute type)
@@ -222,9 +223,11 @@ def test_access_control_lists_and_routing_instances_belong_to_what_they_are_belo
 def test_a_users_reference_to_a_routing_instance_is_not_ours(contrail: Schema) -> None:
     ours = contrail.kind("virtual_machine_interface").relations["routing_instance"].ours
 
-    assert ours is not None
-    assert ours.search("service-6f1c-default-domain_default-project_firewall")
-    assert not ours.search("blue")
+    project = ("default-domain", "blue")
+    assert fits(ours, (*project, "left", "service-6f1c-default-domain_default-project_firewall"))
+    assert not fits(ours, (*project, "left", "left"))
+    # The instance of a network that is called like this.
+    assert not fits(ours, (*project, "service-net", "service-net"))
 
 
 def test_secrets_are_marked(contrail: Schema) -> None:

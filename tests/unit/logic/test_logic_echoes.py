@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from intentc.logic import Concerned, Service
 from intentc.logic.dependencies import load
-from intentc.model import Name, object_uuid
+from intentc.model import Change, Key, Name, object_uuid
 from intentc.model.reads import object_read, targets_read
 from tests.support.toy_kinds import batch, key, keys, put, reference, snapshot, toy_schema
 
@@ -31,6 +33,17 @@ def service() -> Service:
         reads = frozenset({object_read(intent), targets_read(intent, "target"), targets_read(intent, "net")})
         world.evaluated(intent, reads, (), complete=True)
     return world
+
+
+def made(kind: str, name: str) -> Callable[..., Change]:
+    """What puts an object that we made: revision, born and fields → the change."""
+    mark = {"annotations": {"key_value_pair": [{"key": "intentc", "value": "lab/toy/shared"}]}}
+    uuid = object_uuid("lab", Name(kind, (name,)), "shared")
+
+    def change(revision: int, *, born: int, **fields: object) -> Change:
+        return put(kind, uuid, revision, born=born, name=name, **{**mark, **fields})
+
+    return change
 
 
 def only_objects(concerned: Concerned) -> bool:
@@ -65,6 +78,23 @@ def test_an_entry_that_fits_the_pattern_of_ours_in_a_shared_list() -> None:
     entry = {"uuid": "auto", "to": ["auto-1"]}
     concerned = service().apply(batch(put("port", "x", 2, born=1, net_refs=[reference("a")], target_refs=[entry])))
     assert only_objects(concerned)
+
+
+def test_an_entry_with_our_attribute_in_a_shared_list() -> None:
+    entry = {"uuid": "t", "to": ["t"], "attr": {"weight": 9}}
+    concerned = service().apply(batch(put("port", "x", 2, born=1, net_refs=[reference("a")], target_refs=[entry])))
+    assert only_objects(concerned)
+
+
+def test_an_entry_between_two_objects_that_we_made() -> None:
+    world, port, target = service(), made("port", "p"), made("target", "q")
+    world.apply(batch(port(2, born=2), target(2, born=2)))
+    key = Key("port", port(2, born=2).uuid)
+    world.evaluated(key, frozenset({object_read(key), targets_read(key, "target")}), (), complete=True)
+    entry = {"uuid": target(2, born=2).uuid, "to": ["q"]}
+    assert only_objects(world.apply(batch(port(3, born=2, target_refs=[entry]))))
+    # Without the mark it is a user's object, and so the entry is a user's.
+    assert world.apply(batch(port(4, born=2, target_refs=[entry], annotations={}))).jobs[key].by_readers
 
 
 def test_an_entry_of_the_user_in_a_shared_list_is_input() -> None:

@@ -202,6 +202,16 @@ def test_between_two_objects_that_we_made_every_link_is_ours(world: PlanningWorl
     assert removals(world, A) == [other]
 
 
+def test_an_entry_without_a_name_is_known_by_the_name_of_its_target(world: PlanningWorld) -> None:
+    world.make(owned("target", "t", "a"))
+    target = world.named("target", ("t",))
+    assert target is not None
+    holder = world.put("router", "a", references={"target": [(target, None)]})
+    world.call_targets(holder, "target")
+    assert A in world.planner.orphans()
+    assert removals(world, A) == [target]
+
+
 def test_a_link_from_an_object_that_we_made_to_a_users_is_not(world: PlanningWorld) -> None:
     first = owned("router", "a", "g")
     world.make(first, references={"router": [(world.put("router", "b"), USERS)]})

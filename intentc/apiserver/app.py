@@ -317,8 +317,12 @@ class _Calls:
         pool, value = parameters.get("pool", ""), requests.number(parameters, "value")
         if value is not None:
             return _answer({"owner": await self._server.owner_of(pool, value)})
-        allocations = await self._server.allocations(pool, parameters.get("owner", ""))
-        return _answer({"allocations": [{"owner": owner, "value": value} for owner, value in allocations]})
+        found = []
+        for held in await self._server.held(pool, parameters.get("owner", "")):
+            found.append(held._asdict())
+            if held.pool == pool:
+                del found[-1]["pool"]
+        return _answer({"allocations": found})
 
     def _caller(self, request: Request, *, reading: bool = False) -> Caller:
         """The caller. One without any right to this sort of call is rejected before its body is read."""

@@ -105,9 +105,9 @@ class LocalWriteService:
     async def all_allocations(self, owner_prefix: str, /) -> tuple[Allocation, ...]:
         return tuple(
             [
-                Allocation(pool, owner, value)
+                Allocation(*held)
                 for pool in self._pools
-                for owner, value in (await self.allocations(pool, owner_prefix)).items()
+                for held in await _answered(self._server.held(pool, owner_prefix))
             ]
         )
 

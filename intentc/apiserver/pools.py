@@ -4,6 +4,9 @@ docs/engine.md §8).
 Why it exists: route target numbers and ids must be unique over all servers, stable, and findable by owner. A pool is
 one key with its ranges and its *free* ranges, so that an allocation reads one key however many numbers are taken; the
 keys owner → value and value → owner are written in the same transaction.
+
+A pool whose name ends with a colon is a *family*: nobody allocates from it, but each ``<family><part>`` is a pool of
+its own with the family's ranges. It is created with its first number and deleted with its last.
 """
 
 from __future__ import annotations
@@ -19,11 +22,13 @@ from .draft import Draft
 from .errors import BadRequest, Conflict, Exhausted
 
 
-class Pool(msgspec.Struct, forbid_unknown_fields=True):
-    """A pool. ``ranges``: its half-open ranges; ``free``: the ranges of its free numbers, in order."""
+class Pool(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """A pool. ``ranges``: its half-open ranges; ``free``: the ranges of its free numbers, in order. ``of_family``: it
+    is deleted with its last number."""
 
     ranges: list[tuple[int, int]]
     free: list[tuple[int, int]]
+    of_family: bool = False
 
     def take(self, value: int) -> bool:
         """Remove ``value`` from the free ones; False if it isn't free."""
@@ -136,7 +141,7 @@ async def allocate(draft: Draft, pool: str, owner: str, value: int | None = None
 
     Raises ``BadRequest`` for an unknown pool, ``Exhausted`` if nothing is left or ``value`` is taken.
     """
-    _check_name(pool)
+    _check_single(pool)
     owner_key = draft.layout.pool_owners(pool) + owner
     await draft.reading.load([draft.layout.pool(pool), owner_key])
     if owner:
@@ -149,9 +154,7 @@ async def allocate(draft: Draft, pool: str, owner: str, value: int | None = None
         await draft.guard(owner_key)
     current = await _read(draft, pool)
     if current is None:
-        if choice is None:
-            raise BadRequest(f"there is no pool {pool!r}; make it with POST /int-pools")
-        current = Pool([(0, choice.size)], [(0, choice.size)])
+        current = Pool([(0, choice.size)], [(0, choice.size)]) if choice else await _part_of_family(draft, pool)
     if value is None:
         value = current.first_free(choice.within, highest=choice.highest) if choice else current.first_free()
         if value is None:
@@ -169,7 +172,7 @@ async def allocate(draft: Draft, pool: str, owner: str, value: int | None = None
 
 async def free(draft: Draft, pool: str, *, value: int | None = None, owner: str = "") -> None:
     """Free a number, given by value, by owner, or by both; does nothing if it isn't held (by that owner)."""
-    _check_name(pool)
+    _check_single(pool)
     if value is None:
         owner_key = draft.layout.pool_owners(pool) + owner
         held = await draft.read(owner_key)
@@ -185,6 +188,8 @@ async def free(draft: Draft, pool: str, *, value: int | None = None, owner: str 
     if current.covers(value):
         current.give_back(value)
     await _write(draft, pool, current)
+    if current.of_family and current.free == current.ranges:
+        draft.drop_for_good(draft.layout.pool(pool))
     # The holder was read before the pool: another server may have allocated the number to another owner meanwhile.
     held_keys = [draft.layout.pool_values(pool) + str(value)]
     if holder:
@@ -217,6 +222,41 @@ async def allocations(draft: Draft, pool: str, owner_prefix: str) -> list[tuple[
     ]
 
 
+class Held(NamedTuple):
+    """A number of a pool, and who holds it."""
+
+    pool: str
+    owner: str
+    value: int
+
+
+async def held(draft: Draft, pool: str, owner_prefix: str) -> list[Held]:
+    """What owners that start with ``owner_prefix`` hold of a pool, or of all pools of a family; by pool and owner."""
+    if not is_family(pool):
+        return [Held(pool, owner, value) for owner, value in await allocations(draft, pool, owner_prefix)]
+    above = draft.layout.pool_owners("")[:-1]
+    found = []
+    for item in await draft.reading.below(above + pool):
+        part, _, owner = item.key.removeprefix(above).partition("/")
+        if owner.startswith(owner_prefix):
+            found.append(Held(part, owner, decode_entry(item.value, int, item.key)))
+    return found
+
+
+def is_family(pool: str) -> bool:
+    """Whether this is the name of a family of pools."""
+    return pool.endswith(":")
+
+
+async def _part_of_family(draft: Draft, pool: str) -> Pool:
+    """A new pool of a family. Raises ``BadRequest`` if there is no such family."""
+    name, colon, part = pool.partition(":")
+    family = await _read(draft, name + colon) if part else None
+    if family is None:
+        raise BadRequest(f"there is no pool {pool!r}; make it with POST /int-pools")
+    return Pool(family.ranges, list(family.free), of_family=True)
+
+
 async def _read(draft: Draft, pool: str) -> Pool | None:
     where = draft.layout.pool(pool)
     raw = await draft.read(where)
@@ -236,6 +276,12 @@ def _numbers(ranges: list[tuple[int, int]]) -> Iterator[int]:
 def _check_name(pool: str) -> None:
     if not pool or "/" in pool:
         raise BadRequest(f"{pool!r} is no name of a pool; give one without slashes")
+
+
+def _check_single(pool: str) -> None:
+    _check_name(pool)
+    if is_family(pool):
+        raise BadRequest(f"{pool!r} is a family of pools; name one of them, such as {pool}1")
 
 
 def _shown(pool: Pool) -> str:

@@ -313,6 +313,10 @@ class ApiServer:
         """(owner, value) of all owners that begin with ``owner_prefix``, sorted."""
         return await pools.allocations(self._mutator.draft(), pool, owner_prefix)
 
+    async def held(self, pool: str, owner_prefix: str) -> list[pools.Held]:
+        """The same with the pools, which a family has several of (``pools.py``)."""
+        return await pools.held(self._mutator.draft(), pool, owner_prefix)
+
     async def owner_of(self, pool: str, value: int) -> str:
         """The owner of a number. Raises ``NotFound`` if it is free."""
         owner = await pools.owner_of(self._mutator.draft(), pool, value)

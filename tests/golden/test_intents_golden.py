@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from intentc.model import Key
+from tests.oracle import contrail_transparent
 from tests.oracle.contrail import Expected, World, expected, normal
 from tests.oracle.contrail_chains import INFORMATION
 from tests.support.golden.cases import Case, cases
@@ -91,18 +92,25 @@ def compiler_fields(resource: dict[str, Any], kind: str) -> Any:
     chain = resource.get("chain") or {field: resource.get(field) for field in CHAIN_FIELDS if resource.get(field)}
     table = resource.get("vrf_assign_table") or []
     table = normal(table["vrf_assign_rule"] if isinstance(table, dict) else table)
-    return (
-        entries,
-        route_targets,
-        sorted(linked),
-        logged,
-        routes,
-        bgp(resource),
-        sequences(resource),
-        chain,
-        table,
-        ports(resource),
-    )
+    chained = (chain, table, steering(resource, kind), chain_address(resource, kind))
+    linked = [] if kind == "virtual_machine_interface" else sorted(linked)
+    return entries, route_targets, linked, logged, routes, bgp(resource), sequences(resource), *chained, ports(resource)
+
+
+def steering(resource: dict[str, Any], kind: str) -> Any:
+    """The attributes of a port's references to instances of service chains, by the name of the instance."""
+    if kind != "virtual_machine_interface":
+        return {}
+    return resource["steering"] if "steering" in resource else contrail_transparent.steering_of(resource)
+
+
+def chain_address(resource: dict[str, Any], kind: str) -> Any:
+    """What compilers write on the instance IPs of service chains."""
+    if kind != "instance_ip" or "family" in resource:
+        return resource if kind == "instance_ip" else {}
+    ipams = [":".join(entry["to"]) for entry in resource.get("network_ipam_refs") or []]
+    fields = (resource.get("instance_ip_family"), resource.get("instance_ip_secondary"))
+    return dict(zip(("family", "secondary", "ipam"), (*fields, ipams), strict=True))
 
 
 def ports(resource: dict[str, Any]) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 
+from tests.oracle import contrail_transparent
 from tests.oracle.contrail_policies import applying, attachments, chains, multi_policy, name_of, networks, protocol_of
 from tests.oracle.contrail_route_targets import listed, own_target, primary_instance
 from tests.oracle.contrail_world import Expected, Json, World, mark, normal, resources, targets
@@ -23,18 +24,26 @@ INFORMATION = (
 def expected(world: World, numbers: dict[str, int]) -> Expected:
     """routing_instance: what a chain writes on its own and on primary ones: ``route_target_refs`` and
     ``routing_instance_refs``, ``chain`` (information and has_pnf). route_target: that it is there.
-    virtual_machine_interface: ``vrf_assign_table``, its normal rules."""
+    virtual_machine_interface: ``vrf_assign_table``, its normal rules; and what ``contrail_transparent`` says."""
     found: Expected = {}
     for instance in resources(world, "routing_instance"):
         if mark(instance) is None:
             found["routing_instance", tuple(instance["fq_name"])] = {"chain": {}}
+    for chain in ready(world):
+        contrail_transparent.add_addresses(chain, found)
     chains_there = standing(world)
     for chain in chains_there:
         add_chain(world, numbers, chain, found)
     for port in resources(world, "virtual_machine_interface"):
         table = normal(assign_table(world, port, chains_there))
         found["virtual_machine_interface", tuple(port["fq_name"])] = {"vrf_assign_table": table}
+    contrail_transparent.add_steering(world, numbers, chains_there, found)
     return found
+
+
+def vlan_owners(world: World) -> set[str]:
+    """The owners of VLANs in the installation ``default``."""
+    return {f"default{owner}" for owner in contrail_transparent.vlan_owners(world, standing(world))}
 
 
 def actual(world: World) -> Expected:
@@ -46,10 +55,17 @@ def actual(world: World) -> Expected:
     for port in resources(world, "virtual_machine_interface"):
         rules = normal((port.get("vrf_assign_table") or {}).get("vrf_assign_rule") or [])
         found["virtual_machine_interface", tuple(port["fq_name"])] = {"vrf_assign_table": rules}
+    for name, fields in contrail_transparent.actual(world).items():
+        found.setdefault(name, {}).update(fields)
     return found
 
 
 def standing(world: World) -> list[Json]:
+    """The chains that are ready, and have addresses for their transparent services."""
+    return [chain for chain in ready(world) if all(any(service["addresses"][0]) for service in chain["services"])]
+
+
+def ready(world: World) -> list[Json]:
     """The chains for which both networks ask and whose services can all serve."""
     found = []
     for uuid, sides in asked(world).items():
@@ -58,7 +74,7 @@ def standing(world: World) -> list[Json]:
             continue
         given = sides[left]
         ends = [network for name in (left, right) for network in networks(world) if name_of(network) == name]
-        services = [serving(world, name, given) for name in given["action_list"]["apply_service"]]
+        services = [serving(world, name, given, uuid) for name in given["action_list"]["apply_service"]]
         distinct = len({name.replace(":", "_") for name in given["action_list"]["apply_service"]}) == len(services)
         if distinct and all(services) and all(primary_instance(world, network) for network in ends):
             found.append({"uuid": uuid, "rule": given, "ends": ends, "services": services})
@@ -93,8 +109,9 @@ def asked(world: World) -> dict[str, Json]:
     return found
 
 
-def serving(world: World, name: str, given: Json) -> Json | None:
-    """A service's mode, whether it is a physical device, and the addresses (left, right) by which it serves."""
+def serving(world: World, name: str, given: Json, chain: str) -> Json | None:
+    """A service's mode, whether it is a physical device, and the addresses (left, right) by which it serves; of a
+    transparent one also its hosts with their ports."""
     for service in resources(world, "service_instance"):
         if name_of(service) != name:
             continue
@@ -102,17 +119,26 @@ def serving(world: World, name: str, given: Json) -> Json | None:
         for template in targets(world, service, "service_template")[:1]:
             properties = template.get("service_template_properties") or {}
         mode = properties.get("service_mode") or "transparent"
-        if mode == "transparent":
-            return None
+        physical = properties.get("service_virtualization_type") == "physical-device"
         tuples = [t for t in resources(world, "port_tuple") if t.get("parent_uuid") == service["uuid"]]
         machines = [m for m in resources(world, "virtual_machine") if service in targets(world, m, "service_instance")]
         hosts = [("port_tuple", h) for h in sorted(tuples, key=name_of)]
         hosts += [("virtual_machine", h) for h in sorted(machines, key=name_of)]
+        if mode == "transparent":
+            steered = contrail_transparent.hosts_with_ports(world, hosts)
+            given_addresses = contrail_transparent.given_addresses(world, chain, name)
+            fields = {"name": name, "mode": mode, "physical": physical}
+            return {**fields, "addresses": [given_addresses] * 2, "hosts": steered} if steered else None
         for kind, host in hosts:
             left, right = (addresses(world, kind, host, side) for side in ("left", "right"))
             if any(left) and (any(right) or mode == "in-network-nat" or given.get("direction") == ">"):
-                physical = properties.get("service_virtualization_type") == "physical-device"
-                return {"name": name, "mode": mode, "physical": physical, "addresses": (left, right)}
+                return {
+                    "name": name,
+                    "mode": mode,
+                    "physical": physical,
+                    "addresses": (left, right),
+                    "hosts": [],
+                }
     return None
 
 
@@ -198,7 +224,9 @@ def information(chain: Json, service: Json, side: int, edge: bool) -> Json:
                 "service_instance": service["name"],
                 "prefix": subnets_of(far, version),
                 "routing_instance": ":".join([*far["fq_name"], far["fq_name"][-1]]),
-                "source_routing_instance": ":".join([*near["fq_name"], near["fq_name"][-1]]),
+                "source_routing_instance": ""
+                if service["mode"] == "transparent"
+                else ":".join([*near["fq_name"], near["fq_name"][-1]]),
                 "service_chain_address": address,
                 "sc_head": internal and edge,
                 "retain_as_path": properties.get("retain_as_path"),
@@ -233,8 +261,8 @@ def assign_table(world: World, port: Json, chains_there: list[Json]) -> list[Jso
             ends = [name_of(end) for end in chain["ends"]]
             if service not in names or network not in ends or service == names[0 if side == "left" else -1]:
                 continue
-            translates = chain["services"][names.index(service)]["mode"] == "in-network-nat"
-            if translates and network == ends[1]:
+            mode = chain["services"][names.index(service)]["mode"]
+            if mode == "transparent" or (mode == "in-network-nat" and network == ends[1]):
                 continue
             given = chain["rule"]
             for source in given["src_ports"]:

@@ -14,6 +14,7 @@ from intentc.model import MARK_KEY, Key, Name
 from intentc.plugins import Loaded, find_compilers, load_all
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import prefix_end
+from tests.oracle import contrail_chains
 from tests.oracle.contrail import World, actual, expected
 from tests.support.memory_system import PREFIX, Document, MemorySystem
 
@@ -150,12 +151,15 @@ class ContrailSystem(MemorySystem):
     async def check(self) -> None:
         """What is there is what the naive oracle expects; each number has one owner, and that lives."""
         world = await self.world()
-        numbers = {owner: value for _, owner, value in await self.offline.local.all_allocations("default/")}
+        allocations = await self.offline.local.all_allocations("default/")
+        numbers = {owner: value for _, owner, value in allocations}
         assert actual(world) == expected(world, numbers)
         owners = ("routing_instance", "logical_router", "bgp_as_a_service")
         living = {uuid for kind in owners for uuid in world.get(kind, {})}
-        assert {owner.split("/")[1] for owner in numbers} <= living
-        assert len(set(numbers.values())) == len(numbers)
+        vlans = {owner for owner in numbers if "/vlan." in owner}
+        assert vlans == contrail_chains.vlan_owners(world)
+        assert {owner.split("/")[1] for owner in numbers.keys() - vlans} <= living
+        assert len({(pool, value) for pool, _, value in allocations}) == len(allocations) == len(numbers)
 
 
 def fq_name(name: str) -> list[str]:

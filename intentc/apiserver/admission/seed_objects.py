@@ -37,8 +37,9 @@ POOLS: tuple[tuple[str, int, int], ...] = (
     ("tag_id", 2, 65535),
     ("tag_type_id", 255, 65535),
     ("route_target_number", 8000100, 8010002),
+    ("service_chain_vlan:", 1, 4094),
 )
-"""(pool, first number, first number after)."""
+"""(pool or family of pools, first number, first number after)."""
 
 ADDRESS_POOLS = "addresses:"
 """The beginning of the names of the pools of addresses, which come and go with subnets."""

@@ -26,6 +26,7 @@ from .security_group import SecurityGroupIntent
 from .security_logging_object import SecurityLoggingObjectIntent
 from .service_chain import ServiceChainIntent
 from .switch_ports import PhysicalInterfaceIntent, PortIntent, VirtualRouterIntent
+from .transparent_service import VLAN_POOL
 from .virtual_machine_interface import VirtualMachineInterfaceIntent
 from .virtual_network import VirtualNetworkIntent
 
@@ -55,7 +56,7 @@ compiler = Compiler(
         VirtualNetworkIntent,
         VirtualRouterIntent,
     ],
-    pools=[NUMBER_POOL, PORT_POOL],
+    pools=[NUMBER_POOL, PORT_POOL, VLAN_POOL],
     settings=["contrail.logical_routers_enabled"],
 )
 """The entry point ``contrail`` of the group ``intentc.compilers``."""

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 from intentc import Claim, Context, Fact, Intent, Name, ResourceClaim, Source, View, assign, refer, shared
 
 from .chain_layout import Instance, Layout, layout
+from .chain_members import End, Service, end, services
 from .network_addresses import prefixes
 from .network_rules import NetworkRules
 from .route_target_sources import Reasons, listed_reasons
-from .route_targets import BOTH, EXPORT, IMPORT, primary_name, primary_routing_instance
+from .route_targets import BOTH, EXPORT, IMPORT, primary_name
 from .service_chain_names import ServiceChain
-from .service_ports import ONE_WAY, TRANSLATING, TRANSPARENT, Running, is_physical, mode, running
+from .service_ports import ONE_WAY
 from .target_lists import LISTS, list_directions
+from .transparent_service import address_claims, given_addresses, steering, vlan
 
 CHAIN = "service_chain"
 """The fact that a network asks for a chain: (network, chain, whether AS paths are kept, rules)."""
@@ -36,23 +38,6 @@ STANDING = "standing_chain"
 
 INTERNAL = "__contrail_lr_internal_vn_"
 """In the names of routers' internal networks, whose routes are those of EVPN."""
-
-
-class Service(NamedTuple):
-    """A service of the chain: whether it translates addresses, and is a physical device, and on what it runs."""
-
-    name: str
-    translates: bool
-    is_physical: bool
-    running: Running
-
-
-class End(NamedTuple):
-    """One network of the chain, with its primary routing instance, and why it asks for the chain."""
-
-    network: View
-    primary: View
-    reasons: Reasons
 
 
 def chain_facts(me: str, rules: NetworkRules) -> Iterator[Fact]:
@@ -81,17 +66,18 @@ class ServiceChainIntent(Intent):
         chain = ServiceChain(*next(iter(asking.values()))[1])
         if not asking.keys() >= {chain.left, chain.right}:
             return
-        ends = {network: _end(network, asking[network][3], ctx) for network in (chain.left, chain.right)}
-        services = _services(chain, asking[chain.left][3], ctx)
-        left, right = ends[chain.left], ends[chain.right]
-        if left is None or right is None or services is None:
+        left, right = (end(network, asking[network][3], ctx) for network in (chain.left, chain.right))
+        members = services(chain, asking[chain.left][3], ctx)
+        if left is None or right is None or members is None:
+            return
+        made = _Making(self, chain, {chain.left: left, chain.right: right}, members, bool(asking[chain.left][2]), ctx)
+        yield from made.addresses()
+        if not made.is_addressed:
             return
         flags = [end.network.multi_policy_service_chains_enabled for end in (left, right)]
-        is_joined = all(flags) and not services[-1].translates
-        found = layout(chain, [service.translates for service in services], is_joined=is_joined)
-        made = _Making(self, chain, {chain.left: left, chain.right: right}, services, bool(asking[chain.left][2]), ctx)
-        yield from made.claims(found)
-        if services[-1].translates:
+        is_joined = all(flags) and not members[-1].translates
+        yield from made.claims(layout(chain, [service.translates for service in members], is_joined=is_joined))
+        if members[-1].translates:
             yield Fact(TRANSLATING_CHAIN, "|".join(sorted((chain.left, chain.right))), True)
 
 
@@ -117,6 +103,20 @@ class _Making:
         asked = (ends[chain.left].reasons, ends[chain.right].reasons)
         self._reasons: Reasons = [tuple(dict.fromkeys((*one, *other, *named))) for one, other in product(*asked)]
 
+    def addresses(self) -> Iterator[Claim]:
+        """The addresses of the chain for its transparent services."""
+        for place, service in enumerate(self._services):
+            if service.is_transparent:
+                for claim in address_claims(self._intent, self._chain, service.name):
+                    yield self._because(claim)
+                given = given_addresses(self._chain, service.name, self._ctx)
+                self._services[place] = service._replace(left=given, right=given)
+
+    @property
+    def is_addressed(self) -> bool:
+        """Whether each service has an address."""
+        return all(any(service.left) for service in self._services)
+
     def claims(self, found: Layout) -> Iterator[Claim | Fact]:
         instances = {instance.name: self._instance(instance) for instance in found.instances}
         for claim in instances.values():
@@ -133,15 +133,30 @@ class _Making:
                 yield self._because(assign(primary, "routing_instance_has_pnf", True))
         yield from self._shared_targets(found)
         names = tuple(instance.name for instance in found.instances)
-        for service in self._services:
-            yield Fact(STANDING, service.name, (tuple(self._chain), names, self._with(())))
+        for position, service in enumerate(self._services):
+            if service.is_transparent:
+                yield from self._steered(position, service, instances)
+            else:
+                yield Fact(STANDING, service.name, (tuple(self._chain), names, self._with(())))
+
+    def _steered(self, position: int, service: Service, instances: dict[str, ResourceClaim]) -> Iterator[Claim]:
+        """The references of a transparent service's ports to its routing instances on both sides."""
+        left, right = (
+            instances[self._chain.routing_instance(network, service.name)]
+            for network in (self._chain.left, self._chain.right)
+        )
+        for host in service.hosts:
+            tag = vlan(host, position, self._ctx)
+            for port, claim in zip(host.ports, steering(host, tag, service.left, left, right), strict=True):
+                belongs = Source.of(port, f"{host.host.kind}_refs[{':'.join(host.host.fq_name)}]")
+                yield self._because(claim, belongs)
 
     def _instance(self, instance: Instance) -> ResourceClaim:
         service = self._services[instance.service]
         fields: dict[str, Any] = {"routing_instance_has_pnf": True} if service.is_physical else {}
         is_left = instance.network == self._chain.left
         if is_left or self._chain.direction != ONE_WAY:
-            addresses = service.running.left if is_left else service.running.right
+            addresses = service.left if is_left else service.right
             is_internal = INTERNAL in instance.network
             for version, family, address in zip((4, 6), ("", "ipv6_"), addresses, strict=True):
                 if address:
@@ -152,12 +167,13 @@ class _Making:
 
     def _information(self, instance: Instance, version: int, address: str) -> dict[str, Any]:
         near, far = self._ends[instance.network].network, self._ends[instance.far].network
+        service = self._services[instance.service]
         return {
             "service_chain_id": self._chain.uuid,
-            "service_instance": self._services[instance.service].name,
+            "service_instance": service.name,
             "prefix": prefixes(far, version),
             "routing_instance": ":".join(primary_name(far)),
-            "source_routing_instance": ":".join(primary_name(near)),
+            "source_routing_instance": "" if service.is_transparent else ":".join(primary_name(near)),
             "service_chain_address": address,
             "sc_head": INTERNAL in instance.network and instance.is_edge,
             "retain_as_path": self._keeps_path,
@@ -221,54 +237,3 @@ def _both_ways(source: View, text: str) -> Reasons:
     """The places of a target that is imported and exported: in the list of both, or in the two others."""
     imported, exported = (listed_reasons(source, [field], text) for field in LISTS[1:])
     return [*listed_reasons(source, LISTS[:1], text), *((*one, *other) for one, other in product(imported, exported))]
-
-
-def _end(name: str, ways: Iterable[tuple[str, int]], ctx: Context) -> End | None:
-    network = ctx.find("virtual_network", tuple(name.split(":")))
-    primary = primary_routing_instance(network, ctx) if network is not None else None
-    if network is None or primary is None:
-        return None
-    reasons: Reasons = [
-        (
-            Source("virtual_network", name, f"network_policy_refs[{policy}]"),
-            Source("network_policy", policy, f"network_policy_entries.policy_rule[{position}]"),
-        )
-        for policy, position in ways
-    ]
-    return End(network, primary, reasons)
-
-
-def _services(chain: ServiceChain, ways: Iterable[tuple[str, int]], ctx: Context) -> list[Service] | None:
-    """The services of the chain; None, with a problem for each fault, while one of them can't serve."""
-    found: list[Service] = []
-    if len({name.replace(":", "_") for name in chain.services}) < len(chain.services):
-        for policy, position in ways:
-            message = f"rule {position + 1} names a service twice; its traffic passes once each service is named once"
-            ctx.problem_on("network_policy", policy, "RepeatedService", message)
-        return None
-    for name in chain.services:
-        service = ctx.find("service_instance", tuple(name.split(":")))
-        if service is None:
-            for policy, position in ways:
-                message = (
-                    f"rule {position + 1}: there is no service instance {name}; its traffic passes once it is created"
-                )
-                ctx.problem_on("network_policy", policy, "UnknownServiceInstance", message)
-            continue
-        how = mode(service)
-        if how == TRANSPARENT:
-            message = "its mode is transparent, which is not compiled; give it a template in-network or in-network-nat"
-            ctx.problem_on("service_instance", name, "TransparentService", message)
-            continue
-        runs = running(service, needs_right=how != TRANSLATING and chain.direction != ONE_WAY)
-        if runs is None:
-            message = (
-                "no port tuple or machine of it has a left and a right port with service addresses; traffic between "
-                "networks passes through it once one has"
-            )
-            ctx.problem_on("service_instance", name, "ServiceWithoutPorts", message)
-            continue
-        found.append(Service(name, how == TRANSLATING, is_physical(service), runs))
-    if len(found) < len(chain.services):
-        return None
-    return found

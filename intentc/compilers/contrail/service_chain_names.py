@@ -35,9 +35,13 @@ class ServiceChain(NamedTuple):
     def uuid(self) -> str:
         return str(uuid5(_NAMESPACE, msgspec.json.encode(self).decode()))
 
+    def instance_name(self, service: str) -> str:
+        """The name of the chain's routing instances for ``service``, the same below both networks."""
+        return f"service-{self.uuid}-{service.replace(':', '_')}"
+
     def routing_instance(self, network: str, service: str) -> str:
         """The fq_name of the chain's routing instance for ``service`` below ``network``."""
-        return f"{network}:service-{self.uuid}-{service.replace(':', '_')}"
+        return f"{network}:{self.instance_name(service)}"
 
     def edge(self, network: str) -> str:
         """The fq_name of the routing instance through which traffic of ``network``, one of its ends, enters it."""

@@ -34,6 +34,18 @@ class Running(NamedTuple):
     right: Addresses
 
 
+class Host(NamedTuple):
+    """A port tuple or machine of a transparent service, with its left and its right port."""
+
+    host: View
+    left: View
+    right: View
+
+    @property
+    def ports(self) -> tuple[View, View]:
+        return self.left, self.right
+
+
 def mode(service: View) -> str:
     """The mode of a service instance, from its template."""
     for template in service.references("service_template")[:1]:
@@ -57,6 +69,19 @@ def running(service: View, *, needs_right: bool) -> Running | None:
     return None
 
 
+def steered(service: View) -> tuple[Host, ...]:
+    """The port tuples and machines of a transparent service that have a left and a right port, by name. A port that two
+    of them share serves the first."""
+    found: list[Host] = []
+    used: set[str] = set()
+    for host in hosts(service):
+        left, right = (_port(host, side) for side in (LEFT, RIGHT))
+        if left is not None and right is not None and not used & {left.uuid, right.uuid}:
+            used |= {left.uuid, right.uuid}
+            found.append(Host(host, left, right))
+    return tuple(found)
+
+
 def hosts(service: View) -> Iterator[View]:
     """What the service runs on: its port tuples, then its machines, each by name."""
     yield from service.children("port_tuple")
@@ -64,8 +89,14 @@ def hosts(service: View) -> Iterator[View]:
 
 
 def _addresses(host: View, side: str) -> Addresses:
-    """The service addresses of the host's first port of this side, by name."""
+    """The service addresses of the host's port of this side."""
+    port = _port(host, side)
+    return Addresses(service_address(port, 4), service_address(port, 6)) if port is not None else Addresses()
+
+
+def _port(host: View, side: str) -> View | None:
+    """The host's first port of this side, by name."""
     for port in host.back_references("virtual_machine_interface"):
         if port.virtual_machine_interface_properties.service_interface_type == side:
-            return Addresses(service_address(port, 4), service_address(port, 6))
-    return Addresses()
+            return port
+    return None

@@ -123,6 +123,10 @@ def _pools(
     for name in names:
         known.setdefault(name, Pool([_RANGE_OF_UNKNOWN_POOLS], [_RANGE_OF_UNKNOWN_POOLS]))
     for name, owner, value in allocations:
+        head, colon, part = name.partition(":")
+        family = known.get(head + colon) if part else None
+        if family is not None:
+            known.setdefault(name, Pool(family.ranges, list(family.ranges), of_family=True))
         pool = known.get(name)
         if pool is not None:
             pool.take(value)

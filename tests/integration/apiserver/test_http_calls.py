@@ -205,6 +205,11 @@ async def test_number_pools(client: httpx2.AsyncClient) -> None:
         assert (await client.request("DELETE", "/int-pool", json={**pool, "value": 8000100})).status_code == 200
     assert (await client.post("/int-pools", json={"pool": "mine", "start": 1, "end": 2})).status_code == 200
     assert (await client.request("DELETE", "/int-pools", json={"pool": "mine"})).status_code == 200
+    family = {"pool": "service_chain_vlan:host", "owner": "default/u/v"}
+    assert (await client.post("/int-pool", json=family)).json() == {"value": 1}
+    assert (await client.get("/int-pool?pool=service_chain_vlan:&owner=default/")).json() == {
+        "allocations": [{**family, "value": 1}]
+    }
 
 
 async def test_a_malformed_value_hides_nothing_else(

@@ -7,6 +7,7 @@ the order of their owners' names, those of the seeds first (docs/engine.md §12)
 
 from __future__ import annotations
 
+import ipaddress
 from typing import Any
 
 from intentc.compilers.contrail import compiler
@@ -27,7 +28,9 @@ from intentc.model.values import thaw
 from tests.support.naive_world import NaiveWorld, provisional_uuid
 
 INSTALLATION = "golden"
-FIRST_NUMBERS = {"route_target_number": 8000100, "bgpaas_port": 50000}
+FIRST_NUMBERS = {"route_target_number": 8000100, "bgpaas_port": 50000, "service_chain_vlan:": 1}
+LAST_ADDRESSES = {"v4": "0.255.255.252", "v6": "::0.255.255.252"}
+"""The first addresses that the IPAM of service chains gives, from above."""
 FIRST_GROUP = 8000001
 
 _PROJECT = ["default-domain", "default-project"]
@@ -39,6 +42,7 @@ SEEDS: list[tuple[str, dict[str, Any]]] = [
     ("virtual_network", {"fq_name": [*_PROJECT, "ip-fabric"], "is_provider_network": True}),
     ("virtual_network", {"fq_name": [*_PROJECT, "__link_local__"]}),
     ("virtual_network", {"fq_name": [*_PROJECT, "default-virtual-network"]}),
+    ("network_ipam", {"fq_name": [*_PROJECT, "service-chain-flat-ipam"]}),
 ]
 """The seeds of docs/contrail.md A.5 that intents look at."""
 
@@ -67,7 +71,13 @@ class NaiveCompile:
             if isinstance(claim, ResourceClaim):
                 made = {"kind": claim.name.kind, "fq_name": list(claim.name.fq_name)}
                 parent = {"parent_uuid": claim.parent.key.uuid} if claim.parent else {}
-                found[claim.name] = {**made, **parent, **{field: thaw(value) for field, value in claim.properties}}
+                given = self._given(claim.name)
+                found[claim.name] = {
+                    **made,
+                    **parent,
+                    **{field: thaw(value) for field, value in claim.properties},
+                    **given,
+                }
         for claim in self.claims():
             if isinstance(claim, ResourceClaim):
                 continue
@@ -146,7 +156,9 @@ class NaiveCompile:
                     return
                 continue
             for wish in requests:
-                number = FIRST_NUMBERS[wish.pool] + sum(pool == wish.pool for pool, _ in self.world.numbers)
+                family, colon, _ = wish.pool.partition(":")
+                first = FIRST_NUMBERS[family + colon]
+                number = first + sum(pool == wish.pool for pool, _ in self.world.numbers)
                 self.numbers[wish.owner] = self.world.numbers[wish.pool, wish.owner] = number
 
     def _store_made(self) -> bool:
@@ -168,8 +180,23 @@ class NaiveCompile:
             if claim.parent:
                 parent = claim.parent.key
                 data |= {"parent_type": parent.kind.replace("_", "-"), "parent_uuid": parent.uuid}
-            self._store(claim.name.kind, data | {field: thaw(value) for field, value in claim.properties})
+            fields = {field: thaw(value) for field, value in claim.properties}
+            if claim.name.kind == "instance_ip":
+                family = fields["instance_ip_family"]
+                taken = [
+                    other
+                    for key, other in self.stored.items()
+                    if key.kind == "instance_ip" and len(other["fq_name"]) == 1 and "annotations" in other
+                    if other["instance_ip_family"] == family
+                ]
+                fields["instance_ip_address"] = str(ipaddress.ip_address(LAST_ADDRESSES[family]) - len(taken))
+            self._store(claim.name.kind, data | fields)
         return bool(made)
+
+    def _given(self, name: Name) -> dict[str, Any]:
+        """The address that the server gave to a made instance IP."""
+        key = self.world.named(name.kind, name.fq_name) if name.kind == "instance_ip" else None
+        return {"instance_ip_address": self.stored[key]["instance_ip_address"]} if key else {}
 
     def _stored_object(self, name: Name) -> dict[str, Any] | None:
         key = self.world.named(name.kind, name.fq_name)

@@ -17,11 +17,13 @@ _GENERATED = frozenset(
         "display_name",
         "href",
         "id_perms",
+        "instance_ip_subnet",
         "name",
         "parent_href",
         "parent_type",
         "parent_uuid",
         "perms2",
+        "subnet_uuid",
         "uuid",
         "virtual_machine_interface_mac_addresses",
     }

@@ -141,3 +141,24 @@ async def test_an_older_installation_gets_the_pool_of_ports_with_the_range_of_it
     assert (await server.allocate("bgpaas_port", "o0"))[0] == 60000
     await server.free("bgpaas_port", owner="o0")
     assert (await server.allocate("bgpaas_port", "o0"))[0] == 60001
+
+
+async def test_a_family_has_a_pool_for_each_part_while_that_has_numbers(api: Api, store: MemoryStore) -> None:
+    await api.server.create_pool("f:", 1, 4)
+    before = {item.key for item in (await store.range("/", "0")).items}
+    with rejected(400, "family"):
+        await api.server.allocate("f:", "o")
+    for part in ("f:a", "f:b"):
+        assert [(await api.server.allocate(part, owner))[0] for owner in ("default/u/x", "other/u/x")] == [1, 2]
+    assert [tuple(held) for held in await api.server.held("f:", "default/")] == [
+        ("f:a", "default/u/x", 1),
+        ("f:b", "default/u/x", 1),
+    ]
+    assert [tuple(held) for held in await api.server.held("f:a", "other/")] == [("f:a", "other/u/x", 2)]
+    with rejected(400, "no pool 'g:a'"):
+        await api.server.allocate("g:a", "o")
+    for part in ("f:a", "f:b"):
+        for owner in ("other/u/x", "default/u/x"):
+            await api.server.free(part, owner=owner)
+    assert {item.key for item in (await store.range("/", "0")).items} == before
+    assert (await api.server.allocate("f:a", "default/u/x"))[0] == 1

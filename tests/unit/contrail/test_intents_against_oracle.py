@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import event, given
 from hypothesis import strategies as st
 
+from tests.oracle import contrail_transparent
 from tests.oracle.contrail import Expected, World, expected, normal
 from tests.oracle.contrail_chains import INFORMATION
 from tests.property.policies import policy_references, policy_rules
@@ -185,7 +186,13 @@ def in_oracles_form(compiled: NaiveCompile) -> Expected:
                     result[kind, name] |= {"routing_instance_refs": sorted(linked), "static_route_entries": routes}
             case "virtual_machine_interface":
                 rules = normal((data.get("vrf_assign_table") or {}).get("vrf_assign_rule") or [])
-                result[kind, name] = {"bgp_router_refs": {}, "vrf_assign_table": rules}  # no BGP service is here
+                steering = contrail_transparent.steering_of(data)
+                # No BGP service is here.
+                result[kind, name] = {"bgp_router_refs": {}, "vrf_assign_table": rules, "steering": steering}
+            case "instance_ip" if (kind, name) in objects:
+                ipam = [":".join(entry["to"]) for entry in data["network_ipam_refs"]]
+                fields = {"family": data["instance_ip_family"], "secondary": data["instance_ip_secondary"]}
+                result[kind, name] = {**fields, "ipam": ipam}
             case "security_logging_object":
                 logged = data.get("security_logging_object_rules", {}).get("rule", [])
                 rules = sorted((rule["rule_uuid"], rule["rate"]) for rule in logged)

@@ -42,6 +42,7 @@ class ObjectPlanner:
     def plan(self, name: Name) -> Plan:
         """The plan for one object now: what it needs, permitted or not."""
         plan = self._planner.plan(name)
+        self._planner.note(plan)
         waited = self._states.object_waits.get(name, frozenset())
         self._states.note_object(name, plan.problems, plan.waits_for)
         self._objects.wait_for(name, plan.waits_for)

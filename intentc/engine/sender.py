@@ -75,7 +75,8 @@ class Sender:
         fence: str | None = None
         try:
             for number, operation in enumerate(plan.operations):
-                if number and self._failures.put_back(name):
+                if number and self._failures.is_paused:
+                    self._failures.pause(name)
                     return False
                 warrant = self._permission.warrant()
                 if warrant is None:

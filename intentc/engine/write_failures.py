@@ -51,12 +51,14 @@ class WriteFailures:
         """The object is as it should be: its next conflict counts as the first."""
         self._conflicts.pop(name, None)
 
-    def put_back(self, name: Name) -> bool:
-        """Whether the server asks for a pause: the rest of the object's plan is then made after it."""
-        if self._throttle.open:
-            return False
+    @property
+    def is_paused(self) -> bool:
+        """Whether the server asks for a pause, so that the rest of a plan has to be made after it."""
+        return not self._throttle.open
+
+    def pause(self, name: Name) -> None:
+        """Plan the object again after the pause that the server asks for."""
         self._objects.retry(name, after=self._throttle.closed_for)
-        return True
 
     async def handle(self, plan: Plan, error: WriteError, fence: str | None) -> None:
         """Queue or hold the object of a failed write, and note what it says of the server. ``fence``: the one that it

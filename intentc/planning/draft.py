@@ -19,7 +19,8 @@ class Plan(NamedTuple):
     ``operations``: carried out in this order. ``waits_for``: objects that must change before the rest can be planned:
     targets and parents that don't exist yet, holders that still refer to it, the object itself if a delete precedes a
     create. ``wakes``: those of them that must be planned to drop their references. ``problems``: on the object, or on
-    its claimants.
+    its claimants. ``deferred``: removals that must not be made now, as (object, the uuid of the held origin or
+    ``LATER``). ``is_in_place``: the object is absent, or its parent is there, so that it is not left behind.
     """
 
     name: Name
@@ -27,12 +28,16 @@ class Plan(NamedTuple):
     waits_for: frozenset[Name] = frozenset()
     problems: tuple[Problem, ...] = ()
     wakes: frozenset[Name] = frozenset()
+    deferred: frozenset[tuple[Name, str]] = frozenset()
+    is_in_place: bool = False
 
 
 class Draft:
     """The object ``name`` of ``kind`` with the claims on it and their merged result."""
 
-    __slots__ = ("claims", "desired", "kind", "name", "operations", "problems", "waits_for", "wakes")
+    __slots__ = (
+        "claims", "deferred", "desired", "is_in_place", "kind", "name", "operations", "problems", "waits_for", "wakes",
+    )  # fmt: skip
 
     def __init__(self, name: Name, kind: Kind, claims: Mapping[Key, tuple[Claim, ...]], desired: Desired) -> None:
         self.name = name
@@ -42,6 +47,8 @@ class Draft:
         self.operations: list[Operation] = []
         self.waits_for: set[Name] = set()
         self.wakes: set[Name] = set()
+        self.deferred: set[tuple[Name, str]] = set()
+        self.is_in_place = False
         self.problems: list[Problem] = list(desired.problems)
 
     def problem(self, reason: str, message: str) -> None:
@@ -56,4 +63,6 @@ class Draft:
             frozenset(self.waits_for),
             tuple(dict.fromkeys(self.problems)),
             frozenset(self.wakes),
+            frozenset(self.deferred),
+            self.is_in_place,
         )

@@ -3,8 +3,8 @@
 
 One object at a time, so that the order between objects follows from the object graph: a write that needs another object
 first waits for its name (``Plan.waits_for``) and is planned again when that changes. It reads the claims, the cache and
-our own unseen writes, and changes nothing but the book's note of deferred removals. The engine carries plans out and
-reports problems.
+our own unseen writes. Planning changes nothing, so anybody may look at a plan; ``note`` keeps what a plan that is acted
+on leaves for later. The engine carries plans out and reports problems.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ class Planner:
                     )
 
     def plan(self, name: Name) -> Plan:
-        """The plan of the object ``name``. It has no operations if the object is right, or not ours to write."""
+        """The plan of the object ``name``. It has no operations if the object is right, or not ours to write. Changes
+        nothing: who acts on the plan calls ``note``."""
         kind = self._schema.kinds.get(name.kind)
         if kind is None or name.kind not in self._compiler_of_kind:
             return Plan(name)
@@ -107,7 +108,7 @@ class Planner:
             return Plan(name, waits_for=frozenset({name}), problems=desired.problems)
         draft = Draft(name, kind, claims, desired)
         if actual is None:
-            self._left_behind.discard(name)
+            draft.is_in_place = True
             self._absent(draft)
         else:
             match ownership_of_object(actual, self._installation):
@@ -122,6 +123,14 @@ class Planner:
                 case Ownership.COPY:
                     self._copy(draft, actual)
         return draft.plan()
+
+    def note(self, plan: Plan) -> None:
+        """Note for later what ``plan`` found, since the engine acts on it: what it defers is planned again when the
+        reason has ended, and an object in its place is no longer left behind."""
+        for name, until in plan.deferred:
+            self._book.defer(name, until)
+        if plan.is_in_place:
+            self._left_behind.discard(plan.name)
 
     def left_behind(self, names: Iterable[Name]) -> None:
         """Note that the deletion of these objects' parent was seen. Otherwise, outside a complete pass, an object
@@ -190,8 +199,7 @@ class Planner:
         desired = draft.desired
         used = bool(draft.claims) and not desired.exists
         alone = abandoned(self._assumed, actual)
-        if not alone:
-            self._left_behind.discard(draft.name)
+        draft.is_in_place = not alone
         # A claim on the name below a parent with another uuid also shows that the old parent was really deleted.
         elsewhere = alone and desired.parent is not None and desired.parent.key != actual.parent
         known_deleted = draft.name in self._left_behind or elsewhere
@@ -212,6 +220,7 @@ class Planner:
         if draft.claims and self._name_is_free(draft, actual):
             fields = Draft(draft.name, draft.kind, draft.claims, draft.desired)
             self._fields(fields, actual, made=False)
+            draft.deferred |= fields.deferred
             if fields.operations:
                 self._taken(draft, actual)
 
@@ -277,7 +286,7 @@ class Planner:
                           "remove these references")  # fmt: skip
         if not held_by.holders and not held_by.users:
             draft.operations.append(Delete(actual.key, draft.name, actual.revision))
-        elif lists := without_cycle(self._assumed, actual, self._is_doomed):
+        elif lists := without_cycle(self._assumed, actual, lambda other: self._is_doomed(draft, other)):
             draft.operations.append(Update(actual.key, draft.name, {}, lists, actual.revision))
 
     def _fields(self, draft: Draft, actual: Actual, *, made: bool) -> None:
@@ -328,7 +337,7 @@ class Planner:
         declared = draft.kind.relations[relation]
         entries: dict[Key, ReferenceValue] = {}
         for target, attribute in draft.desired.references.get(relation, {}).items():
-            key = self._target(target)
+            key = self._target(draft, target)
             if key is None:
                 draft.waits_for.add(target)
                 continue
@@ -347,7 +356,7 @@ class Planner:
         disputed = self._assumed.leading_to(relation, stored, draft.desired.disputed)
         return Wanted(entries, disputed, MERGES.get(declared.merge))
 
-    def _target(self, name: Name) -> Key | None:
+    def _target(self, draft: Draft, name: Name) -> Key | None:
         """The object that a reference to ``name`` leads to now: None if it is absent, or about to be deleted."""
         try:
             actual = self._assumed.actual(name)
@@ -357,26 +366,24 @@ class Planner:
             return None
         if actual.mark is None or not self._book.complete:
             return actual.key
-        return None if self._doomed(name, actual) else actual.key
+        return None if self._is_doomed(draft, actual) else actual.key
 
     def _desired(self, actual: Actual) -> Desired:
         """What all claims want of an existing object."""
         return merge(actual.kind, actual.name, self._book.on(actual.name), self._title)
 
-    def _doomed(self, name: Name, actual: Actual) -> bool:
-        """Whether an object with a mark will be deleted as soon as no object refers to it."""
+    def _is_doomed(self, draft: Draft, actual: Actual) -> bool:
+        """Whether an object will be deleted as soon as no object refers to it. ``draft``: the plan that needs to know;
+        if that deletion is deferred, so is a part of this plan."""
         if ownership_of_object(actual, self._installation) is not Ownership.OURS:
             return False
-        claims = self._book.on(name)
-        draft = Draft(name, actual.kind, claims, merge(actual.kind, name, claims, self._title))
-        unwanted = self._replaced(draft, actual) if draft.desired.exists else not self.guard.holds(name)
-        if not unwanted or not self._may_remove(draft, actual)(EXISTENCE):
-            return False
+        claims = self._book.on(actual.name)
+        other = Draft(actual.name, actual.kind, claims, self._desired(actual))
+        unwanted = self._replaced(other, actual) if other.desired.exists else not self.guard.holds(actual.name)
+        may_delete = unwanted and self._may_remove(other, actual)(EXISTENCE)
+        draft.deferred |= other.deferred
         # While users' references keep it, it is present for our references as well.
-        return not blockers(self._schema, self._installation, self._assumed, actual, self._desired).users
-
-    def _is_doomed(self, actual: Actual) -> bool:
-        return actual.mark is not None and self._doomed(actual.name, actual)
+        return may_delete and not blockers(self._schema, self._installation, self._assumed, actual, self._desired).users
 
     def _relaxes(self, kind: Kind, relation: str, target: Key, made: bool) -> bool:
         """Whether a reference must not block a user's delete of its target: we made neither end of it
@@ -391,27 +398,27 @@ class Planner:
 
     def _may_remove(self, draft: Draft, actual: Actual) -> MayRemove:
         """Decides what may be removed from an object now, and whether it may be deleted (docs/engine.md §5.7, §7)."""
-        book, name, mark = self._book, draft.name, actual.mark
+        book, mark = self._book, actual.mark
+
+        def defer(until: str) -> bool:
+            draft.deferred.add((draft.name, until))
+            return False
 
         def may(item: Item) -> bool:
             if mark is not None and mark.compiler not in self._compilers:
                 return False
             if not book.complete:
-                book.defer(name, LATER)
-                return False
+                return defer(LATER)
             for origin in draft.claims:
                 if self._held(origin):
-                    book.defer(name, origin.uuid)
-                    return False
+                    return defer(origin.uuid)
             if mark is not None and self._origin_held(mark.origin):
-                book.defer(name, mark.origin)
-                return False
+                return defer(mark.origin)
             # An object of a resource is deleted with it, whatever other claims say. An object of a fact may lack its
             # claim only because a held intent does not yield that fact.
             owned = item == EXISTENCE and mark is not None and mark.origin != SHARED and _is_resource(mark.origin)
-            if book.unknown and not owned and item not in book.withdrawn(name):
-                book.defer(name, LATER)
-                return False
+            if book.unknown and not owned and item not in book.withdrawn(draft.name):
+                return defer(LATER)
             return True
 
         return may

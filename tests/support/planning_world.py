@@ -241,7 +241,9 @@ class PlanningWorld:
         self.written += 1
 
     def plan(self, name: Name) -> Plan:
-        return self.planner.plan(name)
+        plan = self.planner.plan(name)
+        self.planner.note(plan)
+        return plan
 
     def carry_out(self, plan: Plan) -> None:
         """Do what the plan says, as the server would; it rejects what it has to reject."""

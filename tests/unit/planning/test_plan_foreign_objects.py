@@ -63,6 +63,18 @@ def test_a_system_object_with_a_name_of_ours_is_deleted_when_a_complete_pass_fin
     assert world.plan(name).operations == (Delete(key, name, world.revision),)
 
 
+def test_only_a_plan_that_is_acted_on_ends_that_an_object_is_left_behind(world: PlanningWorld) -> None:
+    name = Name("instance", ("gone", "service-1"))
+    world.planner.left_behind([name])
+    world.planner.plan(name)
+    key = world.put("instance", *name.fq_name, parent=parent("gone"))
+    assert world.planner.plan(name).operations == (Delete(key, name, world.revision),)
+    world.remove(key)
+    world.planner.note(world.planner.plan(name))
+    world.put("instance", *name.fq_name, parent=parent("gone"))
+    assert world.planner.plan(name).operations == ()
+
+
 def test_a_system_object_that_comes_before_its_parent_stays(world: PlanningWorld) -> None:
     name = Name("instance", ("late", "service-1"))
     world.put("instance", *name.fq_name, parent=parent("late"))

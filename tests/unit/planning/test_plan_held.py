@@ -134,3 +134,17 @@ def test_a_target_that_stays_because_it_is_held_keeps_its_references(world: Plan
     world.held.add(HELD)
     world.book.replace(ONE, [refer(INSTANCE, T1)])
     assert not world.plan(INSTANCE).operations
+
+
+def test_a_look_at_a_plan_defers_nothing(world: PlanningWorld) -> None:
+    """Views show the plans of objects; only the engine acts on them."""
+    with_target(world)
+    doomed = world.make(owned("target", "t3", "held"))
+    world.put("instance", "g", "i", references={"target": [(doomed, None)]}, note="old")
+    world.held.add(HELD)
+    world.book.replace(HELD, [refer(INSTANCE, Name("target", ("t3",)))])
+    plan = world.planner.plan(INSTANCE)
+    assert plan.deferred == {(INSTANCE, HELD.uuid), (Name("target", ("t3",)), HELD.uuid)}
+    assert world.book.resume(HELD.uuid) == frozenset()
+    world.planner.note(plan)
+    assert world.book.resume(HELD.uuid) == {INSTANCE, Name("target", ("t3",))}

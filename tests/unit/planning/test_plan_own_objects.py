@@ -6,7 +6,7 @@ import pytest
 
 from intentc.model import Create, Delete, InvalidInput, Mark, Name, ResourceClaim, Schema, Update
 from intentc.model.schema import KindSpec, ReferenceSpec, build_kind
-from intentc.planning import Planner
+from intentc.planning import Plan, Planner
 from tests.support.planning_world import (
     INSTALLATION,
     TYPES,
@@ -55,7 +55,7 @@ def test_an_object_that_is_right_needs_nothing(world: PlanningWorld) -> None:
     claim = child("g", rules=rules(1))
     world.make(claim)
     world.book.replace(GROUP, [claim])
-    assert world.plan(claim.name) == (claim.name, (), frozenset(), (), frozenset())
+    assert world.plan(claim.name) == Plan(claim.name)
 
 
 def test_values_are_compared_after_the_defaults(world: PlanningWorld) -> None:
@@ -189,7 +189,7 @@ def test_an_object_that_cannot_be_read_is_left_alone_and_waited_for(world: Plann
 
 
 def test_an_object_of_a_kind_that_is_not_known_is_left_alone(world: PlanningWorld) -> None:
-    assert world.plan(Name("unheard", ("x",))) == (Name("unheard", ("x",)), (), frozenset(), (), frozenset())
+    assert world.plan(Name("unheard", ("x",))) == Plan(Name("unheard", ("x",)))
 
 
 def test_a_schema_that_names_an_unknown_merge_function_is_rejected(world: PlanningWorld) -> None:

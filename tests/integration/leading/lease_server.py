@@ -21,7 +21,7 @@ PASSWORD = "secret"
 
 
 class LeaseServer:
-    """Renews any lease that is not in ``gone``. With ``tls`` it asks clients for their certificates, too."""
+    """Renews any lease that is not in ``lost``. With ``tls`` it asks clients for their certificates, too."""
 
     def __init__(self, ttl: int, tls: Tls | None = None, address: str = "127.0.0.1:0") -> None:
         self.lost: set[int] = set()

@@ -12,9 +12,12 @@ from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
 
+import anyio
 import pytest
 
 from intentc.embedded.etcd import Etcd
+from intentc.watch.etcd import EtcdStore
+from intentc.watch.keys import leader_key
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.etcd
@@ -59,9 +62,15 @@ class Process:
         return time.monotonic()
 
     def end(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        self._reader.join()
+        """Let it resign, whatever state it is in; one that does not end is killed."""
+        self.process.send_signal(signal.SIGCONT)
+        self.process.terminate()
+        try:
+            self.process.wait(PATIENCE)
+        finally:
+            self.process.kill()
+            self.process.wait()
+            self._reader.join()
 
     def _read(self) -> None:
         assert self.process.stdout is not None
@@ -86,13 +95,26 @@ class Group:
         process.expect("standing")
         return process
 
+    def end(self) -> None:
+        """End all. Nobody's leadership stays in the etcd that all tests share: it would keep services of later tests
+        from claiming their path until its lease ends (``intentc/leading/path_claim.py``)."""
+        for process in self.processes:
+            process.end()
+        assert not anyio.run(self._is_led)
+
+    async def _is_led(self) -> bool:
+        store = EtcdStore([self._endpoint])
+        try:
+            return bool((await store.range(leader_key(self._installation))).items)
+        finally:
+            await store.close()
+
 
 @pytest.fixture
 def group(etcd: Etcd, request: pytest.FixtureRequest) -> Iterator[Group]:
     group = Group(etcd.endpoint, getattr(request, "param", TTL))
     yield group
-    for process in group.processes:
-        process.end()
+    group.end()
 
 
 def test_a_killed_leader_is_replaced(group: Group) -> None:

@@ -96,6 +96,10 @@ def _routes(prefix: str) -> Json:
     return {"routes": {"route": [{"prefix": prefix, "next_hop": "10.0.0.9", "next_hop_type": "ip-address"}]}}
 
 
+def _leading(*names: FqName) -> Json:
+    return {"route_table_refs": [{"to": list(name)} for name in names]}
+
+
 def _speaker(name: str) -> FqName:
     return ("default-domain", "default-project", "ip-fabric", "__default__", name)
 
@@ -159,6 +163,44 @@ CHAIN = (
 )
 """A chain of a service on a port tuple and of one on a machine, with tables on the ports between them."""
 
+_NAT, _NAT_TEMPLATE, _LEADING, _AGGREGATE = (*PROJECTS[0], "nat"), ("default-domain", "nat"), NAMES[1], NAMES[0]
+_NAT_TUPLE, _NAT_LEFT = (*_NAT, "t"), (*PROJECTS[0], "p4")
+_OTHER_NAT, _OTHER_MACHINE, _OTHER_LEFT = (*PROJECTS[0], "nat2"), ("machine2",), (*PROJECTS[0], "p5")
+_ONE_INTERFACE = {"service_mode": "in-network-nat", "interface_type": [{"service_interface_type": "left"}]}
+
+_OF_NAT: Json = {
+    "service_template_refs": [{"to": list(_NAT_TEMPLATE)}],
+    "service_instance_properties": {"interface_list": [{"virtual_network": ":".join(_LEFT)}]},
+}
+_TO_SERVICES = [
+    {"prefix": "0.0.0.0/0", "next_hop": ":".join(_NAT)},
+    {"prefix": "1.0.0.0/8", "next_hop": ":".join(_OTHER_NAT)},
+]
+
+ROUTED = (
+    Put("service_template", _NAT_TEMPLATE, {"service_template_properties": _ONE_INTERFACE}),
+    Put("service_instance", _NAT, _OF_NAT),
+    Put("service_instance", _OTHER_NAT, _OF_NAT),
+    Put("port_tuple", _NAT_TUPLE, {}),
+    Put("virtual_machine_interface", _NAT_LEFT, _port(_LEFT, "left", "port_tuple", _NAT_TUPLE)),
+    _serving(_NAT_LEFT, 14),
+    Put("virtual_machine", _OTHER_MACHINE, {"service_instance_refs": [{"to": list(_OTHER_NAT)}]}),
+    Put("virtual_machine_interface", _OTHER_LEFT, _port(_LEFT, "left", "virtual_machine", _OTHER_MACHINE)),
+    _serving(_OTHER_LEFT, 15),
+    Put("route_table", _LEADING, {"routes": {"route": _TO_SERVICES}}),
+    Put(
+        "route_aggregate",
+        _AGGREGATE,
+        {
+            "aggregate_route_entries": {"route": ["100.0.0.0/24"]},
+            "service_instance_refs": [{"to": list(_FIRST), "attr": {"interface_type": "left"}}],
+        },
+    ),
+)
+"""Services to which routes of a router lead, on a port tuple and on a machine; an aggregate of the chain."""
+
+_ATTACHED_SERVICE: Json = {"service_instance_refs": [{"to": list(_FIRST), "attr": {"left_sequence": "1.0"}}]}
+
 WORLD = (
     Put("global_system_config", _SYSTEM, SYSTEMS[0]),
     Put("project", PROJECTS[0], {}),
@@ -172,7 +214,8 @@ WORLD = (
     Put("virtual_network", _UNATTACHED, {}),
     Put("network_ipam", _IPAM, {}),
     *CHAIN,
-    Put("routing_policy", _SORTING, {}),
+    *ROUTED,
+    Put("routing_policy", _SORTING, _ATTACHED_SERVICE),
     Put("virtual_network", _NETWORK, {**_lists("target:1:2"), **_vpn(_NETWORKS_VPN), **_attached(_OPEN), **_SUBNETS}),
     Put("route_table", _TABLE, _routes("1.1.1.0/24")),
     Put("virtual_network", _OTHER, {**_lists(), **_SORTED, **_attached(_NAMING), **_ROUTED}),
@@ -182,7 +225,7 @@ WORLD = (
     Put("virtual_machine_interface", _INTERFACE, _network_of(_NETWORK)),
     Put("virtual_machine_interface", NAMES[1], _network_of(_OTHER)),
     Put("logical_router", _ROUTER, {**_interfaces(_INTERFACE), "route_target_refs": [{"to": list(_TARGET)}]}),
-    Put("logical_router", _BARE_ROUTER, {**_interfaces(NAMES[1]), **_vpn(_ROUTERS_VPN)}),
+    Put("logical_router", _BARE_ROUTER, {**_interfaces(NAMES[1]), **_vpn(_ROUTERS_VPN), **_leading(_LEADING)}),
     Put("bgpvpn", _VXLAN_ROUTER, _lists("target:1:8")),
     Put("logical_router", _VXLAN_ROUTER, {"uuid": _VXLAN_UUID, **_interfaces(NAMES[1]), **_vpn(_VXLAN_ROUTER)}),
     Put(

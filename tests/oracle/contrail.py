@@ -32,7 +32,7 @@ def expected(world: World, numbers: dict[str, int]) -> Expected:
         contrail_groups.expected(world),
         contrail_policies.expected(world, contrail_chains.translating(world)),
         contrail_route_targets.expected(world, numbers),
-        contrail_routes.expected(world),
+        contrail_routes.expected(world, numbers),
         contrail_logging.expected(world),
         contrail_bgp.expected(world, numbers),
         contrail_routing_policies.expected(world),

@@ -67,10 +67,8 @@ def route_target_references(
             for target, directions in listed(world, source):
                 add(primary, target, *directions)
     for router in resources(world, "logical_router"):
-        held = targets(world, router, "route_target")
-        users = [t["fq_name"][0] for t in held if (mark(t) or ["", "", ""])[2] != router["uuid"]]
-        given = [t for t in users if not is_automatic(t, autonomous_system(world))]
-        own = given[0] if given else own_target(world, numbers, router)
+        users, given = users_targets(world, router)
+        own = target_of_router(world, numbers, router)
         routers[tuple(router["fq_name"])] = {*users, *([own] if own and not given else [])}
         projects = [p for p in resources(world, "project") if p["uuid"] == router.get("parent_uuid")]
         of_router = [(t, {"import", "export"}) for t in configured(world, router, "configured_route_target_list")]
@@ -85,6 +83,18 @@ def route_target_references(
             for target, directions in of_router:
                 add(primary_instance(world, network), target, *directions)
     return pairs, routers
+
+
+def users_targets(world: World, router: Json) -> tuple[list[str], list[str]]:
+    """The targets that users let a router refer to, and those of them that have an effect."""
+    held = targets(world, router, "route_target")
+    users = [t["fq_name"][0] for t in held if (mark(t) or ["", "", ""])[2] != router["uuid"]]
+    return users, [t for t in users if not is_automatic(t, autonomous_system(world))]
+
+
+def target_of_router(world: World, numbers: dict[str, int], router: Json) -> str | None:
+    given = users_targets(world, router)[1]
+    return given[0] if given else own_target(world, numbers, router)
 
 
 def internal_networks(world: World, router: Json) -> list[Json]:

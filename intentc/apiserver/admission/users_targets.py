@@ -134,7 +134,7 @@ def check_system(change: Change, found: Found) -> None:
     for lookup in _NAMING:
         for document in found[lookup]:
             named = [(field, f"names {target}") for field, target in _named(lookup.kind, document)
-                     if is_automatic(target, system)]  # fmt: skip
+                     if is_automatic(target, system) and not _is_primary(lookup.kind, document)]  # fmt: skip
             for entry in document.get(REFERENCES.get(lookup.kind, "")) or ():
                 target = ":".join(entry.get("to") or ())
                 made = [targets[entry["uuid"]]] if entry.get("uuid") in targets else []
@@ -176,8 +176,16 @@ def _system_in(found: Found) -> int:
 
 def _added(kind: str, change: Change) -> Iterator[tuple[str, str]]:
     """(field, target) that the properties name now and did not before."""
+    if change.by_compiler and _is_primary(kind, change.after or {}):
+        return iter(())
     before = set(_named(kind, change.before or {}))
     return (entry for entry in _named(kind, change.after or {}) if entry not in before)
+
+
+def _is_primary(kind: str, document: Document) -> bool:
+    """Whether this is the primary routing instance of a network. Compilers write its static routes, which name the own
+    targets of routers."""
+    return kind == "routing_instance" and bool(document.get("routing_instance_is_default"))
 
 
 def _added_references(kind: str, change: Change) -> list[Document]:

@@ -20,11 +20,14 @@ from .mirroring_service import MirroringServiceIntent
 from .network_policy import NetworkPolicyIntent
 from .port_groups import FabricPortIntent, SriovPortGroupIntent
 from .project import ProjectIntent
+from .route_aggregate import RouteAggregateIntent
 from .route_targets import NUMBER_POOL
 from .routing_instance import RoutingInstanceIntent
+from .routing_policy import RoutingPolicyIntent
 from .security_group import SecurityGroupIntent
 from .security_logging_object import SecurityLoggingObjectIntent
 from .service_chain import ServiceChainIntent
+from .service_instance import ServiceInstanceIntent
 from .switch_ports import PhysicalInterfaceIntent, PortIntent, VirtualRouterIntent
 from .transparent_service import VLAN_POOL
 from .virtual_machine_interface import VirtualMachineInterfaceIntent
@@ -47,10 +50,13 @@ compiler = Compiler(
         PhysicalInterfaceIntent,
         PortIntent,
         ProjectIntent,
+        RouteAggregateIntent,
         RoutingInstanceIntent,
+        RoutingPolicyIntent,
         SecurityGroupIntent,
         SecurityLoggingObjectIntent,
         ServiceChainIntent,
+        ServiceInstanceIntent,
         SriovPortGroupIntent,
         VirtualMachineInterfaceIntent,
         VirtualNetworkIntent,

@@ -8,13 +8,14 @@ claims disappear, and with them the references.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from intentc import Claim, Context, Fact, Intent, ResourceClaim, Source, View, refer
 
 from .route_target_sources import Reasons, RouterReasons, bgpvpn_reasons, listed_reasons, own_reasons, with_reasons
 from .route_targets import BOTH, configured_claims, effective, own_route_target, primary_routing_instance
-from .target_lists import Directions, bgpvpn_directions, united
+from .service_routes import routed_tables
+from .target_lists import bgpvpn_directions, united
 
 CONFIGURED = "configured_route_target_list"
 INTERNAL = "InternalVirtualNetwork"
@@ -28,7 +29,9 @@ class LogicalRouterIntent(Intent):
         target = given[0] if given else own_route_target(self, ctx)
         if isinstance(target, ResourceClaim):
             yield from with_reasons(ctx, (target, refer(self, target)), lambda *_: own_reasons(self, ctx))
-        listed = self._lists(ctx)
+        configured = effective(self, CONFIGURED, self.field(CONFIGURED).route_target, ctx)
+        yield from routed_tables(self, self._of_tables(given, _text(target), configured, ctx))
+        listed = united(dict.fromkeys(configured, BOTH), bgpvpn_directions(self, ctx))
         if self._is_vxlan():
             claims = configured_claims(_instances(self._internal_networks(), ctx), listed)
             yield from with_reasons(ctx, claims, lambda text, _: self._listed(text))
@@ -44,15 +47,19 @@ class LogicalRouterIntent(Intent):
         claims = configured_claims(instances, others)
         yield from with_reasons(ctx, claims, lambda text, holder: why.reasons(self._listed(text), holder))
 
+    def _of_tables(
+        self, given: list[View], own: str, configured: set[str], ctx: Context
+    ) -> Iterator[tuple[str, bool, Reasons]]:
+        """The targets of routes of its tables, with reasons: its own one, and its configured list."""
+        for text in configured - {own}:
+            yield text, True, listed_reasons(self, [CONFIGURED], text)
+        if own:
+            yield own, False, self._had(own) if given else own_reasons(self, ctx)
+
     def _is_vxlan(self) -> bool:
         """By the project's setting, or by the router's own type; a missing project sets nothing."""
         project = self.parent()
         return self.logical_router_type == "vxlan-routing" or bool(project and project.vxlan_routing)
-
-    def _lists(self, ctx: Context) -> Directions:
-        """The targets that it gives to its networks besides the router's own one."""
-        configured = effective(self, CONFIGURED, self.field(CONFIGURED).route_target, ctx)
-        return united(dict.fromkeys(configured, BOTH), bgpvpn_directions(self, ctx))
 
     def _attachments(self) -> list[tuple[View, View]]:
         """(interface, its network). An interface has one network; of several the first by name is used."""

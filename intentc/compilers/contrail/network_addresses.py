@@ -12,7 +12,7 @@ def primary_address(interface: View, version: int) -> str:
     Empty without one."""
     for instance_ip in interface.back_references("instance_ip"):
         address = instance_ip.instance_ip_address
-        if not instance_ip.instance_ip_secondary and _version(address) == version:
+        if not instance_ip.instance_ip_secondary and version_of(address) == version:
             return str(address)
     return ""
 
@@ -22,7 +22,7 @@ def service_address(interface: View, version: int) -> str:
     without one."""
     for instance_ip in interface.back_references("instance_ip"):
         address = instance_ip.instance_ip_address
-        if instance_ip.service_instance_ip and _version(address) == version:
+        if instance_ip.service_instance_ip and version_of(address) == version:
             return str(address)
     return ""
 
@@ -33,7 +33,7 @@ def prefixes(network: View, version: int) -> list[str]:
     for _, subnets in network.written_references("network_ipam"):
         for subnet in subnets.ipam_subnets:
             prefix = f"{subnet.subnet.ip_prefix}/{subnet.subnet.ip_prefix_len}"
-            if _version(prefix) == version:
+            if version_of(prefix) == version:
                 found.append(prefix)
     return found
 
@@ -54,8 +54,8 @@ def gateway(network: View, address: str) -> str:
     return ""
 
 
-def _version(address: str) -> int:
-    """4 or 6; 0 for what is no address."""
+def version_of(address: str) -> int:
+    """4 or 6, of an address or a prefix; 0 for what is neither."""
     try:
         return ipaddress.ip_interface(address).version
     except ValueError:

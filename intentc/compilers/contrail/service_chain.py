@@ -21,7 +21,7 @@ from .network_rules import NetworkRules
 from .route_target_sources import Reasons, listed_reasons
 from .route_targets import BOTH, EXPORT, IMPORT, primary_name
 from .service_chain_names import ServiceChain
-from .service_ports import ONE_WAY
+from .service_ports import ONE_WAY, Addresses
 from .target_lists import LISTS, list_directions
 from .transparent_service import address_claims, given_addresses, steering, vlan
 
@@ -35,6 +35,9 @@ TRANSLATING_CHAIN = "translating_chain"
 
 STANDING = "standing_chain"
 """The fact that a chain leads through a service: (chain, names of its instances, reasons)."""
+
+ADDRESSES = "chain_address"
+"""The fact that an instance of a chain has service chain addresses: (IPv4, IPv6), empty for a family without one."""
 
 INTERNAL = "__contrail_lr_internal_vn_"
 """In the names of routers' internal networks, whose routes are those of EVPN."""
@@ -126,6 +129,9 @@ class _Making:
         for edge, network in found.entries:
             yield from self._linked(instances[edge], self._ends[network].primary)
         for instance in found.instances:
+            addresses = self._addresses(instance)
+            if any(addresses):
+                yield Fact(ADDRESSES, instance.name, tuple(addresses))
             if instance.is_edge:
                 yield from self._exports(instances[instance.name], self._ends[instance.network].network)
             if self._services[instance.service].is_physical:
@@ -154,16 +160,20 @@ class _Making:
     def _instance(self, instance: Instance) -> ResourceClaim:
         service = self._services[instance.service]
         fields: dict[str, Any] = {"routing_instance_has_pnf": True} if service.is_physical else {}
-        is_left = instance.network == self._chain.left
-        if is_left or self._chain.direction != ONE_WAY:
-            addresses = service.left if is_left else service.right
-            is_internal = INTERNAL in instance.network
-            for version, family, address in zip((4, 6), ("", "ipv6_"), addresses, strict=True):
-                if address:
-                    field = f"{'evpn_' if is_internal else ''}{family}service_chain_information"
-                    fields[field] = self._information(instance, version, address)
+        is_internal = INTERNAL in instance.network
+        for version, family, address in zip((4, 6), ("", "ipv6_"), self._addresses(instance), strict=True):
+            if address:
+                field = f"{'evpn_' if is_internal else ''}{family}service_chain_information"
+                fields[field] = self._information(instance, version, address)
         name = instance.name.rpartition(":")[2]
         return self._intent.child_of(self._ends[instance.network].network, "routing_instance", name, **fields)
+
+    def _addresses(self, instance: Instance) -> Addresses:
+        """The service chain addresses of an instance; one on the right has none if traffic goes one way."""
+        service = self._services[instance.service]
+        if instance.network == self._chain.left:
+            return service.left
+        return service.right if self._chain.direction != ONE_WAY else Addresses()
 
     def _information(self, instance: Instance, version: int, address: str) -> dict[str, Any]:
         near, far = self._ends[instance.network].network, self._ends[instance.far].network

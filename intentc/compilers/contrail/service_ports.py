@@ -13,11 +13,14 @@ from intentc import View
 
 from .network_addresses import service_address
 
-LEFT, RIGHT = "left", "right"
+LEFT, RIGHT, MANAGEMENT = "left", "right", "management"
 
 IN_NETWORK, TRANSLATING, TRANSPARENT = "in-network", "in-network-nat", "transparent"
 
 ONE_WAY = ">"
+
+_WITH_DEFAULT = frozenset({LEFT, RIGHT, MANAGEMENT})
+"""The types of interfaces for which each project has a network of its own (docs/contrail.md D.8.1)."""
 
 
 class Addresses(NamedTuple):
@@ -51,6 +54,21 @@ def mode(service: View) -> str:
     for template in service.references("service_template")[:1]:
         return template.service_template_properties.service_mode or TRANSPARENT
     return TRANSPARENT
+
+
+def interface_networks(service: View) -> dict[str, str]:
+    """Type of interface → the network that the service has there, its fq_name joined by ``:``. The template's list of
+    interfaces gives the types, the service's list the networks; without a name it is the project's own network for
+    services of that type."""
+    found: dict[str, str] = {}
+    given = service.service_instance_properties.interface_list
+    for template in service.references("service_template")[:1]:
+        types = template.service_template_properties.interface_type
+        for declared, interface in zip(types, given, strict=False):
+            side = declared.service_interface_type
+            default = f"{':'.join(service.fq_name[:-1])}:svc-vn-{'mgmt' if side == MANAGEMENT else side}"
+            found.setdefault(side, interface.virtual_network or (default if side in _WITH_DEFAULT else ""))
+    return {side: network for side, network in found.items() if network}
 
 
 def is_physical(service: View) -> bool:

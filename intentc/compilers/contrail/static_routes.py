@@ -1,34 +1,44 @@
-"""The static routes of a network's primary routing instance: those of its route tables that lead to an address
-(docs/contrail.md D.9).
-
-Routes whose next hop is a service instance follow from routers with a gateway, and are not compiled here.
-"""
+"""The static routes of a network's primary routing instance: those that lead to services, then those of its route
+tables that lead to an address (docs/contrail.md D.9)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
+
+import msgspec
 
 from intentc import Claim, Context, Source, View, assign
 
+from .route_target_sources import Reasons
+from .service_routes import BY_ADDRESS, Route, imports, routes_to_services
+
 ENTRIES = "static_route_entries"
-BY_ADDRESS = "ip-address"
-"""The type of next hops that are addresses; any other next hop, also one without a type, names a service instance."""
 
 
 def static_routes(network: View, instance: View, ctx: Context) -> Iterator[Claim]:
-    """The routes in the order of the tables' names, and within a table in its order; equal ones count once."""
-    reasons: dict[tuple[str, str, tuple[str, ...]], list[tuple[Source, ...]]] = {}
+    """One list; equal routes count once."""
+    leading, imported = routes_to_services(network, ctx)
+    found: dict[bytes, tuple[dict[str, Any], Reasons]] = {}
+    for route in (*leading, *_to_addresses(network)):
+        found.setdefault(msgspec.json.encode(route.entry), (route.entry, []))[1].extend(route.reasons)
+    if not found:
+        return
+    claim = assign(instance, ENTRIES, {"route": [entry for entry, _ in found.values()]})
+    if ctx.explaining:
+        for position, (_, reasons) in enumerate(found.values()):
+            for sources in dict.fromkeys(reasons):
+                ctx.because(claim, *sources, part=f"{ENTRIES}.route[{position}]")
+    yield claim
+    yield from imports(instance, imported, ctx)
+
+
+def _to_addresses(network: View) -> Iterator[Route]:
+    """In the order of the tables' names, and within a table in its order."""
     for table in network.references("route_table"):
         attached = Source.of(network, f"route_table_refs[{':'.join(table.fq_name)}]")
         for position, route in enumerate(table.routes.route):
             if route.next_hop_type == BY_ADDRESS:
-                entry = (route.prefix, route.next_hop, route.community_attributes.community_attribute)
-                reasons.setdefault(entry, []).append((attached, Source.of(table, f"routes.route[{position}]")))
-    if not reasons:
-        return
-    routes = [{"prefix": prefix, "next_hop": hop, "community": community} for prefix, hop, community in reasons]
-    claim = assign(instance, ENTRIES, {"route": routes})
-    for position, found in enumerate(reasons.values()):
-        for sources in found:
-            ctx.because(claim, *sources, part=f"{ENTRIES}.route[{position}]")
-    yield claim
+                community = list(route.community_attributes.community_attribute)
+                entry = {"prefix": route.prefix, "next_hop": route.next_hop, "community": community}
+                yield Route(entry, [(attached, Source.of(table, f"routes.route[{position}]"))])

@@ -1,0 +1,63 @@
+"""A route aggregate of a service instance has the address of a chain through the service as next hop
+(docs/contrail.md D.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from intentc import Claim, Context, Fact, Intent, Name, Source, assign, refer
+
+from .network_addresses import version_of
+from .route_target_sources import Reasons
+from .service_chain import ADDRESSES, STANDING
+from .service_chain_names import ServiceChain
+from .service_ports import LEFT, RIGHT
+
+
+class _Place(NamedTuple):
+    """A routing instance of a chain, its service chain address, and why it is there."""
+
+    instance: str
+    address: str
+    reasons: Reasons
+
+
+class RouteAggregateIntent(Intent):
+    kind = "route_aggregate"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        # It has one next hop, so of several chains the first one counts.
+        for place in self._places(ctx):
+            claims = (
+                refer(self, Name("routing_instance", tuple(place.instance.split(":")))),
+                assign(self, "aggregate_route_nexthop", place.address),
+            )
+            for claim in claims:
+                for reason in place.reasons if ctx.explaining else ():
+                    ctx.because(claim, *reason)
+                yield claim
+            return
+
+    def _places(self, ctx: Context) -> Iterator[_Place]:
+        """By the services' names, then by the chains' uuids."""
+        routes = self.aggregate_route_entries.route
+        version = version_of(routes[0]) if routes else 0
+        if not version:
+            return
+        first = Source.of(self, "aggregate_route_entries.route[0]")
+        for service, attribute in self.reference_attributes("service_instance"):
+            if attribute.interface_type not in (LEFT, RIGHT):
+                continue
+            name = ":".join(service.fq_name)
+            named = Source.of(self, f"service_instance_refs[{name}]")
+            standing = (value for _, value in ctx.contributions(STANDING, name))
+            for key, instances, reasons in sorted(standing, key=lambda value: ServiceChain(*value[0]).uuid):
+                chain = ServiceChain(*key)
+                network = chain.left if attribute.interface_type == LEFT else chain.right
+                instance = chain.routing_instance(network, name)
+                addresses = (ctx.fact(ADDRESSES, instance) or ("", "")) if instance in instances else ("", "")
+                address = addresses[0 if version == 4 else 1]
+                if address:
+                    why = [(*(Source(*source) for source in reason), named, first) for reason in reasons]
+                    yield _Place(instance, address, why)

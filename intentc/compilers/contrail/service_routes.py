@@ -1,0 +1,130 @@
+"""Static routes to service instances that translate addresses, such as those of routers with a gateway
+(docs/contrail.md D.9).
+
+Three intents share the work, through facts: a router says which targets the routes of its tables have, a service says
+which routes lead to it, and its left network writes them onto its primary routing instance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from intentc import Claim, Context, Fact, Name, Source, View, refer, shared
+
+from .network_addresses import version_of
+from .route_target_sources import Reasons
+from .route_targets import IMPORT
+from .service_ports import LEFT, TRANSLATING, interface_networks, mode, running
+
+ROUTED = "routed_table"
+"""The fact that a router refers to a route table: (target, whether lists name it, reasons) for each of its targets."""
+
+LEADING = "service_route"
+"""The fact that routes lead to a service with a left network: (service, routes as ``ServiceRoute``)."""
+
+BY_ADDRESS = "ip-address"
+"""The type of next hops that are addresses; any other next hop, also one without a type, names a service instance."""
+
+Plain = tuple[tuple[Any, ...], ...]
+"""The sources of one reason, as facts hold them."""
+
+
+class ServiceRoute(NamedTuple):
+    """``targets``: (target, whether lists name it, reasons) of each route target, by name."""
+
+    prefix: str
+    next_hop: str
+    targets: tuple[tuple[str, bool, tuple[Plain, ...]], ...]
+
+
+class Route(NamedTuple):
+    """An entry of ``static_route_entries``, and why it is there."""
+
+    entry: dict[str, Any]
+    reasons: Reasons
+
+
+def routed_tables(router: View, targets: Iterable[tuple[str, bool, Reasons]]) -> Iterator[Fact]:
+    """What the tables of ``router`` must know: its targets, (name, whether lists name it, reasons)."""
+    found = sorted(targets)
+    for table in router.references("route_table") if found else ():
+        name = ":".join(table.fq_name)
+        attached = Source.of(router, f"route_table_refs[{name}]")
+        yield Fact(ROUTED, name, tuple((t, listed, _plain(reasons, attached)) for t, listed, reasons in found))
+
+
+def leading_routes(service: View, ctx: Context) -> Iterator[Fact]:
+    """The routes of tables with routers that lead to ``service``, if it translates addresses."""
+    network = interface_networks(service).get(LEFT)
+    if mode(service) != TRANSLATING or network is None:
+        return
+    name = ":".join(service.fq_name)
+    named = [
+        (table, position, route.prefix)
+        for table in service.mentioned_by("route_table", "service_instance")
+        for position, route in enumerate(table.routes.route)
+        if route.next_hop == name and route.next_hop_type != BY_ADDRESS
+    ]
+    serving = running(service, needs_right=False) if named else None
+    if serving is None:
+        return
+    found: list[tuple[Any, ...]] = []
+    for table, position, prefix in named:
+        version = version_of(prefix)
+        address = {4: serving.left.version4, 6: serving.left.version6}.get(version)
+        targets = _targets(table, Source.of(table, f"routes.route[{position}]"), Source.of(service), ctx)
+        if address and targets:
+            found.append(tuple(ServiceRoute(prefix, address, targets)))
+    if found:
+        yield Fact(LEADING, network, (name, tuple(found)))
+
+
+def routes_to_services(network: View, ctx: Context) -> tuple[list[Route], dict[str, tuple[bool, Reasons]]]:
+    """The routes through services of which ``network`` is the left one, by the services' names; and their targets:
+    whether lists name it, reasons."""
+    routes: list[Route] = []
+    imported: dict[str, tuple[bool, Reasons]] = {}
+    contributions = ctx.contributions(LEADING, ":".join(network.fq_name))
+    for _, entries in sorted(value for _, value in contributions):
+        for entry in entries:
+            route = ServiceRoute(*entry)
+            why: Reasons = []
+            for target, listed, reasons in route.targets:
+                sources: Reasons = [tuple(Source(*source) for source in reason) for reason in reasons]
+                before = imported.get(target, (False, []))
+                imported[target] = (before[0] or listed, [*before[1], *sources])
+                why += sources
+            targets = [target for target, _, _ in route.targets]
+            routes.append(Route({"prefix": route.prefix, "next_hop": route.next_hop, "route_target": targets}, why))
+    return routes, imported
+
+
+def imports(instance: View, imported: dict[str, tuple[bool, Reasons]], ctx: Context) -> Iterator[Claim]:
+    """References of the primary instance to the targets of its routes through services."""
+    for text, (listed, reasons) in imported.items():
+        target = shared("route_target", (text,)) if listed else Name("route_target", (text,))
+        claims: list[Claim] = [refer(instance, target, import_export=IMPORT)]
+        if not isinstance(target, Name):
+            claims.append(target)
+        for claim in claims:
+            for reason in dict.fromkeys(reasons) if ctx.explaining else ():
+                ctx.because(claim, *reason)
+            yield claim
+
+
+def _targets(
+    table: View, route: Source, service: Source, ctx: Context
+) -> tuple[tuple[str, bool, tuple[Plain, ...]], ...]:
+    """The targets of the table's routers, each once, with the reasons of all."""
+    found: dict[str, tuple[bool, tuple[Plain, ...]]] = {}
+    more = (tuple(route), tuple(service))
+    for _, targets in ctx.contributions(ROUTED, ":".join(table.fq_name)):
+        for target, listed, reasons in targets:
+            before = found.get(target, (False, ()))
+            found[target] = (before[0] or listed, (*before[1], *((*reason, *more) for reason in reasons)))
+    return tuple((target, *found[target]) for target in sorted(found))
+
+
+def _plain(reasons: Reasons, more: Source) -> tuple[Plain, ...]:
+    return tuple(tuple(tuple(source) for source in (*reason, more)) for reason in reasons)

@@ -40,6 +40,7 @@ def test_there_are_cases_for_every_topic() -> None:
         "networks",
         "policies",
         "port_groups",
+        "route_aggregates",
         "routing_policies",
         "routers",
         "routes",

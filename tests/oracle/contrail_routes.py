@@ -52,7 +52,7 @@ def to_services(world: World, numbers: dict[str, int], network: Json) -> list[Js
     """The routes of tables with routers that name a service whose left network this is."""
     found = []
     for service in sorted(resources(world, "service_instance"), key=name_of):
-        serves = serving(world, name_of(service), {"direction": ">"})
+        serves = serving(world, name_of(service), {"direction": ">"}, "")
         if (
             not serves
             or serves["mode"] != "in-network-nat"

@@ -52,7 +52,7 @@ class RouteAggregateIntent(Intent):
             name = ":".join(service.fq_name)
             named = Source.of(self, f"service_instance_refs[{name}]")
             standing = (value for _, value in ctx.contributions(STANDING, name))
-            for key, instances, reasons in sorted(standing, key=lambda value: ServiceChain(*value[0]).uuid):
+            for key, instances, _, reasons in sorted(standing, key=lambda value: ServiceChain(*value[0]).uuid):
                 chain = ServiceChain(*key)
                 network = chain.left if attribute.interface_type == LEFT else chain.right
                 instance = chain.routing_instance(network, name)

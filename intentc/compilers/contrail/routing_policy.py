@@ -18,7 +18,7 @@ class RoutingPolicyIntent(Intent):
         for service, attribute in self.reference_attributes("service_instance"):
             name = ":".join(service.fq_name)
             named = Source.of(self, f"service_instance_refs[{name}]")
-            for _, (key, instances, reasons) in ctx.contributions(STANDING, name):
+            for _, (key, instances, _, reasons) in ctx.contributions(STANDING, name):
                 chain = ServiceChain(*key)
                 for network, sequence in (
                     (chain.left, attribute.left_sequence),

@@ -34,7 +34,8 @@ SHARING = "sharing_instance"
 TRANSLATING_CHAIN = "translating_chain"
 
 STANDING = "standing_chain"
-"""The fact that a chain leads through a service: (chain, names of its instances, reasons)."""
+"""The fact that a chain leads through a service: (chain, names of its instances, whether the service is transparent,
+reasons)."""
 
 ADDRESSES = "chain_address"
 """The fact that an instance of a chain has service chain addresses: (IPv4, IPv6), empty for a family without one."""
@@ -142,8 +143,7 @@ class _Making:
         for position, service in enumerate(self._services):
             if service.is_transparent:
                 yield from self._steered(position, service, instances)
-            else:
-                yield Fact(STANDING, service.name, (tuple(self._chain), names, self._with(())))
+            yield Fact(STANDING, service.name, (tuple(self._chain), names, service.is_transparent, self._with(())))
 
     def _steered(self, position: int, service: Service, instances: dict[str, ResourceClaim]) -> Iterator[Claim]:
         """The references of a transparent service's ports to its routing instances on both sides."""

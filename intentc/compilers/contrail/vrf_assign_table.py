@@ -95,11 +95,11 @@ def _address_rules(port: View, network: View, reasons: Reasons) -> Iterator[_Rul
 def _chain_rules(service: str, belongs: Source, side: str, network: View, ctx: Context) -> Iterator[_Rule]:
     """The rules for the chains of the port's network through a service, but for those that begin or end at the port."""
     name = ":".join(network.fq_name)
-    for _, (key, instances, why) in ctx.contributions(STANDING, service):
+    for _, (key, instances, is_transparent, why) in ctx.contributions(STANDING, service):
         chain = ServiceChain(*key)
         end = chain.services[0 if side == LEFT else -1]
         instance = chain.routing_instance(name, service)
-        if service == end or instance not in instances:
+        if is_transparent or service == end or instance not in instances:
             continue
         reasons = [(*(Source(*source) for source in reason), belongs) for reason in why]
         for source, destination in product(chain.source_ports, chain.destination_ports):

@@ -86,6 +86,7 @@ async def test_a_full_mesh_becomes_a_star_and_a_full_mesh_again(mesh: Mesh) -> N
     await mesh.check(r1="r2 r3", r2="r1 r3", r3="r1 r2")
 
 
+@pytest.mark.also_live
 async def test_another_reflector_is_the_centre_of_another_star(mesh: Mesh) -> None:
     """full_mesh_with_rr_change (docs/contrail.md E.3)"""
     for name in ("r1", "r2", "r3"):
@@ -99,6 +100,7 @@ async def test_another_reflector_is_the_centre_of_another_star(mesh: Mesh) -> No
     await mesh.check(r1="r3", r3="r1")
 
 
+@pytest.mark.also_live
 async def test_routers_join_and_leave_with_their_autonomous_system(mesh: Mesh) -> None:
     """ibgp_auto_mesh (docs/contrail.md E.3): both routers of a link are members, in whatever order they come."""
     await mesh.add("r3", vendor="juniper", autonomous_system=1)
@@ -207,6 +209,7 @@ async def test_a_link_that_is_made_again_and_again_where_the_mesh_wants_none_is_
     assert problem.name.endswith(":r1") and "r2]" in problem.message and "r3]" not in problem.message
 
 
+@pytest.mark.also_live
 async def test_a_fabric_makes_its_routers_members_and_keeps_reflectors_to_itself(mesh: Mesh) -> None:
     """ibgp fabric: phy_rtr_to_bgp_rtr_dependency (docs/contrail.md E.3)"""
     for number in (1, 2):
@@ -233,6 +236,7 @@ async def test_a_fabric_makes_its_routers_members_and_keeps_reflectors_to_itself
     await mesh.check(leaf1="", spine1="")
 
 
+@pytest.mark.also_live
 async def test_each_sub_cluster_has_a_mesh_of_its_own(mesh: Mesh) -> None:
     """ibgp_auto_mesh_sub (docs/contrail.md E.3)"""
     server = mesh.system.offline.server

@@ -49,11 +49,6 @@ async def router(system: ContrailSystem, name: str, *networks: str, **fields: An
     await system.create("logical_router", f"blue:{name}", virtual_machine_interface_refs=ports, **fields)
 
 
-@pytest.fixture
-async def system() -> ContrailSystem:
-    return await ContrailSystem().begin()
-
-
 async def test_two_bgpvpns_give_a_network_all_their_targets(system: ContrailSystem) -> None:
     for number in (0, 1):
         lists: dict[str, Any] = {field: targets(f"target:{place}:{number}") for place, field in enumerate(LISTS, 1)}
@@ -94,6 +89,7 @@ async def test_a_target_follows_its_list(system: ContrailSystem, holder: str, fi
     assert (await of_instance(system, "vn"), await users_targets(system)) == ({}, set())
 
 
+@pytest.mark.also_live
 async def test_a_target_stays_until_network_and_bgpvpn_have_both_let_go_of_it(system: ContrailSystem) -> None:
     """docs/contrail.md ★22"""
     await system.create("bgpvpn", "blue:bgpvpn", route_target_list=targets("target:4:1"))
@@ -116,6 +112,7 @@ async def test_a_target_stays_until_router_and_bgpvpn_have_both_let_go_of_it(sys
     assert (await of_instance(system, "vn"), await users_targets(system)) == ({}, set())
 
 
+@pytest.mark.also_live
 async def test_a_router_takes_the_targets_of_its_bgpvpn_along(system: ContrailSystem) -> None:
     """They leave with the port, and with the router; the network keeps its own."""
     await system.create("bgpvpn", "blue:bgpvpn", route_target_list=targets("target:300:1"))

@@ -52,12 +52,12 @@ async def apply_slo(system: ContrailSystem, **references: Any) -> None:
 
 
 @pytest.fixture
-async def system() -> ContrailSystem:
-    system = await ContrailSystem().begin()
+async def system(system: ContrailSystem) -> ContrailSystem:
     await system.create("network_policy", "blue:np", network_policy_entries=policy_rules("r1", "r2"))
     return system
 
 
+@pytest.mark.also_live
 async def test_chosen_rules_are_logged_until_the_reference_goes(system: ContrailSystem) -> None:
     await apply_slo(system, network_policy_refs=to("np", ("r1", 200)))
     assert await logged(system) == {("r1", 200)}

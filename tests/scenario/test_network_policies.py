@@ -32,6 +32,7 @@ async def write_policy(system: ContrailSystem, name: str, *rules: dict[str, Any]
         await system.create("network_policy", f"blue:{name}", network_policy_entries=policy(*rules))
 
 
+@pytest.mark.also_live
 async def test_two_networks_with_one_policy_are_linked_until_they_detach_it(system: ContrailSystem) -> None:
     """docs/contrail.md ★10"""
     before = await system.owned()
@@ -55,6 +56,7 @@ async def test_two_networks_with_one_policy_are_linked_until_they_detach_it(syst
     assert sorted(await system.owned()) == sorted(before)
 
 
+@pytest.mark.also_live
 async def test_two_networks_are_linked_while_the_policies_of_both_pass(system: ContrailSystem) -> None:
     """docs/contrail.md ★11"""
     await write_policy(system, "p1", rule("vn1", "vn2"))
@@ -71,6 +73,7 @@ async def test_two_networks_are_linked_while_the_policies_of_both_pass(system: C
     await system.check()
 
 
+@pytest.mark.also_live
 async def test_a_network_joins_and_leaves_a_policy_that_a_rule_names(system: ContrailSystem) -> None:
     """docs/contrail.md ★12"""
     await write_policy(system, "p2")
@@ -90,6 +93,7 @@ async def test_a_network_joins_and_leaves_a_policy_that_a_rule_names(system: Con
     await system.check()
 
 
+@pytest.mark.also_live
 async def test_icmp_to_a_subnet_of_a_network(system: ContrailSystem) -> None:
     """docs/contrail.md ★14"""
     await network(system, "vn2")
@@ -101,6 +105,7 @@ async def test_icmp_to_a_subnet_of_a_network(system: ContrailSystem) -> None:
     assert await links(system) == {}
 
 
+@pytest.mark.also_live
 async def test_networks_linked_with_the_provider_network_deny_it(system: ContrailSystem) -> None:
     """docs/contrail.md ★15"""
     fabric = {"to": ["default-domain", "default-project", "ip-fabric"]}
@@ -130,6 +135,7 @@ async def test_networks_linked_with_the_provider_network_deny_it(system: Contrai
     await system.check()
 
 
+@pytest.mark.also_live
 async def test_lists_and_links_of_what_was_deleted_while_nobody_compiled_are_gone(system: ContrailSystem) -> None:
     """docs/contrail.md ★16"""
     await write_policy(system, "p", rule("any", "any"))
@@ -144,6 +150,7 @@ async def test_lists_and_links_of_what_was_deleted_while_nobody_compiled_are_gon
     await again.check()
 
 
+@pytest.mark.also_live
 async def test_a_restart_after_policies_converged_writes_nothing(system: ContrailSystem) -> None:
     """docs/contrail.md ★17"""
     await write_policy(system, "p", rule("any", "any"), rule("local", "policy p", protocol="tcp"))

@@ -80,6 +80,7 @@ async def seen(system: ContrailSystem) -> dict[str, list[int]]:
     }
 
 
+@pytest.mark.also_live
 async def test_groups_follow_machines(system: ContrailSystem) -> None:
     await begin(system)
     await system.create(PORT, "blue:vm1", **machine("vn1", "one"))

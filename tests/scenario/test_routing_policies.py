@@ -20,6 +20,7 @@ async def sequences(system: ContrailSystem) -> dict[str, str]:
     return {entry["to"][-1]: entry["attr"]["sequence"] for entry in document.get("routing_instance_refs") or ()}
 
 
+@pytest.mark.also_live
 async def test_a_policy_is_on_the_primary_instance_while_the_network_attaches_it(system: ContrailSystem) -> None:
     """routing_policy_primary_ri_ref_present (docs/contrail.md E.3); a changed sequence is rewritten."""
     await system.create("routing_policy", "blue:rp")

@@ -33,14 +33,14 @@ async def entries(system: ContrailSystem, network: str) -> list[tuple[str, str, 
 
 
 @pytest.fixture
-async def system() -> ContrailSystem:
-    system = await ContrailSystem().begin()
+async def system(system: ContrailSystem) -> ContrailSystem:
     await system.create("route_table", "blue:rt", routes={"route": [FIRST]})
     await system.create("virtual_network", "blue:vn1", route_table_refs=TABLE)
     await system.create("virtual_network", "blue:vn2")
     return system
 
 
+@pytest.mark.also_live
 async def test_entries_follow_tables_routes_and_communities(system: ContrailSystem) -> None:
     """docs/contrail.md ★20"""
     assert await entries(system, "vn1") == [("1.1.1.1/0", "10.10.10.10", ["1:1"])]

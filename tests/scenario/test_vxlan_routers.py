@@ -36,11 +36,7 @@ async def users_targets(system: ContrailSystem, network: str) -> dict[str, str]:
     return {target: direction for target, direction in found.items() if not target.startswith("target:64512:")}
 
 
-@pytest.fixture
-async def system() -> ContrailSystem:
-    return await ContrailSystem().begin()
-
-
+@pytest.mark.also_live
 async def test_the_internal_network_follows_the_configured_list_and_goes_with_the_router(
     system: ContrailSystem,
 ) -> None:

@@ -20,7 +20,8 @@ REJECTED = [case for case in CASES if case.as_stored]
 
 @pytest.mark.parametrize("case", ADMITTED, ids=lambda case: case.name)
 def test_a_compile_prints_the_expected_output(case: Case, golden: Golden) -> None:
-    ended = compiled(case.compiler, case.given)
+    options = ("--config-file", str(case.configuration)) if case.configuration else ()
+    ended = compiled(case.compiler, case.given, options=options)
     assert (ended.code, ended.err) == (0, "")
     golden.check(case, projected(ended.document), authority=True)
 

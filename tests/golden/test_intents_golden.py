@@ -51,19 +51,20 @@ def test_there_are_cases_for_every_topic() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_intents_give_the_expected_output(case: Case, golden: Golden) -> None:
-    golden.check(case, projected(NaiveCompile(case.resources()).document()), authority=case.as_stored)
+    golden.check(case, projected(NaiveCompile(case.resources(), case.settings()).document()), authority=case.as_stored)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_order_of_the_input_does_not_matter(case: Case) -> None:
-    resources = case.resources()
-    assert NaiveCompile(resources[::-1]).document() == NaiveCompile(resources).document()
+    resources, settings = case.resources(), case.settings()
+    assert NaiveCompile(resources[::-1], settings).document() == NaiveCompile(resources, settings).document()
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_oracle_gives_the_expected_output(case: Case) -> None:
-    compiled = NaiveCompile(case.resources())
-    found = expected(stored_world(compiled.stored), compiled.numbers)
+    compiled = NaiveCompile(case.resources(), case.settings())
+    routers = case.settings().get("contrail.logical_routers_enabled", True)
+    found = expected(stored_world(compiled.stored), compiled.numbers, routers=routers)
     for resource in case.document()["resources"]:
         name = (resource["kind"], tuple(resource["fq_name"]))
         assert compiler_fields(found.pop(name), resource["kind"]) == compiler_fields(resource, resource["kind"])

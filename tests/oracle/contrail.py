@@ -26,11 +26,11 @@ from tests.oracle.contrail_world import Expected, Json, World, mark, normal, res
 __all__ = ["Expected", "Json", "World", "actual", "expected", "mark", "normal", "resources", "targets"]
 
 
-def expected(world: World, numbers: dict[str, int]) -> Expected:
-    """What should be there: the parts' ``expected``, joined."""
+def expected(world: World, numbers: dict[str, int], *, routers: bool = True) -> Expected:
+    """What should be there: the parts' ``expected``, joined. ``routers``: ``contrail.logical_routers_enabled``."""
     return joined(
         contrail_groups.expected(world),
-        contrail_policies.expected(world, contrail_chains.translating(world)),
+        contrail_policies.expected(world, contrail_chains.translating(world), routers=routers),
         contrail_route_targets.expected(world, numbers),
         contrail_routes.expected(world, numbers),
         contrail_logging.expected(world),

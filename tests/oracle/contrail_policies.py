@@ -30,10 +30,12 @@ PROTOCOLS = {
 # fmt: on
 
 
-def expected(world: World, translating: list[set[str]]) -> Expected:
+def expected(world: World, translating: list[set[str]], *, routers: bool = True) -> Expected:
     """access_control_list: ``parent_uuid``, ``access_control_list_entries`` (normal); routing_instance:
     ``routing_instance_refs``, sorted names."""
-    result = {("access_control_list", name): normal(fields) for name, fields in network_lists(world).items()}
+    result = {
+        ("access_control_list", name): normal(fields) for name, fields in network_lists(world, routers=routers).items()
+    }
     linked = links(world, translating)
     for instance in standing_instances(world):
         name = tuple(instance["fq_name"])
@@ -66,7 +68,7 @@ def networks(world: World) -> list[Json]:
     return list(world.get("virtual_network", {}).values())
 
 
-def network_lists(world: World) -> dict[tuple[str, ...], Json]:
+def network_lists(world: World, *, routers: bool = True) -> dict[tuple[str, ...], Json]:
     """The name of each list → its parent and entries."""
     found: dict[tuple[str, ...], Json] = {}
     for network in networks(world):
@@ -79,7 +81,7 @@ def network_lists(world: World) -> dict[tuple[str, ...], Json]:
             or (not attached and (linked or network.get("fabric_snat")))
         ):
             rules = [rule for rule, _ in static]
-            for rule in trailing(network, [rule for rule, _ in static], linked):
+            for rule in trailing(network, [rule for rule, _ in static], linked, routers=routers):
                 if not any(covers(earlier, rule) for earlier in rules):
                     rules.append(rule)
             name = (*network["fq_name"], network["fq_name"][-1])
@@ -366,12 +368,14 @@ def subnets(address: Json) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network
     return [ipaddress.ip_network(f"{s['ip_prefix']}/{s.get('ip_prefix_len') or 0}", strict=False) for s in found]
 
 
-def trailing(network: Json, rules: list[Json], linked: list[Json]) -> list[Json]:
+def trailing(network: Json, rules: list[Json], linked: list[Json], *, routers: bool) -> list[Json]:
     """The end of the static list (docs/contrail.md D.4.4)."""
     me = name_of(network)
     found = [between(me, me, "pass", ALLOW, "")]
     if network.get("fabric_snat"):
         found += [between(me, FABRIC, "pass", ALLOW, "<>"), between(me, "any", "deny", DENY, "<>")]
+    if not routers:
+        return [*found, between("any", "any", "deny", DENY, "")]
     for rule in rules:
         match = rule["match_condition"]
         ends = [

@@ -14,8 +14,13 @@ from ..errors import BadRequest
 from .rules import ByName, Change, Document, Found, Lookup, Number, Release, Rules, Uuids
 
 POOL, TYPE_POOL = "tag_id", "tag_type_id"
-_KNOWN_TYPES = {"label": 0, "application": 1, "tier": 2, "deployment": 3, "site": 4, "user": 5, "compute": 6}
-"""The ids of the types that every installation has."""
+_KNOWN_TYPES = {
+    name: number
+    for number, name in enumerate(
+        ("label", "application", "tier", "deployment", "site", "neutron_fwaas", "neutron_tag")
+    )
+}
+"""The ids of the types that every installation has, as Contrail's agents know them."""
 _FORM = "0x{0:04x}"
 _TYPE, _VALUE, _KIND = "tag_type_name", "tag_value", "tag_type"
 _ID, _TYPE_REFS, _TYPE_ID = "tag_id", "tag_type_refs", "tag_type_id"

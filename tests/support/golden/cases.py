@@ -1,7 +1,8 @@
 """Where the golden pairs are, and how they are read and written.
 
 ``tests/golden/<compiler>/<topic>/<case>.in.yaml`` holds what a user applies, ``….out.yaml`` next to it what follows
-from it, reduced by ``projection.py``. A new case is a new pair of files, no code. ``comparing.py`` compares them.
+from it, reduced by ``projection.py``. A new case is a new pair of files, no code; one that needs settings has a
+configuration next to them, ``….config.yaml``. ``comparing.py`` compares them.
 """
 
 from __future__ import annotations
@@ -40,6 +41,19 @@ class Case(NamedTuple):
     def as_stored(self) -> bool:
         """Whether today's server would reject its input: it may be in etcd, and no command compiles it."""
         return self.topic.endswith("_as_stored")
+
+    @property
+    def configuration(self) -> Path | None:
+        """The configuration file under which it is compiled."""
+        path = self.given.with_name(self.given.name.replace(".in.yaml", ".config.yaml"))
+        return path if path.exists() else None
+
+    def settings(self) -> dict[str, Any]:
+        """The settings that its intents read."""
+        if self.configuration is None:
+            return {}
+        found: dict[str, Any] = load_yaml(self.configuration).value["intentc"]["settings"]
+        return found
 
     def resources(self) -> list[tuple[str, dict[str, Any]]]:
         return [(loaded.kind, loaded.data) for loaded in load_resources(self.given, load_schema(self.compiler))]

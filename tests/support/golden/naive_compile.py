@@ -8,6 +8,7 @@ the order of their owners' names, those of the seeds first (docs/engine.md §12)
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping
 from typing import Any
 
 from intentc.compilers.contrail import compiler
@@ -50,8 +51,8 @@ SEEDS: list[tuple[str, dict[str, Any]]] = [
 class NaiveCompile:
     """One compile of ``resources`` ((kind, data) as a user applies them) together with the seeds."""
 
-    def __init__(self, resources: list[tuple[str, dict[str, Any]]]) -> None:
-        self.world = NaiveWorld(load_schema("contrail"))
+    def __init__(self, resources: list[tuple[str, dict[str, Any]]], settings: Mapping[str, Any] | None = None) -> None:
+        self.world = NaiveWorld(load_schema("contrail"), settings=settings)
         self.stored: dict[Key, dict[str, Any]] = {}
         self.outcomes: list[Outcome] = []
         self.numbers: dict[str, int] = {}
@@ -99,7 +100,7 @@ class NaiveCompile:
 
     def document(self) -> dict[str, Any]:
         """As ``intentc compile`` prints it, without what follows from the seeds alone."""
-        seeded = NaiveCompile([]).objects() if len(self.stored) > _SEEDED else {}
+        seeded = NaiveCompile([], self.world.settings).objects() if len(self.stored) > _SEEDED else {}
         objects = {name: found for name, found in self.objects().items() if seeded.get(name) != found}
         problems = sorted({problem for outcome in self.outcomes for problem in outcome.problems})
         return {

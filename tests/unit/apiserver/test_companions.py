@@ -214,6 +214,12 @@ async def test_tags_have_the_id_of_their_type_and_a_number(api: Api) -> None:
     assert (await api.create("tag_type", fq_name=["shape"]))["tag_type_id"] == "0x00ff"
 
 
+async def test_the_types_of_every_installation_have_contrails_ids(api: Api) -> None:
+    known = ("label", "application", "tier", "deployment", "site", "neutron_fwaas", "neutron_tag")
+    ids = [(await api.create("tag_type", fq_name=[name]))["tag_type_id"] for name in known]
+    assert ids == [f"0x{number:04x}" for number in range(len(known))]
+
+
 @pytest.mark.parametrize("broken", [7, "x", {"x": 1}, [7], [{"to": 7}], [{"to": []}]])
 async def test_broken_references_and_names_are_rejected_before_they_are_prepared(api: Api, broken: Any) -> None:
     for kind, field in (("project", "application_policy_set_refs"), ("logical_router", "virtual_network_refs")):

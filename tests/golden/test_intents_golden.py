@@ -13,7 +13,7 @@ import pytest
 from intentc.model import Key
 from tests.oracle import contrail_transparent
 from tests.oracle.contrail import Expected, World, expected, normal
-from tests.oracle.contrail_chains import INFORMATION
+from tests.oracle.contrail_chains import INFORMATION, mirror_address_of
 from tests.support.golden.cases import Case, cases
 from tests.support.golden.comparing import Golden
 from tests.support.golden.naive_compile import SEEDS, NaiveCompile
@@ -100,10 +100,13 @@ def compiler_fields(resource: dict[str, Any], kind: str) -> Any:
 
 
 def steering(resource: dict[str, Any], kind: str) -> Any:
-    """The attributes of a port's references to instances of service chains, by the name of the instance."""
+    """The attributes of a port's references to instances of service chains, by the name of the instance, and the
+    address to which it is mirrored."""
     if kind != "virtual_machine_interface":
         return {}
-    return resource["steering"] if "steering" in resource else contrail_transparent.steering_of(resource)
+    if "steering" in resource:
+        return resource["steering"], resource["mirror"]
+    return contrail_transparent.steering_of(resource), mirror_address_of(resource)
 
 
 def chain_address(resource: dict[str, Any], kind: str) -> Any:

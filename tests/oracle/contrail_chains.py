@@ -9,7 +9,16 @@ from __future__ import annotations
 import ipaddress
 
 from tests.oracle import contrail_transparent
-from tests.oracle.contrail_policies import applying, attachments, chains, multi_policy, name_of, networks, protocol_of
+from tests.oracle.contrail_policies import (
+    applying,
+    attachments,
+    chains,
+    multi_policy,
+    name_of,
+    networks,
+    port_mirror,
+    protocol_of,
+)
 from tests.oracle.contrail_route_targets import listed, own_target, primary_instance
 from tests.oracle.contrail_world import Expected, Json, World, mark, normal, resources, targets
 
@@ -24,7 +33,8 @@ INFORMATION = (
 def expected(world: World, numbers: dict[str, int]) -> Expected:
     """routing_instance: what a chain writes on its own and on primary ones: ``route_target_refs`` and
     ``routing_instance_refs``, ``chain`` (information and has_pnf). route_target: that it is there.
-    virtual_machine_interface: ``vrf_assign_table``, its normal rules; and what ``contrail_transparent`` says."""
+    virtual_machine_interface: ``vrf_assign_table``, its normal rules; ``mirror``, its address; and what
+    ``contrail_transparent`` says."""
     found: Expected = {}
     for instance in resources(world, "routing_instance"):
         if mark(instance) is None:
@@ -36,7 +46,10 @@ def expected(world: World, numbers: dict[str, int]) -> Expected:
         add_chain(world, numbers, chain, found)
     for port in resources(world, "virtual_machine_interface"):
         table = normal(assign_table(world, port, chains_there))
-        found["virtual_machine_interface", tuple(port["fq_name"])] = {"vrf_assign_table": table}
+        destination = port_mirror(world, port)
+        # Without a service that has an address it stays as the user gave it.
+        address = (destination or ("", ""))[1] or mirror_address_of(port)
+        found["virtual_machine_interface", tuple(port["fq_name"])] = {"vrf_assign_table": table, "mirror": address}
     contrail_transparent.add_steering(world, numbers, chains_there, found)
     return found
 
@@ -54,10 +67,17 @@ def actual(world: World) -> Expected:
         found["routing_instance", tuple(instance["fq_name"])] = {"chain": normal(fields)}
     for port in resources(world, "virtual_machine_interface"):
         rules = normal((port.get("vrf_assign_table") or {}).get("vrf_assign_rule") or [])
-        found["virtual_machine_interface", tuple(port["fq_name"])] = {"vrf_assign_table": rules}
+        fields = {"vrf_assign_table": rules, "mirror": mirror_address_of(port)}
+        found["virtual_machine_interface", tuple(port["fq_name"])] = fields
     for name, fields in contrail_transparent.actual(world).items():
         found.setdefault(name, {}).update(fields)
     return found
+
+
+def mirror_address_of(port: Json) -> str:
+    """The address to which a port is mirrored."""
+    mirror = (port.get("virtual_machine_interface_properties") or {}).get("interface_mirror") or {}
+    return str((mirror.get("mirror_to") or {}).get("analyzer_ip_address") or "")
 
 
 def standing(world: World) -> list[Json]:

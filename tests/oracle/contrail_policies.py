@@ -217,6 +217,17 @@ def mirror_destination(world: World, me: str, given: Json, one: Json, two: Json)
     name = (given["action_list"].get("mirror_to") or {}).get("analyzer_name")
     if not {one.get("virtual_network"), two.get("virtual_network")} & {me, "any"}:
         return None
+    return destination_of(world, name)
+
+
+def port_mirror(world: World, port: Json) -> tuple[str, str] | None:
+    """(network, address) of the left port of the service to which a port is mirrored."""
+    mirror = (port.get("virtual_machine_interface_properties") or {}).get("interface_mirror") or {}
+    return destination_of(world, (mirror.get("mirror_to") or {}).get("analyzer_name"))
+
+
+def destination_of(world: World, name: str | None) -> tuple[str, str] | None:
+    """(network, address) of the left port of a service."""
     for service in resources(world, "service_instance"):
         if name_of(service) != name:
             continue
@@ -425,10 +436,14 @@ def protocol_of(name: str, ethertype: str | None) -> str | None:
 def links(world: World, translating: list[set[str]]) -> dict[tuple[str, ...], list[str]]:
     """Each primary routing instance → those that it is linked with."""
     wanted = {name_of(network): wishes(world, network, translating) for network in networks(world)}
-    for network in networks(world):
-        for other in mirrored(world, network):
-            wanted[name_of(network)].add(other)
-            wanted[other].add(name_of(network))
+    pairs = [(name_of(network), other) for network in networks(world) for other in mirrored(world, network)]
+    for port in resources(world, "virtual_machine_interface"):
+        destination = port_mirror(world, port)
+        for network in targets(world, port, "virtual_network")[:1] if destination else []:
+            pairs.append((name_of(network), destination[0] if destination else ""))
+    for one, other in pairs:
+        wanted[one].add(other)
+        wanted[other].add(one)
 
     def expanded(network: str) -> set[str]:
         found = wanted[network] - {"*"}

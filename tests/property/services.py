@@ -49,10 +49,14 @@ def _port(
     draw: st.DrawFn, name: str, side: str, kind: str, host: list[str], networks: st.SearchStrategy[Any]
 ) -> list[tuple[str, Json]]:
     port = ["default-domain", "p1", name]
+    properties: Json = {"service_interface_type": side}
+    analyzer = draw(st.sampled_from(["", "", "", *SERVICES]))
+    if analyzer:
+        properties["interface_mirror"] = {"mirror_to": {"analyzer_name": analyzer}}
     data: Json = {
         "fq_name": port,
         "parent_type": "project",
-        "virtual_machine_interface_properties": {"service_interface_type": side},
+        "virtual_machine_interface_properties": properties,
         "virtual_network_refs": [{"to": list(draw(networks))}],
         f"{kind}_refs": [{"to": host}],
     }

@@ -1,4 +1,4 @@
-"""Rules mirror traffic to analyzers, which come, change and go (docs/contrail.md D.8.7; analyzer of E.3)."""
+"""Rules and ports mirror traffic to analyzers, which come, change and go (docs/contrail.md D.8.7; analyzer of E.3)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,15 @@ async def begin(system: ContrailSystem) -> None:
     """Networks vn1 and vn2 whose policy mirrors to a, and vn3 with the addresses 30.0.0.0/24."""
     entries = policy(rule("vn1", "vn2", action_list=MIRROR))
     await system.create("network_policy", "blue:p", network_policy_entries=entries)
+    await analyzers_network(system)
+    for name in ("vn1", "vn2"):
+        await system.create("virtual_network", f"blue:{name}", network_policy_refs=attached("p"))
+
+
+async def analyzers_network(system: ContrailSystem) -> None:
     ipam = ["default-domain", "default-project", "default-network-ipam"]
     subnets = {"ipam_subnets": [{"subnet": {"ip_prefix": "30.0.0.0", "ip_prefix_len": 24}}]}
     await system.create("virtual_network", "blue:vn3", network_ipam_refs=[{"to": ipam, "attr": subnets}])
-    for name in ("vn1", "vn2"):
-        await system.create("virtual_network", f"blue:{name}", network_policy_refs=attached("p"))
 
 
 async def analyzer(system: ContrailSystem) -> None:
@@ -106,5 +110,37 @@ async def test_everything_goes_with_the_last_rule(system: ContrailSystem) -> Non
     await system.change("virtual_network", "blue:vn2", network_policy_refs=[])
     assert await links(system) == {"vn1": ["vn3"], "vn3": ["vn1"]}
     await system.change("virtual_network", "blue:vn1", network_policy_refs=[])
+    assert await links(system) == {}
+    await check(system)
+
+
+async def test_a_port_that_is_mirrored_has_the_address_and_its_network_is_linked(system: ContrailSystem) -> None:
+    """interface_mirror (docs/contrail.md E.3)"""
+
+    async def tap(**mirror: str) -> None:
+        properties = {"interface_mirror": {"mirror_to": mirror}, "local_preference": 200}
+        await system.change("virtual_machine_interface", "blue:tap", virtual_machine_interface_properties=properties)
+
+    async def found() -> dict[str, Any]:
+        data = (await system.stored("virtual_machine_interface"))["default-domain:blue:tap"]
+        assert data["virtual_machine_interface_properties"]["local_preference"] == 200
+        return dict(data["virtual_machine_interface_properties"]["interface_mirror"]["mirror_to"])
+
+    await system.create("virtual_network", "blue:vn1")
+    await analyzers_network(system)
+    references = [{"to": fq_name("blue:vn1")}]
+    await system.create("virtual_machine_interface", "blue:tap", parent_type="project", virtual_network_refs=references)
+    await tap(analyzer_name="default-domain:blue:a")
+    assert await found() == {"analyzer_name": "default-domain:blue:a"}
+    await analyzer(system)
+    assert await links(system) == {"vn1": ["vn3"], "vn3": ["vn1"]}
+    for text in ("30.0.0.7", "30.0.0.8"):
+        await address(system, text)
+        assert (await found())["analyzer_ip_address"] == text
+        await check(system)
+    await tap(analyzer_name="default-domain:blue:a", analyzer_ip_address="9.9.9.9")
+    assert (await found())["analyzer_ip_address"] == "30.0.0.8"
+    await tap(analyzer_ip_address="9.9.9.9")
+    assert await found() == {"analyzer_ip_address": "9.9.9.9"}
     assert await links(system) == {}
     await check(system)

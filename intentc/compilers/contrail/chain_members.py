@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from intentc import Context, Source, View
+from intentc import Context, View
 
 from .route_target_sources import Reasons
 from .route_targets import primary_routing_instance
+from .rule_sources import way_sources
 from .service_chain_names import ServiceChain
 from .service_ports import ONE_WAY, TRANSLATING, TRANSPARENT, Addresses, Host, is_physical, mode, running, steered
 
@@ -50,14 +51,7 @@ def end(name: str, ways: Iterable[tuple[str, int]], ctx: Context) -> End | None:
     primary = primary_routing_instance(network, ctx) if network is not None else None
     if network is None or primary is None:
         return None
-    reasons: Reasons = [
-        (
-            Source("virtual_network", name, f"network_policy_refs[{policy}]"),
-            Source("network_policy", policy, f"network_policy_entries.policy_rule[{position}]"),
-        )
-        for policy, position in ways
-    ]
-    return End(network, primary, reasons)
+    return End(network, primary, [way_sources((name, policy, position)) for policy, position in ways])
 
 
 def services(chain: ServiceChain, ways: Iterable[tuple[str, int]], ctx: Context) -> list[Service] | None:

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
-from intentc import Claim, Context, Fact, InvalidInput, Source, View, refer, shared
+from intentc import Claim, Context, Fact, InvalidInput, View, refer, shared
 
 from .network_rules import NetworkRules
 from .policy_rules import ANY, DENY, ListRule
+from .rule_sources import Way, Ways, way_sources
 
 CONNECTED, CONNECTING, OPEN = "connected_network", "connecting_network", "open_network"
 """Facts: by network, those that it wants; by network, those that want it; by project and by network, who wants any."""
@@ -25,11 +26,6 @@ UNLINKED = "default-domain:default-project:__link_local__"
 
 MAX_LINKS = 1_000
 """Links that one routing instance may have."""
-
-Way = tuple[str, str, int]
-"""(network, policy that it attaches, position of the policy's rule): a rule that wants a connection."""
-
-Ways = tuple[Way, ...]
 
 
 class Wanted(NamedTuple):
@@ -89,10 +85,24 @@ def connection_facts(me: str, found: Wanted) -> Iterator[Fact]:
     if found.everyone:
         yield Fact(OPEN, _project(me), (me, found.everyone))
         yield Fact(OPEN, me, (me, found.everyone))
-    for analyzer, ways in found.analyzers.items():
+    yield from _returned(me, found.analyzers)
+
+
+def analyzer_facts(me: str, analyzers: Mapping[str, Ways]) -> Iterator[Fact]:
+    """What routing instances must know of a wish of network ``me`` for networks of analyzers alone."""
+    if analyzers:
+        yield Fact(CONNECTED, me, tuple(analyzers.items()))
+    for analyzer, ways in analyzers.items():
+        yield Fact(CONNECTING, analyzer, ((me, ways),))
+    yield from _returned(me, analyzers)
+
+
+def _returned(me: str, analyzers: Mapping[str, Ways]) -> Iterator[Fact]:
+    """The networks of analyzers want network ``me`` in return."""
+    for analyzer, ways in analyzers.items():
         yield Fact(CONNECTED, analyzer, ((me, ways),))
-    if found.analyzers:
-        yield Fact(CONNECTING, me, tuple(found.analyzers.items()))
+    if analyzers:
+        yield Fact(CONNECTING, me, tuple(analyzers.items()))
 
 
 def links(instance: View, ctx: Context) -> Iterator[Claim]:
@@ -127,7 +137,7 @@ def links(instance: View, ctx: Context) -> Iterator[Claim]:
         if ctx.explaining:
             for own, theirs in found[partner]:
                 for one, other in product(own, theirs):
-                    ctx.because(claim, *dict.fromkeys((*_sources(one), *_sources(other))))
+                    ctx.because(claim, *dict.fromkeys((*way_sources(one), *way_sources(other))))
         yield claim
 
 
@@ -138,15 +148,6 @@ def _joined(contributions: Iterable[tuple[Any, Any]]) -> dict[str, Ways]:
         for network, ways in networks:
             found[network] = found.get(network, ()) + ways
     return found
-
-
-def _sources(way: Way) -> tuple[Source, ...]:
-    """What a network's wish follows from: that it attaches the policy, and the policy's rule."""
-    network, policy, position = way
-    return (
-        Source("virtual_network", network, f"network_policy_refs[{policy}]"),
-        Source("network_policy", policy, f"network_policy_entries.policy_rule[{position}]"),
-    )
 
 
 def _project(network: str) -> str:

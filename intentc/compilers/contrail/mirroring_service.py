@@ -1,7 +1,8 @@
-"""Where a service instance receives the traffic that rules mirror to it (docs/contrail.md D.8.7).
+"""Where a service instance receives the traffic that is mirrored to it (docs/contrail.md D.8.7).
 
-It is a fact that networks yield whose rules name the service as analyzer, and an intent while any does. So a network
-reads one value of an analyzer, whatever that consists of, and runs again when the analyzer gets another address.
+It is a fact that networks yield whose rules name the service as analyzer, and ports that are mirrored to it, and an
+intent while any does. So a network reads one value of an analyzer, whatever that consists of, and runs again when the
+analyzer gets another address.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from .network_addresses import primary_address, service_address
 from .service_ports import LEFT, hosts
 
 MIRRORING, DESTINATION = "mirroring_service", "mirror_destination"
-"""Facts: a network's rules mirror to a service; (network, address) of its left port."""
+"""Facts: rules of a network, or ports, mirror to a service; (network, address) of its left port."""
 
 
 class MirroringServiceIntent(Intent):

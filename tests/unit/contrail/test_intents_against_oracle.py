@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.oracle import contrail_transparent
 from tests.oracle.contrail import Expected, World, expected, normal
-from tests.oracle.contrail_chains import INFORMATION
+from tests.oracle.contrail_chains import INFORMATION, mirror_address_of
 from tests.property.policies import policy_references, policy_rules
 from tests.property.profiles import share
 from tests.property.services import services, subnets
@@ -187,8 +187,8 @@ def in_oracles_form(compiled: NaiveCompile) -> Expected:
             case "virtual_machine_interface":
                 rules = normal((data.get("vrf_assign_table") or {}).get("vrf_assign_rule") or [])
                 steering = contrail_transparent.steering_of(data)
-                # No BGP service is here.
-                result[kind, name] = {"bgp_router_refs": {}, "vrf_assign_table": rules, "steering": steering}
+                fields = {"vrf_assign_table": rules, "steering": steering, "mirror": mirror_address_of(data)}
+                result[kind, name] = {"bgp_router_refs": {}, **fields}  # no BGP service is here
             case "instance_ip" if (kind, name) in objects:
                 ipam = [":".join(entry["to"]) for entry in data["network_ipam_refs"]]
                 fields = {"family": data["instance_ip_family"], "secondary": data["instance_ip_secondary"]}

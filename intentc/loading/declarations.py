@@ -47,6 +47,11 @@ def check_kind(located: Located, spec: KindSpec, types: Types) -> None:
     """
     _check_choice(located, ("shape",), spec.shape, ("contrail", "kubernetes"))
     _check_pattern(located, ("ours",), spec.ours)
+    if spec.only_claimed and not (spec.system and spec.ours):
+        raise located.error(
+            "only_claimed is about names that only compilers give; declare `system: true` and `ours`, too",
+            ("only_claimed",),
+        )
     for name, declared in spec.properties.items():
         if spec.shape == "kubernetes" and name in _RESERVED:
             raise located.error(

@@ -104,7 +104,8 @@ class Kind:
 
     ``values_type``: the struct that ``values()`` gives: every property, and ``<relation>_refs`` per relation.
     ``input_fields``: the fields that decide whether an input changed. ``system``: objects of it are made by compilers
-    or the server only; ``ours``: pattern of their names, joined by colons. ``stored: false``: facts.
+    or the server only; ``ours``: pattern of their names, joined by colons; ``only_claimed``: one whose name fits exists
+    only while it is claimed. ``stored: false``: facts.
     """
 
     def __init__(
@@ -122,6 +123,7 @@ class Kind:
         indexes: Mapping[str, Index],
         system: bool = False,
         ours: re.Pattern[str] | None = None,
+        only_claimed: bool = False,
         stored: bool = True,
         opaque: bool = False,
         values_type: type[Value],
@@ -140,6 +142,7 @@ class Kind:
         self.indexes = indexes
         self.system = system
         self.ours = ours
+        self.only_claimed = only_claimed
         self.stored = stored
         self.opaque = opaque
         self.values_type = values_type

@@ -17,12 +17,13 @@ from .assumed import Assumed
 from .claims import ClaimBook
 from .deletion import abandoned
 from .diff import default_of
-from .ownership import Ownership, ownership_of_object, writes_entry
+from .ownership import Ownership, exists_only_claimed, ownership_of_object, writes_entry
 
 
 class Orphans(NamedTuple):
-    """``objects``: what would be deleted, name → the origin in its mark (``""`` without a mark). ``fields``: objects
-    that we did not make and that carry values of ours. ``owned``: kind → the number of objects with our mark."""
+    """``objects``: what would be deleted, name → the origin in its mark; without a mark the uuid of its parent, ``""``
+    if that is absent. ``fields``: objects that we did not make and that carry values of ours. ``owned``: kind → the
+    number of objects with our mark."""
 
     objects: Mapping[Name, str]
     fields: frozenset[Name]
@@ -57,6 +58,8 @@ def find_orphans(
             elif mark is None and unclaimed:
                 if fits(kind.ours, resource.fq_name) and kind.system and abandoned(assumed, resource):
                     objects[resource.name] = ""
+                elif exists_only_claimed(kind, resource.fq_name):
+                    objects[resource.name] = resource.parent.uuid if resource.parent is not None else ""
                 elif any(trace in resource.raw for trace in traces) and _carries_ours(resource, installation, assumed):
                     fields.add(resource.name)
     return Orphans(objects, frozenset(fields), owned)

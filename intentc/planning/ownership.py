@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import enum
 
-from intentc.model import HeldInput, Key, ReferenceValue, object_uuid
+from intentc.model import HeldInput, Key, Kind, ReferenceValue, object_uuid
 from intentc.model.kind import Relation
-from intentc.model.ownership import is_our_entry
+from intentc.model.ownership import fits, is_our_entry
 
 from .actual import Actual
 from .assumed import Assumed
@@ -39,6 +39,11 @@ def ownership_of_object(actual: Actual, installation: str) -> Ownership:
         return Ownership.OTHERS
     given = object_uuid(installation, actual.name, mark.origin)
     return Ownership.OURS if actual.key.uuid == given else Ownership.COPY
+
+
+def exists_only_claimed(kind: Kind, fq_name: tuple[str, ...]) -> bool:
+    """Whether an object of this kind and name that nobody claims is deleted though it lacks our mark."""
+    return kind.only_claimed and fits(kind.ours, fq_name)
 
 
 def writes_entry(

@@ -55,7 +55,7 @@ from .draft import Draft, Plan
 from .guard import DeleteGuard
 from .merge import MERGES, Desired, merge
 from .orphans import find_orphans
-from .ownership import Ownership, ownership_of_object, writes_entry
+from .ownership import Ownership, exists_only_claimed, ownership_of_object, writes_entry
 
 
 class Planner:
@@ -183,11 +183,7 @@ class Planner:
     def _ours(self, draft: Draft, actual: Actual) -> None:
         desired = draft.desired
         if not desired.exists:
-            if self.guard.holds(draft.name):
-                draft.problem("DeletesHeld", "the pass would delete too many objects of this kind at once; if "
-                              f"that is meant: `intentc allow-deletes {draft.name.kind}`")  # fmt: skip
-            elif self._may_remove(draft, actual)(EXISTENCE):
-                self._delete(draft, actual)
+            self._end(draft, actual)
         elif self._replaced(draft, actual):
             if self._may_remove(draft, actual)(EXISTENCE):
                 self._delete(draft, actual)
@@ -195,7 +191,18 @@ class Planner:
         else:
             self._fields(draft, actual, made=True)
 
+    def _end(self, draft: Draft, actual: Actual) -> None:
+        """Delete what nobody needs, unless that must wait."""
+        if self.guard.holds(draft.name):
+            draft.problem("DeletesHeld", "the pass would delete too many objects of this kind at once; if "
+                          f"that is meant: `intentc allow-deletes {draft.name.kind}`")  # fmt: skip
+        elif self._may_remove(draft, actual)(EXISTENCE):
+            self._delete(draft, actual)
+
     def _system(self, draft: Draft, actual: Actual) -> None:
+        if self._needless(draft, actual):
+            self._end(draft, actual)
+            return
         desired = draft.desired
         used = bool(draft.claims) and not desired.exists
         alone = abandoned(self._assumed, actual)
@@ -211,6 +218,12 @@ class Planner:
             self._delete(draft, actual)
         if draft.claims:
             draft.waits_for.add(draft.name)
+
+    def _needless(self, draft: Draft, actual: Actual) -> bool:
+        """Whether an object without mark is deleted since nobody claims it, though its parent exists."""
+        if draft.claims or not exists_only_claimed(draft.kind, draft.name.fq_name):
+            return False
+        return not abandoned(self._assumed, actual)
 
     def _users(self, draft: Draft, actual: Actual) -> None:
         if self._name_is_free(draft, actual):
@@ -364,7 +377,7 @@ class Planner:
             return held.key
         if actual is None:
             return None
-        if actual.mark is None or not self._book.complete:
+        if not self._book.complete:
             return actual.key
         return None if self._is_doomed(draft, actual) else actual.key
 
@@ -375,11 +388,19 @@ class Planner:
     def _is_doomed(self, draft: Draft, actual: Actual) -> bool:
         """Whether an object will be deleted as soon as no object refers to it. ``draft``: the plan that needs to know;
         if that deletion is deferred, so is a part of this plan."""
-        if ownership_of_object(actual, self._installation) is not Ownership.OURS:
+        if actual.mark is None and not actual.kind.only_claimed:
             return False
-        claims = self._book.on(actual.name)
-        other = Draft(actual.name, actual.kind, claims, self._desired(actual))
-        unwanted = self._replaced(other, actual) if other.desired.exists else not self.guard.holds(actual.name)
+        name = actual.name
+        other = Draft(name, actual.kind, self._book.on(name), self._desired(actual))
+        match ownership_of_object(actual, self._installation):
+            case Ownership.OURS if other.desired.exists:
+                unwanted = self._replaced(other, actual)
+            case Ownership.OURS:
+                unwanted = not self.guard.holds(name)
+            case Ownership.SYSTEM:
+                unwanted = self._needless(other, actual) and not self.guard.holds(name)
+            case _:
+                return False
         may_delete = unwanted and self._may_remove(other, actual)(EXISTENCE)
         draft.deferred |= other.deferred
         # While users' references keep it, it is present for our references as well.
@@ -414,6 +435,9 @@ class Planner:
                     return defer(origin.uuid)
             if mark is not None and self._origin_held(mark.origin):
                 return defer(mark.origin)
+            # The intent on its parent may be the one that will claim it.
+            if item == EXISTENCE and mark is None and actual.parent is not None and self._held(actual.parent):
+                return defer(actual.parent.uuid)
             # An object of a resource is deleted with it, whatever other claims say. An object of a fact may lack its
             # claim only because a held intent does not yield that fact.
             owned = item == EXISTENCE and mark is not None and mark.origin != SHARED and _is_resource(mark.origin)

@@ -220,17 +220,20 @@ class EditTargets(NamedTuple):
 
 
 class ForeignList(NamedTuple):
-    """Somebody else makes an access control list where the compiler would, in place of the compiler's if need be."""
+    """Somebody else makes an access control list where the compiler would, in place of the compiler's if need be.
+    ``direction``: empty for the list of a network."""
 
     which: int
     direction: str
 
     async def apply(self, system: SimulatedSystem) -> None:
-        group = picked(await system.world(), "security_group", self.which)
-        if group is not None:
-            name = (*group["fq_name"], f"{self.direction}-access-control-list")
+        kind = "security_group" if self.direction else "virtual_network"
+        parent = picked(await system.world(), kind, self.which)
+        if parent is not None:
+            last = f"{self.direction}-access-control-list" if self.direction else parent["fq_name"][-1]
+            name = (*parent["fq_name"], last)
             await system.delete("access_control_list", name)
-            await system.put("access_control_list", name, {"parent_type": "security-group"})
+            await system.put("access_control_list", name, {"parent_type": kind.replace("_", "-")})
 
 
 class EditLinks(NamedTuple):
@@ -283,7 +286,7 @@ drift_steps: st.SearchStrategy[Step] = st.one_of(
         _which,
         st.sampled_from(["drop", "turn", "add"]),
     ),
-    _step(ForeignList, _which, st.sampled_from(["ingress", "egress"])),
+    _step(ForeignList, _which, st.sampled_from(["ingress", "egress", ""])),
     _step(EditLinks, _which, _which),
 )
 """What others do to lower-level objects."""

@@ -200,3 +200,36 @@ async def test_a_policy_of_subnets_concerns_nobody_else_when_a_network_attaches_
     before = len(system.parts.journal)
     await attach(system, "vn2", "p")
     assert evaluations(system, before)["virtual_network"] == 1
+
+
+async def test_lists_that_others_made_are_adopted_and_end_with_their_last_reason(system: ContrailSystem) -> None:
+    """docs/contrail.md D.4.1: what stays doesn't depend on who made them."""
+    lists = ("vn:vn", "vn:dynamic", "vn:mine", "bare:bare")
+    await write_policy(system, "p", rule("vn", "vn"))
+    await network(system, "bare")
+    await system.transact(
+        ("CREATE", "virtual_network", "blue:vn", {"network_policy_refs": attached("p")}),
+        *(("CREATE", "access_control_list", f"blue:{name}", {"parent_type": "virtual-network"}) for name in lists),
+    )
+    assert await pairs(system, "vn") is not None
+    assert await below_networks(system) == ["vn:mine", "vn:vn"]
+    assert not system.problems
+    await attach(system, "vn")
+    assert await below_networks(system) == ["vn:mine"]
+    await system.create("access_control_list", "blue:vn:vn", parent_type="virtual-network")
+    assert await below_networks(system) == ["vn:mine"]
+
+
+async def test_a_list_that_others_made_while_nobody_compiled_goes_at_the_next_start(system: ContrailSystem) -> None:
+    await network(system, "bare")
+    system.stop()
+    await system.create("access_control_list", "blue:bare:bare", parent_type="virtual-network")
+    await system.restart()
+    assert await below_networks(system) == []
+
+
+async def below_networks(system: ContrailSystem) -> list[str]:
+    """The lists of networks of the project, whoever made them."""
+    prefix = "default-domain:blue:"
+    lists = await system.stored("access_control_list")
+    return sorted(name.removeprefix(prefix) for name in lists if name.startswith(prefix))

@@ -80,7 +80,16 @@ SCHEMA = Schema(
             references={
                 "target": {"attribute": "Direction", "writer": "compiler", "merge": "import_export"},
                 "instance": {"attribute": "Weight", "writer": "compiler"},
+                "summary": {"writer": "compiler"},
             },
+        ),
+        _kind(
+            kind="summary",
+            parents=[{"kind": "group", "derived": True}],
+            system=True,
+            ours=":summary$",
+            only_claimed=True,
+            properties={"note": {"type": "string", "writer": "compiler"}, "color": "string"},
         ),
         _kind(
             kind="router",

@@ -1,8 +1,8 @@
 """``intentc release``: removes our marks, so that intentc no longer owns the objects; deletes nothing.
 
-Why it exists: removing intentc must be as safe as introducing it. An object without a mark is never an orphan, so a
-later compiler does not delete it. Objects are written through the API server with compare-and-set; a second run
-continues with the rest. ``marks`` finds the marked objects.
+Why it exists: removing intentc must be as safe as introducing it. What a later compiler does with objects without a
+mark is in docs/engine.md §5.6: most it takes for a user's. Objects are written through the API server with
+compare-and-set; a second run continues with the rest. ``marks`` finds the marked objects.
 """
 
 from __future__ import annotations
@@ -47,9 +47,11 @@ def command(
 ) -> int:
     """Remove the mark of intentc.installation from the objects of KIND, from the one with NAME, or from --all.
 
-    The objects stay unchanged and have no owner then: a compiler deletes none of them, and adopts those of kinds that
-    only compilers make. Stop the compilers first. Allocated numbers stay allocated. The command can be repeated at any
-    time. With --all the installation also releases etcd.path, so that another one may claim it.
+    The objects stay unchanged and have no owner then. A compiler that runs later adopts those of kinds that only
+    compilers make: it deletes them where their parent was deleted, and access control lists also where nobody needs
+    them. All others it takes for a user's, and never deletes. Stop the compilers first. Allocated numbers stay
+    allocated. The command can be repeated at any time. With --all the installation also releases etcd.path, so that
+    another one may claim it.
     """
     if everything == bool(kind):
         raise click.UsageError("give either KIND, KIND and NAME, or --all")

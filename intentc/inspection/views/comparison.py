@@ -28,7 +28,7 @@ from intentc.model.values import thaw
 from intentc.planning.actual import Actual
 from intentc.planning.diff import default_of, property_changes
 from intentc.planning.merge import Desired, merge
-from intentc.planning.ownership import Ownership, ownership_of_object
+from intentc.planning.ownership import Ownership, exists_only_claimed, ownership_of_object
 
 from ..lookup.finding import find
 from ..naming import Document, of_name
@@ -58,6 +58,8 @@ async def one_object(view: View, kind: str, name: str) -> dict[str, Any]:
     claimed = found.name in view.outputs
     ours = actual is not None and ownership_of_object(actual, view.world.installation) is Ownership.OURS
     kept = _kept(view.outputs, declared, actual, desired, ours=ours) if actual is not None and claimed else {}
+    # Without a claim it is deleted, now or with the next pass.
+    needless = actual is not None and actual.mark is None and exists_only_claimed(declared, found.name.fq_name)
     identity = of_name(view.world, found.name)
     behind = read_for(view.world, view.outputs, found.name)
 
@@ -67,7 +69,7 @@ async def one_object(view: View, kind: str, name: str) -> dict[str, Any]:
         if claimed:
             should = _should_be(declared, actual, document, desired, kept, ours=ours)
         else:
-            should = None if ours else document
+            should = None if ours or needless else document
         fields = differences(declared, _named(found.name, document), _named(found.name, should), secrets)
         wanted = claimed_document(declared, desired) if claimed else None
         answer: dict[str, Any] = fitted(

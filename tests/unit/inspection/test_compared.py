@@ -55,6 +55,15 @@ async def test_what_somebody_else_changed_is_reported_field_by_field(system: Con
     assert difference["desired"]["action_list"] == {"simple_action": "pass"}
 
 
+async def test_a_list_that_nobody_needs_should_not_be_there(system: ContrailSystem) -> None:
+    await system.create("virtual_network", "blue:net")
+    system.offline.engine.withhold("test", "a test")
+    await system.create("access_control_list", "blue:net:net", parent_type="virtual-network")
+    found = await compared(system, "access_control_list", "blue:net:net")
+    assert found["desired"] is None
+    assert found["differences_total"] > 0
+
+
 async def test_a_resource_of_the_user_is_as_he_wrote_it(system: ContrailSystem) -> None:
     found = await compared(system, "security_group", "web")
     assert found["actual"]["security_group_entries"]["policy_rule"]

@@ -136,6 +136,10 @@ def test_two_compilers_load_together() -> None:
             "thing.yml: thing: ours_with needs an attribute",
         ),
         ("kind: thing\ngroup: toy\nours: '(['", "thing.yml:3: ours: '([' is no regular expression: "),
+        (
+            "kind: thing\ngroup: toy\nsystem: true\nonly_claimed: true",
+            "thing.yml:4: only_claimed is about names that only compilers give; declare `system: true` and `ours`",
+        ),
         ("kind: thing\ngroup: toy\nreferences:\n  thnig:", "thing.yml:4: thnig: kind 'thnig' is not"),
         ("kind: thing\ngroup: toy\nparents:\n  - root", "thing.yml:4: parent: kind 'root' is not declared"),
         (

@@ -22,12 +22,12 @@ import pytest
 from intentc.embedded.etcd import Etcd
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
-from tests.faults.writing_fixtures import faulty
 from tests.integration.conftest import etcd, etcd_store, fresh_etcd, fresh_etcd_store
+from tests.support.faulty_system import FaultySystem, faulty_system
 from tests.support.live_fixtures import bare_world, loaded, world
 from tests.support.process_system import ProcessSystem, running_bench
 
-__all__ = ["bare_world", "etcd", "etcd_store", "faulty", "fresh_etcd", "fresh_etcd_store", "loaded", "world"]
+__all__ = ["bare_world", "etcd", "etcd_store", "fresh_etcd", "fresh_etcd_store", "loaded", "world"]
 
 
 @pytest.fixture
@@ -44,3 +44,10 @@ async def own_bench(
     """A bench on an etcd of its own."""
     async with running_bench(fresh_etcd_store, [fresh_etcd.endpoint], loaded, tmp_path) as running:
         yield running
+
+
+@pytest.fixture
+async def faulty(etcd_store: EtcdStore, loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FaultySystem]:
+    """A system on the etcd of the whole run whose API server misbehaves on demand."""
+    async with faulty_system(etcd_store, loaded, monkeypatch) as made:
+        yield made

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from intentc.watch.protocol import Delete, Put, prefix_end
-from tests.faults.writing_world import many_groups
+from tests.faults.writing_load import many_groups
 from tests.support.contrail_content import tenant
 from tests.support.live_system import LiveSystem
 

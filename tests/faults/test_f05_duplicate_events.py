@@ -14,8 +14,9 @@ from intentc.watch.protocol import Delete, Put
 from intentc.watch.source import Source
 from tests.faults.replaying import ReplayingStore
 from tests.faults.scale_writing import SCALE
-from tests.faults.writing_world import FaultyWorld, many_groups, offer
+from tests.faults.writing_load import many_groups, offer
 from tests.support.contrail_content import tenant
+from tests.support.faulty_system import FaultySystem
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
@@ -35,48 +36,46 @@ async def replaying(etcd: Etcd) -> AsyncIterator[ReplayingStore]:
 @pytest.mark.etcd
 @pytest.mark.http
 async def test_the_last_thousand_batches_delivered_again_evaluate_and_write_nothing(
-    faulty: FaultyWorld, replaying: ReplayingStore
+    faulty: FaultySystem, replaying: ReplayingStore
 ) -> None:
-    world = faulty.world
-    async with world.compiling(store=replaying) as service:
-        await tenant(world)
-        await many_groups(world, SCALE.groups)
-        await offer(SCALE.rate, SCALE.seconds, lambda number: world.create("security_group", f"one-{number}"))
-        await world.settle(service)
-        before, numbers, runs = await world.values(), await world.numbers(), service.engine.progress.evaluations
-        world.calls.seen.clear()
+    async with faulty.compiling(store=replaying) as service:
+        await tenant(faulty)
+        await many_groups(faulty, SCALE.groups)
+        await offer(SCALE.rate, SCALE.seconds, lambda number: faulty.create("security_group", f"one-{number}"))
+        await faulty.settle(service)
+        before, numbers, runs = await faulty.values(), await faulty.numbers(), service.engine.progress.evaluations
+        faulty.calls.seen.clear()
 
         again = replaying.replay()
         assert again >= min(LAST, SCALE.rate * SCALE.seconds)
-        await world.create("domain", "comes after all of it", ())
-        await world.settle(service)
+        await faulty.create("domain", "comes after all of it", ())
+        await faulty.settle(service)
         # Heartbeats are among the batches, and are no duplicates.
         assert service.status()["watch"]["duplicates"] >= 0.9 * again
 
         assert service.engine.progress.evaluations == runs
-        assert world.calls.mutations == {}
+        assert faulty.calls.mutations == {}
         assert service.status()["watch"]["lists"] == {"first": 1}
-        assert await world.numbers() == numbers
-        assert before.items() <= (await world.values()).items()
+        assert await faulty.numbers() == numbers
+        assert before.items() <= (await faulty.values()).items()
     await faulty.check()
 
 
 @pytest.mark.etcd
 @pytest.mark.http
-async def test_a_watch_that_repeats_itself_under_load_costs_no_write(faulty: FaultyWorld, etcd: Etcd) -> None:
+async def test_a_watch_that_repeats_itself_under_load_costs_no_write(faulty: FaultySystem, etcd: Etcd) -> None:
     """Every 20 batches the last ones come again, deletes and puts of one key among them."""
-    world = faulty.world
     store = ReplayingStore([etcd.endpoint], keep=LAST, every=20)
 
     async def change(number: int) -> None:
-        uuid = await world.create("security_group", f"one-{number}")
+        uuid = await faulty.create("security_group", f"one-{number}")
         if number % 3 == 0:
-            await world.delete("security_group", uuid)
+            await faulty.delete("security_group", uuid)
 
-    async with world.compiling(store=store) as service:
-        await tenant(world)
+    async with faulty.compiling(store=store) as service:
+        await tenant(faulty)
         await offer(SCALE.rate, SCALE.seconds, change)
-        await world.settle(service)
+        await faulty.settle(service)
         assert store.replayed >= SCALE.rate * SCALE.seconds
     await store.close()
     await faulty.check()

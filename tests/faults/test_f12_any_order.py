@@ -15,8 +15,8 @@ from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
 from tests.faults.recorded import Recorded, carry_out, dangling, in_any_order, lay_ground, record
 from tests.faults.scale_writing import SCALE, seeded
-from tests.faults.writing_world import FaultyWorld, faulty_world
 from tests.oracle.contrail import actual, mark
+from tests.support.faulty_system import FaultySystem, faulty_system
 from tests.support.live_system import LiveSystem
 from tests.support.waiting import until
 
@@ -29,8 +29,8 @@ INSTALLATION = "any-order"
 @pytest.fixture
 async def recorded(etcd_store: EtcdStore, loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Recorded]:
     """What the server stores of a tenant that was built in the order that it takes."""
-    async with faulty_world(etcd_store, loaded, monkeypatch) as source:
-        yield await record(source.world, SCALE.networks)
+    async with faulty_system(etcd_store, loaded, monkeypatch) as source:
+        yield await record(source, SCALE.networks)
 
 
 async def test_connected_resources_give_the_same_bytes_in_any_order(
@@ -41,32 +41,30 @@ async def test_connected_resources_give_the_same_bytes_in_any_order(
     assert recorded.referring >= 0.9 * len(recorded.values)
     outcomes = set()
     for _ in range(SCALE.orders):
-        async with faulty_world(
+        async with faulty_system(
             etcd_store, loaded, monkeypatch, before=lambda world: lay_ground(world, recorded)
         ) as made:
-            world = made.world
-            world.configuration = Configuration(etcd=Etcd(path=world.path), intentc=Intentc(installation=INSTALLATION))
+            made.configuration = Configuration(etcd=Etcd(path=made.path), intentc=Intentc(installation=INSTALLATION))
             steps = in_any_order(recorded, randomness)
             assert any(step.value is None for step in steps)
             await arrive(made, recorded, steps)
-            outcomes.add(await outcome(world))
+            outcomes.add(await outcome(made))
             await made.check()
     assert len(outcomes) == 1
 
 
-async def arrive(made: FaultyWorld, recorded: Recorded, steps: list[Any]) -> None:
+async def arrive(made: FaultySystem, recorded: Recorded, steps: list[Any]) -> None:
     """A compiler sees the steps, is looked at half way, and settles with nothing pending, held, rejected or delayed."""
-    world = made.world
-    async with world.compiling() as service:
-        await world.settle(service)
+    async with made.compiling() as service:
+        await made.settle(service)
         middle = len(steps) // 2
-        await carry_out(world, steps[:middle])
-        await until(lambda: service.engine.revision >= world.revision)
-        assert await dangling(world) > 0
+        await carry_out(made, steps[:middle])
+        await until(lambda: service.engine.revision >= made.revision)
+        assert await dangling(made) > 0
         assert service.pending()
-        await carry_out(world, steps[middle:])
-        await world.settle(service)
-        assert await dangling(world) == 0
+        await carry_out(made, steps[middle:])
+        await made.settle(service)
+        assert await dangling(made) == 0
         assert service.pending() == []
         counts = service.status()["counts"]
         assert {name: counts[name] for name in ("held", "waiting", "rejected", "delayed", "problems")} == {

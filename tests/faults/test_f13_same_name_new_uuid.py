@@ -9,11 +9,12 @@ import msgspec
 import pytest
 
 from intentc.service.service import CompilerService
-from tests.faults.server_faults import Fault, Late, Request, Slow, no_fault
-from tests.faults.writing_world import RULE, FaultyWorld, lists_of
+from tests.faults.writing_load import RULE, lists_of
 from tests.oracle.contrail import mark
 from tests.support.contrail_content import LOCAL, group, instance_targets, network, rule, rules, targets, tenant
+from tests.support.faulty_system import FaultySystem
 from tests.support.live_system import PROJECT, LiveSystem
+from tests.support.server_faults import Fault, Late, Request, Slow, no_fault
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
@@ -51,42 +52,40 @@ def late_deletes(request: Request) -> Fault | None:
 
 
 @pytest.mark.parametrize("late", [False, True])
-async def test_a_group_that_is_deleted_and_made_again_has_lists_of_its_own(faulty: FaultyWorld, late: bool) -> None:
+async def test_a_group_that_is_deleted_and_made_again_has_lists_of_its_own(faulty: FaultySystem, late: bool) -> None:
     """In one transaction, and another group in two."""
-    world = faulty.world
-    async with world.compiling() as service:
-        await tenant(world)
-        await world.settle(service)
+    async with faulty.compiling() as service:
+        await tenant(faulty)
+        await faulty.settle(service)
         if late:
             faulty.faults.rule = late_deletes
         for transactions in (1, 2):
             name = f"group-{transactions}"
-            former, old = await lists_of(world, name), await of_group(world, name)
+            former, old = await lists_of(faulty, name), await of_group(faulty, name)
             assert len(former) == 2
-            await replace_group(world, old, name, transactions)
-            await world.settle(service)
-            assert (await lists_of(world, name)).isdisjoint(former)
-            assert await origins(world, name) == {NEW[transactions]}
-            await world.assert_compiled()
+            await replace_group(faulty, old, name, transactions)
+            await faulty.settle(service)
+            assert (await lists_of(faulty, name)).isdisjoint(former)
+            assert await origins(faulty, name) == {NEW[transactions]}
+            await faulty.assert_compiled()
     await faulty.check()
 
 
-async def test_what_was_replaced_while_the_compiler_was_down_is_distinguished_by_its_uuid(faulty: FaultyWorld) -> None:
+async def test_what_was_replaced_while_the_compiler_was_down_is_distinguished_by_its_uuid(faulty: FaultySystem) -> None:
     """In one transaction, and another group in two."""
-    world = faulty.world
-    async with world.compiling() as service:
-        await tenant(world)
-        await world.settle(service)
+    async with faulty.compiling() as service:
+        await tenant(faulty)
+        await faulty.settle(service)
     former = {}
     for transactions in (1, 2):
         name = f"group-{transactions}"
-        former[name] = await lists_of(world, name)
+        former[name] = await lists_of(faulty, name)
         assert len(former[name]) == 2
-        await replace_group(world, await of_group(world, name), name, transactions)
-    await world.compile_once()
+        await replace_group(faulty, await of_group(faulty, name), name, transactions)
+    await faulty.compile_once()
     for transactions, (name, lists) in enumerate(former.items(), 1):
-        assert (await lists_of(world, name)).isdisjoint(lists)
-        assert await origins(world, name) == {NEW[transactions]}
+        assert (await lists_of(faulty, name)).isdisjoint(lists)
+        assert await origins(faulty, name) == {NEW[transactions]}
     await faulty.check()
 
 
@@ -101,88 +100,84 @@ async def replace_group(world: LiveSystem, old: str, name: str, transactions: in
         await world.sync(create)
 
 
-async def test_a_network_that_is_made_again_gets_another_number(faulty: FaultyWorld) -> None:
+async def test_a_network_that_is_made_again_gets_another_number(faulty: FaultySystem) -> None:
     """The owner is the uuid: nobody takes over the number of one of the same name."""
-    world = faulty.world
-    async with world.compiling() as service:
-        await tenant(world)
-        alone = await network(world, "alone", route_target_list=targets("target:9:9"))
-        await world.settle(service)
-        before = await world.numbers()
+    async with faulty.compiling() as service:
+        await tenant(faulty)
+        alone = await network(faulty, "alone", route_target_list=targets("target:9:9"))
+        await faulty.settle(service)
+        before = await faulty.numbers()
         again = {"fq_name": [*PROJECT, "alone"], "parent_type": "project", "route_target_list": targets("target:9:9")}
-        await world.sync(("DELETE", "virtual_network", {"uuid": alone}), ("CREATE", "virtual_network", again))
-        await world.settle(service)
-        after = await world.numbers()
+        await faulty.sync(("DELETE", "virtual_network", {"uuid": alone}), ("CREATE", "virtual_network", again))
+        await faulty.settle(service)
+        after = await faulty.numbers()
         gone, come = before.keys() - after.keys(), after.keys() - before.keys()
         assert (len(gone), len(come)) == (1, 1)
-        assert "target:9:9" in await instance_targets(world, "alone")
-        await world.assert_compiled()
+        assert "target:9:9" in await instance_targets(faulty, "alone")
+        await faulty.assert_compiled()
     await faulty.check()
 
 
-async def test_a_group_that_gets_another_name_keeps_its_uuid_and_its_lists_follow(faulty: FaultyWorld) -> None:
+async def test_a_group_that_gets_another_name_keeps_its_uuid_and_its_lists_follow(faulty: FaultySystem) -> None:
     """No call of the API renames; a value that is put into etcd may."""
-    world = faulty.world
-    async with world.compiling() as service:
-        await tenant(world)
-        await world.settle(service)
-        uuid = await of_group(world, "group-0")
-        value = (await world.stored())["security_group"][uuid]
+    async with faulty.compiling() as service:
+        await tenant(faulty)
+        await faulty.settle(service)
+        uuid = await of_group(faulty, "group-0")
+        value = (await faulty.stored())["security_group"][uuid]
         renamed = {**value, "fq_name": [*PROJECT, "renamed"]}
-        await world.put_raw("security_group", uuid, msgspec.json.encode(renamed))
-        await world.settle(service)
-        assert await lists_of(world, "group-0") == set()
-        assert await origins(world, "renamed") == {uuid}
-        await world.assert_compiled()
+        await faulty.put_raw("security_group", uuid, msgspec.json.encode(renamed))
+        await faulty.settle(service)
+        assert await lists_of(faulty, "group-0") == set()
+        assert await origins(faulty, "renamed") == {uuid}
+        await faulty.assert_compiled()
     await faulty.check()
 
 
-async def test_an_object_that_comes_again_while_its_absence_is_read_is_written_to(faulty: FaultyWorld) -> None:
+async def test_an_object_that_comes_again_while_its_absence_is_read_is_written_to(faulty: FaultySystem) -> None:
     """A write meets a deleted object, whose absence is read back; before that answer comes the object is there again,
     and the compiler has seen it. The answer is older than that."""
-    world, faults = faulty.world, faulty.faults
-    async with world.compiling() as service:
-        made = await tenant(world)
-        await world.settle(service)
-        found = (await world.stored())["routing_instance"].items()
+    faults = faulty.faults
+    async with faulty.compiling() as service:
+        made = await tenant(faulty)
+        await faulty.settle(service)
+        found = (await faulty.stored())["routing_instance"].items()
         uuid, instance = next((u, r) for u, r in found if r["fq_name"][-1] == "network-0")
         faults.forget()
         late_read = Late()
         faults.rule = lambda request: Slow(LATE) if request.mutates and request.names(uuid) else None
         some = targets("target:1:1", "target:13:13")
-        await world.update("virtual_network", made["virtual_network"][0], route_target_list=some)
+        await faulty.update("virtual_network", made["virtual_network"][0], route_target_list=some)
         await until(lambda: bool(faults.struck))
         faults.rule = lambda request: late_read if (request.method, uuid in request.path) == ("GET", True) else None
-        await world.delete_raw("routing_instance", uuid)
+        await faulty.delete_raw("routing_instance", uuid)
         await late_read.served.wait()
         faults.rule = no_fault
-        await world.put_raw("routing_instance", uuid, msgspec.json.encode({**instance, "route_target_refs": []}))
-        await until(lambda: service.engine.revision >= world.revision)
+        await faulty.put_raw("routing_instance", uuid, msgspec.json.encode({**instance, "route_target_refs": []}))
+        await until(lambda: service.engine.revision >= faulty.revision)
         late_read.released.set()
-        await world.settle(service)
-        await world.assert_compiled()
+        await faulty.settle(service)
+        await faulty.assert_compiled()
     await faulty.check()
 
 
-async def test_lists_whose_group_went_first_are_cleared_away(faulty: FaultyWorld) -> None:
+async def test_lists_whose_group_went_first_are_cleared_away(faulty: FaultySystem) -> None:
     """Past the API server, which would reject it: the parent goes, its children are still there."""
-    world = faulty.world
-    async with world.compiling() as service:
-        await tenant(world)
-        await world.settle(service)
-        await gone_from_etcd(world, service, "group-0")
+    async with faulty.compiling() as service:
+        await tenant(faulty)
+        await faulty.settle(service)
+        await gone_from_etcd(faulty, service, "group-0")
     await faulty.check()
 
 
-async def test_lists_whose_group_went_while_the_compiler_was_down_are_cleared_away(faulty: FaultyWorld) -> None:
-    world = faulty.world
-    async with world.compiling() as service:
-        await tenant(world)
-        await world.settle(service)
-    await gone_from_etcd(world, None, "group-0")
-    async with world.compiling() as again:
-        await world.settle(again)
-        assert await lists_of(world, "group-0") == set()
+async def test_lists_whose_group_went_while_the_compiler_was_down_are_cleared_away(faulty: FaultySystem) -> None:
+    async with faulty.compiling() as service:
+        await tenant(faulty)
+        await faulty.settle(service)
+    await gone_from_etcd(faulty, None, "group-0")
+    async with faulty.compiling() as again:
+        await faulty.settle(again)
+        assert await lists_of(faulty, "group-0") == set()
     await faulty.check()
 
 

@@ -10,10 +10,11 @@ import pytest
 from intentc.loading.configuration.sections import Limits
 from intentc.watch.protocol import prefix_end
 from tests.faults.scale_writing import FULL, SCALE
-from tests.faults.server_faults import Fault, Late, Reject, Request, Slow, no_fault
-from tests.faults.writing_world import FaultyWorld, lists_of, lists_of_many, many_groups, offer
+from tests.faults.writing_load import lists_of, lists_of_many, many_groups, offer
 from tests.support.contrail_content import tenant
+from tests.support.faulty_system import FaultySystem
 from tests.support.live_system import LiveSystem
+from tests.support.server_faults import Fault, Late, Reject, Request, Slow, no_fault
 from tests.support.waiting import PATIENCE, until, until_true
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
@@ -59,16 +60,16 @@ class Throttling:
 
 
 @pytest.mark.parametrize("status", [429, 503])
-async def test_the_pause_that_the_server_asks_for_is_kept_by_all_writes(faulty: FaultyWorld, status: int) -> None:
-    world, faults = faulty.world, faulty.faults
+async def test_the_pause_that_the_server_asks_for_is_kept_by_all_writes(faulty: FaultySystem, status: int) -> None:
+    faults = faulty.faults
     throttling = Throttling(status, SCALE.pause, 3)
-    async with world.compiling() as service:
-        await tenant(world)
-        await world.settle(service)
+    async with faulty.compiling() as service:
+        await tenant(faulty)
+        await faulty.settle(service)
         faults.rule = throttling
-        await offer(SCALE.rate, SCALE.seconds, lambda number: world.create("security_group", f"one-{number}"))
+        await offer(SCALE.rate, SCALE.seconds, lambda number: faulty.create("security_group", f"one-{number}"))
         await until_true(lambda: is_over(throttling), within=PATIENCE + 5 * SCALE.pause)
-        await world.settle(service)
+        await faulty.settle(service)
         assert throttling.disobedient == []
         assert service.status()["healthy"] is True
     await faulty.check()
@@ -78,50 +79,50 @@ async def is_over(throttling: Throttling) -> bool:
     return throttling.over
 
 
-async def test_a_server_that_is_out_of_service_is_asked_once_a_pause(faulty: FaultyWorld) -> None:
+async def test_a_server_that_is_out_of_service_is_asked_once_a_pause(faulty: FaultySystem) -> None:
     """503 without a word about how long: a second each."""
-    world, faults = faulty.world, faulty.faults
-    async with world.compiling() as service:
-        await tenant(world)
-        await world.settle(service)
+    faults = faulty.faults
+    async with faulty.compiling() as service:
+        await tenant(faulty)
+        await faulty.settle(service)
         faults.forget()
         out_of_service = Throttling(503, 1.0, round(SCALE.outage), named=False)
         faults.rule = out_of_service
-        await many_groups(world, SCALE.groups)
+        await many_groups(faulty, SCALE.groups)
         await until_true(lambda: is_over(out_of_service), within=PATIENCE + 5 * SCALE.outage)
-        await world.settle(service)
+        await faulty.settle(service)
         assert out_of_service.disobedient == []
     await faulty.check()
 
 
-async def test_writes_to_a_slow_server_overlap(faulty: FaultyWorld) -> None:
-    world, faults = faulty.world, faulty.faults
-    async with world.compiling() as service:
-        await tenant(world)
-        await world.settle(service)
+async def test_writes_to_a_slow_server_overlap(faulty: FaultySystem) -> None:
+    faults = faulty.faults
+    async with faulty.compiling() as service:
+        await tenant(faulty)
+        await faulty.settle(service)
         faults.forget()
         faults.rule = lambda request: Slow(SCALE.latency)
-        await many_groups(world, SCALE.groups)
-        await world.settle(service)
+        await many_groups(faulty, SCALE.groups)
+        await faulty.settle(service)
         assert faults.most_at_once >= 8
         faults.rule = no_fault
     await faulty.check()
 
 
-async def test_one_slow_object_does_not_delay_the_others(faulty: FaultyWorld) -> None:
-    world, faults = faulty.world, faulty.faults
+async def test_one_slow_object_does_not_delay_the_others(faulty: FaultySystem) -> None:
+    faults = faulty.faults
     late = Late()
 
-    async with world.compiling() as service:
-        await tenant(world)
-        await world.settle(service)
+    async with faulty.compiling() as service:
+        await tenant(faulty)
+        await faulty.settle(service)
         faults.rule = lambda request: late if request.mutates and request.names("slow-one") else None
-        await world.create("security_group", "slow-one")
+        await faulty.create("security_group", "slow-one")
         await until(lambda: bool(faults.struck))
-        await many_groups(world, OTHERS)
-        await until_true(lambda: all_listed(world))
+        await many_groups(faulty, OTHERS)
+        await until_true(lambda: all_listed(faulty))
         late.released.set()
-        await world.settle(service)
+        await faulty.settle(service)
         faults.rule = no_fault
     await faulty.check()
 
@@ -130,20 +131,20 @@ async def all_listed(world: LiveSystem) -> bool:
     return await lists_of_many(world) == 2 * OTHERS
 
 
-async def test_what_is_live_goes_before_what_a_restart_looks_over(faulty: FaultyWorld) -> None:
+async def test_what_is_live_goes_before_what_a_restart_looks_over(faulty: FaultySystem) -> None:
     """A compiler comes into a world in which everything is still to be written, through a slow server; what a person
     asks for meanwhile does not queue up behind all of that."""
-    world, faults = faulty.world, faulty.faults
-    await tenant(world)
-    await many_groups(world, TO_LOOK_OVER)
+    faults = faulty.faults
+    await tenant(faulty)
+    await many_groups(faulty, TO_LOOK_OVER)
     faults.rule = lambda request: Slow(SCALE.latency) if request.mutates else None
-    async with world.compiling() as service:
-        await until_true(lambda: some_listed(world))
-        await world.create("security_group", "live")
-        await until_true(lambda: is_listed(world, "live"))
+    async with faulty.compiling() as service:
+        await until_true(lambda: some_listed(faulty))
+        await faulty.create("security_group", "live")
+        await until_true(lambda: is_listed(faulty, "live"))
         faults.rule = no_fault
-        await world.settle(service)
-        assert await before_the_last_of(world, "live") < 0.75 * 2 * TO_LOOK_OVER
+        await faulty.settle(service)
+        assert await before_the_last_of(faulty, "live") < 0.75 * 2 * TO_LOOK_OVER
     await faulty.check()
 
 

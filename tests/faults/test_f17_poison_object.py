@@ -15,11 +15,12 @@ from intentc.queue import KeyedQueue
 from intentc.service.service import CompilerService
 from tests.faults.scale import in_full
 from tests.faults.scale_writing import SCALE
-from tests.faults.server_faults import Fault, Reject, Request, Rule, no_fault
-from tests.faults.writing_world import RULE, FaultyWorld, lists_of, many_groups
+from tests.faults.writing_load import RULE, lists_of, many_groups
 from tests.oracle import contrail as oracle
 from tests.support.contrail_content import LOCAL, group, rule, rules, tenant
+from tests.support.faulty_system import FaultySystem
 from tests.support.live_system import LiveSystem
+from tests.support.server_faults import Fault, Reject, Request, Rule, no_fault
 from tests.support.waiting import PATIENCE, until, until_true
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
@@ -77,59 +78,61 @@ async def all_but(world: LiveSystem, name: str, missing: int) -> bool:
 
 
 @pytest.mark.parametrize("named", [True, False])
-async def test_one_rejected_object_is_listed_and_all_others_converge(faulty: FaultyWorld, named: bool) -> None:
-    world, faults = faulty.world, faulty.faults
+async def test_one_rejected_object_is_listed_and_all_others_converge(faulty: FaultySystem, named: bool) -> None:
+    faults = faulty.faults
     faults.rule = poison(POISONED, named=named)
-    async with world.compiling() as service:
-        await tenant(world)
-        await many_groups(world, SCALE.groups)
-        await world.settle(service)
+    async with faulty.compiling() as service:
+        await tenant(faulty)
+        await many_groups(faulty, SCALE.groups)
+        await faulty.settle(service)
         assert faults.struck
-        assert await all_but(world, POISONED, 1)
+        assert await all_but(faulty, POISONED, 1)
         assert problems(service) == [f"default-domain:default-project:{POISONED}:ingress-access-control-list"]
         status = service.status()
         assert status["healthy"] is False
         assert status["counts"]["rejected"] == 1
 
         faults.rule = no_fault
-        await until_true(lambda: all_but(world, POISONED, 0))
-        await world.settle(service)
+        await until_true(lambda: all_but(faulty, POISONED, 0))
+        await faulty.settle(service)
         assert problems(service) == []
         assert service.status()["healthy"] is True
     await faulty.check()
 
 
 @pytest.mark.parametrize("named", [True, False])
-async def test_a_rejected_element_of_a_batch_costs_the_others_no_second_write(faulty: FaultyWorld, named: bool) -> None:
+async def test_a_rejected_element_of_a_batch_costs_the_others_no_second_write(
+    faulty: FaultySystem, named: bool
+) -> None:
     """All or nothing is a batch: it is sent again without the guilty one, or halved until that one is alone."""
-    world, faults = faulty.world, faulty.faults
-    await tenant(world)
-    await many_groups(world, SCALE.groups)
+    faults = faulty.faults
+    await tenant(faulty)
+    await many_groups(faulty, SCALE.groups)
     chosen: list[str] = []
     faults.rule = poison_in_a_crowd(chosen, named=named)
-    async with world.compiling() as service:
-        await world.settle(service)
+    async with faulty.compiling() as service:
+        await faulty.settle(service)
         assert any(len(request.items) >= CROWD for request, _ in faults.struck)
-        assert await all_but(world, chosen[0], 1)
+        assert await all_but(faulty, chosen[0], 1)
         requests, bound = len(faults.seen), SCALE.groups // 2 + 60
         assert requests <= bound
-        prefix = f"/{world.path}/access_control_list/"
-        listed = (await world.store.range(prefix, prefix[:-1] + "0")).items
+        prefix = f"/{faulty.path}/access_control_list/"
+        listed = (await faulty.store.range(prefix, prefix[:-1] + "0")).items
         assert len(listed) >= 2 * SCALE.groups
         assert {item.version for item in listed} == {1}
         faults.rule = no_fault
-        await until_true(lambda: all_but(world, chosen[0], 0))
-        await world.settle(service)
+        await until_true(lambda: all_but(faulty, chosen[0], 0))
+        await faulty.settle(service)
     await faulty.check()
 
 
-async def test_a_rejected_object_is_tried_again_ever_more_rarely(faulty: FaultyWorld) -> None:
-    world, faults = faulty.world, faulty.faults
-    async with world.compiling() as service:
-        await tenant(world)
-        await world.settle(service)
+async def test_a_rejected_object_is_tried_again_ever_more_rarely(faulty: FaultySystem) -> None:
+    faults = faulty.faults
+    async with faulty.compiling() as service:
+        await tenant(faulty)
+        await faulty.settle(service)
         faults.rule = poison("poisoned")
-        await world.create("security_group", "poisoned")
+        await faulty.create("security_group", "poisoned")
         begun = time.monotonic()
         await until(lambda: len(faults.struck) >= 9)
         times = [request.at - begun for request, _ in faults.struck[:9]]
@@ -137,8 +140,8 @@ async def test_a_rejected_object_is_tried_again_ever_more_rarely(faulty: FaultyW
         # The delays double, each drawn from its upper half: three further on, it is at least twice as long.
         assert in_full(all(later > 2 * earlier for earlier, later in zip(gaps[2:], gaps[5:], strict=False)))
         faults.rule = no_fault
-        await until_true(lambda: listed(world, "poisoned", 2))
-        await world.settle(service)
+        await until_true(lambda: listed(faulty, "poisoned", 2))
+        await faulty.settle(service)
     await faulty.check()
 
 
@@ -147,50 +150,50 @@ async def listed(world: LiveSystem, name: str, count: int) -> bool:
 
 
 async def test_a_rejected_object_heals_at_once_when_its_resource_is_repaired(
-    faulty: FaultyWorld, monkeypatch: pytest.MonkeyPatch
+    faulty: FaultySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It does not wait for the back-off, which is longer than this test."""
     slow = partial(KeyedQueue, backoff=Backoff(9 * PATIENCE, 9 * PATIENCE))
     monkeypatch.setattr("intentc.engine.scheduler.KeyedQueue", slow)
     monkeypatch.setattr("intentc.engine.object_queue.KeyedQueue", slow)
-    world, faults = faulty.world, faulty.faults
+    faults = faulty.faults
 
     def reject_the_rule(request: Request) -> Fault | None:
         return Reject(422, WORDS) if request.mutates and request.names(OTHER_RULE) else None
 
-    async with world.compiling() as service:
-        await tenant(world)
-        await world.settle(service)
+    async with faulty.compiling() as service:
+        await tenant(faulty)
+        await faulty.settle(service)
         faults.rule = reject_the_rule
         poisoned = rules(rule(OTHER_RULE, group("group-1"), LOCAL))
-        uuid = await world.create("security_group", "repaired", **poisoned)
+        uuid = await faulty.create("security_group", "repaired", **poisoned)
         await until(lambda: bool(faults.struck))
-        await world.settle(service)
+        await faulty.settle(service)
         assert problems(service)
 
-        await world.update("security_group", uuid, **rules(rule(RULE, group("group-1"), LOCAL)))
-        await world.settle(service)
+        await faulty.update("security_group", uuid, **rules(rule(RULE, group("group-1"), LOCAL)))
+        await faulty.settle(service)
         assert problems(service) == []
-        await world.assert_compiled()
+        await faulty.assert_compiled()
     faults.rule = no_fault
     await faulty.check()
 
 
-async def test_a_restart_with_a_rejected_object_asks_for_nothing_but_that(faulty: FaultyWorld) -> None:
-    world, faults = faulty.world, faulty.faults
+async def test_a_restart_with_a_rejected_object_asks_for_nothing_but_that(faulty: FaultySystem) -> None:
+    faults = faulty.faults
     faults.rule = poison("poisoned")
-    async with world.compiling() as service:
-        await tenant(world)
-        await world.create("security_group", "poisoned")
-        await world.settle(service)
-    before = await world.values()
+    async with faulty.compiling() as service:
+        await tenant(faulty)
+        await faulty.create("security_group", "poisoned")
+        await faulty.settle(service)
+    before = await faulty.values()
     faults.forget()
-    async with world.compiling() as again:
-        await world.settle(again)
+    async with faulty.compiling() as again:
+        await faulty.settle(again)
         assert problems(again)
     asked = [request for request in faults.seen if request.mutates]
     assert asked and all(request.names("poisoned") for request in asked)
-    assert await world.values() == before
+    assert await faulty.values() == before
     faults.rule = no_fault
-    await world.compile_once()
+    await faulty.compile_once()
     await faulty.check()

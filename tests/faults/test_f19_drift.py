@@ -11,9 +11,10 @@ import pytest
 from intentc.journal import Write
 from intentc.service.service import CompilerService
 from tests.faults.scale_writing import SCALE
-from tests.faults.writing_world import FaultyWorld, many_groups
+from tests.faults.writing_load import many_groups
 from tests.oracle.contrail import mark
 from tests.support.contrail_content import tenant
+from tests.support.faulty_system import FaultySystem
 from tests.support.live_system import PROJECT, LiveSystem
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
@@ -68,82 +69,78 @@ def repairs(service: CompilerService) -> Counter[tuple[str, ...]]:
     return Counter(line.name.fq_name for line in lines if isinstance(line, Write) and line.drift)
 
 
-async def test_drift_is_repaired_and_journalled_and_what_is_not_ours_is_not_touched(faulty: FaultyWorld) -> None:
-    world = faulty.world
-    async with world.compiling() as service:
-        await tenant(world)
-        await many_groups(world, SCALE.groups)
-        await world.settle(service)
+async def test_drift_is_repaired_and_journalled_and_what_is_not_ours_is_not_touched(faulty: FaultySystem) -> None:
+    async with faulty.compiling() as service:
+        await tenant(faulty)
+        await many_groups(faulty, SCALE.groups)
+        await faulty.settle(service)
         assert not repairs(service)
-        made = await look_alikes(world, 20)
+        made = await look_alikes(faulty, 20)
         assert len(made) > 20
-        await world.settle(service)
-        before = await as_they_are(world, made)
+        await faulty.settle(service)
+        before = await as_they_are(faulty, made)
 
-        touched = await meddle(world, SCALE.drifted, SCALE.drifted // 2)
-        await world.settle(service)
+        touched = await meddle(faulty, SCALE.drifted, SCALE.drifted // 2)
+        await faulty.settle(service)
         assert repairs(service).keys() == touched
         assert service.status()["counters"]["drift_repairs"] >= len(touched)
         assert service.status()["counters"]["contentions"] == 0
-        assert await as_they_are(world, made) == before
-    await world.compile_once()
-    assert await as_they_are(world, made) == before
+        assert await as_they_are(faulty, made) == before
+    await faulty.compile_once()
+    assert await as_they_are(faulty, made) == before
     for uuid, kind in made.items():
-        await world.delete(kind, uuid)
+        await faulty.delete(kind, uuid)
     await faulty.check()
 
 
-async def test_what_users_ask_for_is_no_drift(faulty: FaultyWorld) -> None:
+async def test_what_users_ask_for_is_no_drift(faulty: FaultySystem) -> None:
     """An object that differs because its intent changed, came or went is not called drift."""
-    world = faulty.world
-    async with world.compiling() as service:
-        made = await tenant(world)
-        await world.settle(service)
+    async with faulty.compiling() as service:
+        made = await tenant(faulty)
+        await faulty.settle(service)
         for uuid in made["security_group"]:
-            await world.update("security_group", uuid, security_group_entries={"policy_rule": []})
-        await world.update("virtual_network", made["virtual_network"][0], route_target_list={"route_target": []})
-        await world.delete("security_group", made["security_group"][0])
-        await many_groups(world, 10)
-        await world.settle(service)
+            await faulty.update("security_group", uuid, security_group_entries={"policy_rule": []})
+        await faulty.update("virtual_network", made["virtual_network"][0], route_target_list={"route_target": []})
+        await faulty.delete("security_group", made["security_group"][0])
+        await many_groups(faulty, 10)
+        await faulty.settle(service)
         assert service.status()["counters"]["writes"] >= 20
         assert not repairs(service)
     await faulty.check()
 
 
-async def test_drift_of_a_time_without_a_compiler_is_repaired_at_its_start(faulty: FaultyWorld) -> None:
-    world = faulty.world
-    async with world.compiling() as service:
-        await tenant(world)
-        await many_groups(world, SCALE.groups)
-        await world.settle(service)
-    made = await look_alikes(world, 20)
-    before = await as_they_are(world, made)
-    touched = await meddle(world, SCALE.drifted, SCALE.drifted // 2)
-    world.calls.seen.clear()
-    await world.compile_once()
-    assert 1 <= sum(world.calls.mutations.values()) <= 4 * len(touched)
-    assert await as_they_are(world, made) == before
+async def test_drift_of_a_time_without_a_compiler_is_repaired_at_its_start(faulty: FaultySystem) -> None:
+    async with faulty.compiling() as service:
+        await tenant(faulty)
+        await many_groups(faulty, SCALE.groups)
+        await faulty.settle(service)
+    made = await look_alikes(faulty, 20)
+    before = await as_they_are(faulty, made)
+    touched = await meddle(faulty, SCALE.drifted, SCALE.drifted // 2)
+    faulty.calls.seen.clear()
+    await faulty.compile_once()
+    assert 1 <= sum(faulty.calls.mutations.values()) <= 4 * len(touched)
+    assert await as_they_are(faulty, made) == before
     for uuid, kind in made.items():
-        await world.delete(kind, uuid)
+        await faulty.delete(kind, uuid)
     await faulty.check()
 
 
-async def test_a_list_that_others_made_at_the_name_of_ours_is_adopted_without_a_write(faulty: FaultyWorld) -> None:
+async def test_a_list_that_others_made_at_the_name_of_ours_is_adopted_without_a_write(faulty: FaultySystem) -> None:
     """Such as an older compiler left: one that is right stays as it is, to its revision; when it goes, ours comes."""
-    world = faulty.world
-    await world.create("security_group", "taken")
+    await faulty.create("security_group", "taken")
     name = "ingress-access-control-list"
-    theirs = await world.create("access_control_list", name, (*PROJECT, "taken"), parent_type="security-group")
-    await tenant(world)
-    before = await as_they_are(world, {theirs: "access_control_list"})
-    async with world.compiling() as service:
-        await world.settle(service)
-        assert await as_they_are(world, {theirs: "access_control_list"}) == before
+    theirs = await faulty.create("access_control_list", name, (*PROJECT, "taken"), parent_type="security-group")
+    await tenant(faulty)
+    before = await as_they_are(faulty, {theirs: "access_control_list"})
+    async with faulty.compiling() as service:
+        await faulty.settle(service)
+        assert await as_they_are(faulty, {theirs: "access_control_list"}) == before
         assert service.status()["healthy"] is True
-        await world.assert_compiled()
-        await world.delete("access_control_list", theirs)
-        await world.settle(service)
-        lists = (await world.stored())["access_control_list"]
+        await faulty.assert_compiled()
+        await faulty.delete("access_control_list", theirs)
+        await faulty.settle(service)
+        lists = (await faulty.stored())["access_control_list"]
         assert theirs not in lists
         (ours,) = (found for found in lists.values() if found["fq_name"][-2:] == ["taken", name])
         assert mark(ours) is not None

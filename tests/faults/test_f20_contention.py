@@ -17,10 +17,11 @@ from intentc.engine import drift
 from intentc.service.service import CompilerService
 from intentc.watch.protocol import prefix_end
 from tests.faults.scale_writing import FULL, SCALE
-from tests.faults.server_faults import Slow, no_fault
-from tests.faults.writing_world import FaultyWorld, lists_of_many, many_groups
+from tests.faults.writing_load import lists_of_many, many_groups
 from tests.support.contrail_content import LOCAL, group, network, rule, rules, targets, tenant
+from tests.support.faulty_system import FaultySystem
 from tests.support.live_system import PROJECT, LiveSystem
+from tests.support.server_faults import Slow, no_fault
 from tests.support.waiting import PATIENCE, until, until_true
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
@@ -104,13 +105,12 @@ def contentions(service: CompilerService) -> dict[str, str]:
     ],
 )
 async def test_a_contention_is_reported_with_its_field_the_others_converge_and_it_recovers(
-    faulty: FaultyWorld, revert: Callable[[LiveSystem], Awaitable[bool]], name: tuple[str, ...], field: str
+    faulty: FaultySystem, revert: Callable[[LiveSystem], Awaitable[bool]], name: tuple[str, ...], field: str
 ) -> None:
-    world = faulty.world
-    async with world.compiling() as service:
-        await tenant(world)
-        await world.settle(service)
-        async with contended(world, revert) as opponent:
+    async with faulty.compiling() as service:
+        await tenant(faulty)
+        await faulty.settle(service)
+        async with contended(faulty, revert) as opponent:
             await until(lambda: bool(contentions(service)))
             ((contended_name, message),) = contentions(service).items()
             assert contended_name == ":".join(name)
@@ -120,13 +120,13 @@ async def test_a_contention_is_reported_with_its_field_the_others_converge_and_i
             reverts, begun = opponent.reverts, anyio.current_time()
             assert reverts <= 2 * drift.REVERTS
 
-            await many_groups(world, SCALE.groups)
-            await until_true(lambda: all_listed(world))
+            await many_groups(faulty, SCALE.groups)
+            await until_true(lambda: all_listed(faulty))
             # It retries a handful of times with back-off, and does not revert every few milliseconds.
             took = anyio.current_time() - begun
             assert opponent.reverts - reverts <= 5 + math.log2(1 + took), "the pauses between them double"
-        await until_true(lambda: is_right(world), within=PATIENCE if not FULL else 4_000.0)
-        await world.settle(service)
+        await until_true(lambda: is_right(faulty), within=PATIENCE if not FULL else 4_000.0)
+        await faulty.settle(service)
         assert contentions(service) == {}
         assert service.status()["healthy"] is True
     await faulty.check()
@@ -144,16 +144,15 @@ async def is_right(world: LiveSystem) -> bool:
     return True
 
 
-async def test_one_intent_that_makes_sixty_objects_and_often_others_is_no_contention(faulty: FaultyWorld) -> None:
-    world = faulty.world
-    async with world.compiling() as service:
-        await tenant(world)
-        uuid = await network(world, "large", route_target_list=targets(*(f"target:60:{n}" for n in range(60))))
-        await world.settle(service)
+async def test_one_intent_that_makes_sixty_objects_and_often_others_is_no_contention(faulty: FaultySystem) -> None:
+    async with faulty.compiling() as service:
+        await tenant(faulty)
+        uuid = await network(faulty, "large", route_target_list=targets(*(f"target:60:{n}" for n in range(60))))
+        await faulty.settle(service)
         for turn in range(2 * drift.REVERTS):
             some = targets(*(f"target:60:{number}" for number in range(60) if number % (turn + 2)))
-            await world.update("virtual_network", uuid, route_target_list=some)
-            await world.settle(service)
+            await faulty.update("virtual_network", uuid, route_target_list=some)
+            await faulty.settle(service)
         assert service.status()["counters"]["writes"] >= 200
         assert service.status()["counters"]["contentions"] == 0
         assert service.status()["counters"]["drift_repairs"] == 0
@@ -161,20 +160,19 @@ async def test_one_intent_that_makes_sixty_objects_and_often_others_is_no_conten
     await faulty.check()
 
 
-async def test_users_who_change_a_group_faster_than_it_is_written_are_no_contention(faulty: FaultyWorld) -> None:
+async def test_users_who_change_a_group_faster_than_it_is_written_are_no_contention(faulty: FaultySystem) -> None:
     """What is wanted changes while the former wish is on its way through a slow server: our own write that comes late
     is not taken for somebody else's."""
-    world = faulty.world
-    async with world.compiling() as service:
-        made = await tenant(world)
-        await world.settle(service)
+    async with faulty.compiling() as service:
+        made = await tenant(faulty)
+        await faulty.settle(service)
         faulty.faults.rule = lambda request: Slow(0.02) if request.mutates else None
         for turn in range(10 * drift.REVERTS):
             ring = rule(f"bdf042c0-0000-4000-8000-0000000000{turn:02}", group("group-1"), LOCAL)
-            await world.update("security_group", made["security_group"][0], **rules(ring))
+            await faulty.update("security_group", made["security_group"][0], **rules(ring))
             some = targets(*(f"target:61:{number}" for number in range(turn % 7)))
-            await world.update("virtual_network", made["virtual_network"][0], route_target_list=some)
-        await world.settle(service)
+            await faulty.update("virtual_network", made["virtual_network"][0], route_target_list=some)
+        await faulty.settle(service)
         counters = service.status()["counters"]
         assert (counters["drift_repairs"], counters["contentions"]) == (0, 0)
         faulty.faults.rule = no_fault

@@ -245,10 +245,12 @@ def _difference(there: oracle.Expected, wanted: oracle.Expected) -> dict[str, An
 
 
 @asynccontextmanager
-async def counted_world(store: EtcdStore, loaded: Loaded, patch: Any) -> AsyncIterator[LiveSystem]:
-    """A world without a server yet. ``patch``: pytest's ``monkeypatch``, by which the counter gets around the
-    application."""
-    world = LiveSystem(store, loaded)
+async def counted_world(
+    store: EtcdStore, loaded: Loaded, patch: Any, world: LiveSystem | None = None
+) -> AsyncIterator[LiveSystem]:
+    """A world without a server yet: ``world``, or a new one. ``patch``: pytest's ``monkeypatch``, by which the counter
+    gets around the application."""
+    world = world or LiveSystem(store, loaded)
     patch.setattr(serving, "create_app", lambda *given: world.calls.around(create_app(*given)))
     async with httpx2.AsyncClient(timeout=PATIENCE, headers=PERSON, trust_env=False, verify=False) as person:
         world.person = person

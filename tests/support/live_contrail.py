@@ -1,6 +1,6 @@
 """The shipped contrail compiler on a real etcd, with a real API server over HTTP, behind ``ContrailSystem``'s face.
 
-Use it for stories that are told over memory and must hold on the real parts as well: they are marked ``also_live``.
+Use it for stories that run over memory and must hold on the real parts as well: they are marked ``also_live``.
 What looks into the engine, or past the API server, is not there.
 """
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Collection
 from typing import NamedTuple
 
 from .. import crashpoints
@@ -147,6 +148,11 @@ class Allocations:
         return sum(map(len, self._requested.values()))
 
     @property
+    def leaving(self) -> Collection[str]:
+        """The origins of which allocations are to be freed."""
+        return self._leaving
+
+    @property
     def outstanding(self) -> bool:
         """Whether a request is open, or an allocation is to be freed."""
         leaving = (entry for origin in self._leaving for entry in self._held.get(origin, ()))
@@ -167,7 +173,7 @@ class Allocations:
             unread = [entry for entry in self._held.get(origin, ()) if not self._is_read(entry)]
             if not unread:
                 self._leaving.discard(origin)
-            elif not self._carriers.unclaimed(origin):
+            elif not self._carriers.may_show(origin):
                 for entry in unread:
                     self._queued.add(entry, resync=True)
 
@@ -216,7 +222,7 @@ class Allocations:
             elif (
                 entry in self._held.get(entry.origin, ())
                 and not self._is_read(entry)
-                and not self._carriers.unclaimed(entry.origin)
+                and not self._carriers.may_show(entry.origin)
             ):
                 await self._free(entry, warrant.fence)
             elif entry in self._unsure:

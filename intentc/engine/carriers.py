@@ -1,7 +1,8 @@
-"""Knows which stored objects carry the mark of each intent, so that an allocation is freed only after them.
+"""Knows which stored objects may show what an intent no longer claims, so that an allocation is freed only after them.
 
-It follows the marks in the store, and the creations that are under way; who claims an object now is in the claim book.
-State: mark and object in both directions, in memory.
+It follows the marks in the store, and the creations that are under way. It follows the objects of which an intent
+changed its claims, until their next plan is carried out; after a start, also what earlier processes left unclaimed. Who
+claims an object now is in the claim book. State: the objects of each intent and the reverse, in memory.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..model import SHARED, HeldInput, Name
-from ..planning import Assumed, ClaimBook
+from ..planning import Assumed, ClaimBook, Plan
 from .object_queue import ObjectQueue
 
 
@@ -22,6 +23,10 @@ class Carriers:
         self._objects = objects
         self._carriers: dict[str, set[Name]] = {}
         self._origin: dict[Name, str] = {}
+        self._changed: dict[str, set[Name]] = {}
+        self._changed_by: dict[Name, set[str]] = {}
+        self._left_over: set[Name] = set()
+        self._released_at_start: frozenset[str] = frozenset()
 
     def seen(self, names: Iterable[Name]) -> None:
         """Record the marks of stored objects that changed."""
@@ -42,13 +47,44 @@ class Carriers:
             self._origin[name] = origin
             self._carriers.setdefault(origin, set()).add(name)
 
-    def carried_out(self, name: Name) -> None:
-        """The last plan of this object is carried out: if the object is absent, no creation is under way."""
+    def claims_changed(self, origin: str, names: Iterable[Name]) -> None:
+        """The claims of ``origin`` on these objects changed: until they are planned and written, they may show what it
+        claimed before."""
+        for name in names:
+            self._changed.setdefault(origin, set()).add(name)
+            self._changed_by.setdefault(name, set()).add(origin)
+
+    def left_over(self, names: Iterable[Name], released: Iterable[str]) -> None:
+        """The first pass found these objects with something of ours that nobody claims. Any of them may show what an
+        earlier process wrote for an origin of ``released``: those whose allocations are to be freed since then."""
+        self._left_over = {name for name in names if name not in self._origin}
+        self._released_at_start = frozenset(released)
+
+    def carried_out(self, plan: Plan) -> None:
+        """The plan of this object is carried out: if the object is absent, no creation is under way, and if nothing is
+        left to remove from it, it shows only what is claimed now."""
+        name = plan.name
+        if name not in self._origin and name not in self._changed_by and name not in self._left_over:
+            return
         try:
-            if name in self._origin and self._assumed.actual(name) is None:
-                self._forget(name)
+            actual = self._assumed.actual(name)
         except HeldInput:
             return
+        if actual is None:
+            self._forget(name)
+        if actual is None or not self._is_unfinished(plan):
+            self._left_over.discard(name)
+            for origin in self._changed_by.pop(name, ()):
+                self._changed[origin].discard(name)
+                if not self._changed[origin]:
+                    del self._changed[origin]
+
+    def _is_unfinished(self, plan: Plan) -> bool:
+        """Whether something may stay in an object although its plan is carried out: the plan reports a problem or
+        defers a removal, the object waits for its own deletion, or its claims changed during the write."""
+        name = plan.name
+        waits = name in plan.waits_for or (bool(plan.waits_for) and name not in self._book)
+        return bool(plan.problems or plan.deferred) or waits or self._objects.is_asked_again(name)
 
     def of(self, origin: str) -> frozenset[Name]:
         """The names of objects that carry the mark of ``origin``, those that can't be read or are being created
@@ -57,8 +93,10 @@ class Carriers:
             self._forget(name)
         return frozenset(self._carriers.get(origin, ()))
 
-    def unclaimed(self, origin: str) -> bool:
-        """Whether an object of this origin still exists that the origin no longer claims."""
+    def may_show(self, origin: str) -> bool:
+        """Whether a stored object may still show what this origin no longer claims."""
+        if origin in self._changed or (self._left_over and origin in self._released_at_start):
+            return True
         return any(all(key.uuid != origin for key in self._book.on(name)) for name in self.of(origin))
 
     def _forget(self, name: Name) -> None:

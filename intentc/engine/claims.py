@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 
 from ..model import Claim, Key, Name
 from ..planning import ClaimBook, DeleteGuard
+from .carriers import Carriers
 from .drift import Drift
 from .object_queue import ObjectQueue
 
@@ -16,15 +17,20 @@ from .object_queue import ObjectQueue
 class Claims:
     """The claims of all intents, as evaluations change them. The first three verbs return the objects to ``plan``."""
 
-    def __init__(self, *, book: ClaimBook, guard: DeleteGuard, drift: Drift, objects: ObjectQueue) -> None:
+    def __init__(
+        self, *, book: ClaimBook, guard: DeleteGuard, drift: Drift, objects: ObjectQueue, carriers: Carriers
+    ) -> None:
         self._book = book
         self._guard = guard
         self._drift = drift
         self._objects = objects
+        self._carriers = carriers
 
     def replace(self, origin: Key, claims: Iterable[Claim]) -> frozenset[Name]:
         """Set the claims of an intent after a complete evaluation."""
-        return self._book.replace(origin, claims)
+        changed = self._book.replace(origin, claims)
+        self._carriers.claims_changed(origin.uuid, changed)
+        return changed
 
     def retain(self, origin: Key) -> frozenset[Name]:
         """Keep the claims of a held intent (docs/engine.md §7)."""
@@ -32,7 +38,9 @@ class Claims:
 
     def drop(self, origin: Key) -> frozenset[Name]:
         """Remove the claims of an intent that doesn't exist any more."""
-        return self._book.drop(origin)
+        changed = self._book.drop(origin)
+        self._carriers.claims_changed(origin.uuid, changed)
+        return changed
 
     def are_unknown(self, origin: Key) -> bool:
         """Whether an intent is held since before the first pass, so that its claims are unknown."""

@@ -166,7 +166,8 @@ class Engine:
         )  # fmt: skip
         self._evaluator = Evaluator(  # 4, 5
             logic=logic, runner=runner, states=states, journal=journal, scheduler=scheduler, allocations=allocations,
-            claims=Claims(book=book, guard=planner.guard, drift=drift, objects=objects), log_fields=log,
+            claims=Claims(book=book, guard=planner.guard, drift=drift, objects=objects, carriers=carriers),
+            log_fields=log,
         )  # fmt: skip
         self._restore_guard = RestoreGuard(
             logic=logic, assumed=assumed, journal=journal, permission=permission, objects=objects,
@@ -320,8 +321,11 @@ class Engine:
         cooling_down = due and self._evaluator.cooling_down
         if self.listed and self._scheduler.idle and not cooling_down:
             if due:
+                is_first = not self.first_pass_complete
                 self._allocations.release_ownerless()
-                self._orphan_collector.make_pass()
+                found = self._orphan_collector.make_pass()
+                if is_first:
+                    self._carriers.left_over(found, self._allocations.leaving)
             self._planning.set()
         elif not due and self._evaluator.runs >= self._burst:
             self._planning.set()

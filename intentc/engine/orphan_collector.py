@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 
 from ..logic import Service
+from ..model import Name
 from ..planning import ClaimBook, Planner
 from .drift import Drift
 from .object_queue import ObjectQueue
@@ -34,8 +35,9 @@ class OrphanCollector:
         """Make a pass once everything that a new listing affects is evaluated."""
         self.due = True
 
-    def make_pass(self) -> None:
-        """Queue every unclaimed object that is ours or carries something of ours; runs after a listing was evaluated.
+    def make_pass(self) -> frozenset[Name]:
+        """Queue every unclaimed object that is ours or carries something of ours, and return them; runs after a listing
+        was evaluated.
 
         The planner's guard withholds too many deletes at once."""
         for key in self._logic.held:
@@ -52,3 +54,4 @@ class OrphanCollector:
                 "%d deletes of %s are withheld, since they are too many at once; if that is meant: "
                 "`intentc allow-deletes %s`", len(names), kind, kind,
             )  # fmt: skip
+        return found

@@ -142,8 +142,8 @@ class Reconciler:
                 if not plan.operations:
                     self._failures.planned(name)
                 return plan
-            self._succeeded(name)
             self._object_planner.note_right(plan)
+            self._succeeded(plan)
             if not plan.waits_for:
                 # Nothing waits any longer for its deletion or creation: it stays as it is.
                 self._objects.wake((name,))
@@ -160,7 +160,7 @@ class Reconciler:
             drift = self._repairs.are_due_to_drift(plan.name)
             if await self._sender.carry_out(plan, drift=drift):
                 self._throttle.answered(plan.name)
-                self._succeeded(plan.name)
+                self._succeeded(plan)
                 self._repairs.note_written(plan)
                 self._objects.wake((plan.name,))
         except Fenced:
@@ -168,9 +168,11 @@ class Reconciler:
         except Exception as error:
             self._failures.unexpected(plan.name, error)
 
-    def _succeeded(self, name: Name) -> None:
+    def _succeeded(self, plan: Plan) -> None:
         """The object is as its last plan wants it: its next failure counts as the first."""
+        name = plan.name
         self._objects.forget(name)
         self._states.wrote(name)
         self._failures.forget(name)
-        self._carriers.carried_out(name)
+        if name not in self._states.contended:
+            self._carriers.carried_out(plan)

@@ -1,8 +1,9 @@
-"""A small compiler over memory, for tests of the engine: two kinds, one intent, a server that fails on demand.
+"""A small compiler over memory, for tests of the engine: a few kinds, one intent, a server that fails on demand.
 
 A ``box`` has, by its text: ``fail`` raises; ``number`` a ticket with a number out of the pool; ``see NAME`` a part with
 the text of that box, which it looks up by name; ``below UUID NAME`` a part below that box, which it does not read;
-anything else a part with that text.
+``label SHELF PURPOSE`` a number out of the pool for that purpose on a shelf, which users make; anything else a part
+with that text.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from intentc.evaluation import Compiler, Context, Intent
+from intentc.evaluation import Compiler, Context, Intent, assign
 from intentc.journal.files import JournalFiles, this_process
 from intentc.journal.keeping import Keeping
 from intentc.logic.dependencies.reactions import Reaction, ReactionMap, Visit
@@ -41,6 +42,7 @@ _KINDS: tuple[dict[str, Any], ...] = (
         "properties": {"content": {"type": "string", "writer": "compiler"}},
     },
     {"kind": "ticket", "properties": {}},
+    {"kind": "shelf", "properties": {"label": {"type": "integer", "writer": "compiler"}}},
 )
 
 
@@ -60,6 +62,10 @@ class BoxIntent(Intent):
         if self.text.startswith("below "):
             _, uuid, name = self.text.split(" ")
             yield ResourceClaim(Name("part", (name, "two")), Parent(Key("box", uuid), (name,)), self.uuid)
+            return
+        if self.text.startswith("label "):
+            _, shelf, purpose = self.text.split(" ")
+            yield assign(Name("shelf", (shelf,)), "label", ctx.allocate(POOL, purpose))
             return
         yield self.child("part", "one", content=self.text)
 

@@ -1,21 +1,23 @@
 """Copies the live world into memory, in the form in which the reference API server stores its own.
 
 Why it exists: admission needs names, holders and pools in addition to the resources. They are computed from the
-resources, so that it does not matter which server wrote these. Resources keep their revisions. Nothing that is done
-with the copy reaches the original.
+resources, so that it does not matter which server wrote these. Resources keep their revisions. An entry of the index or
+a pool that can't be read is copied as it is, so that the copy's API server rejects what the live one would reject.
+Nothing that is done with the copy reaches the original.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 
 import msgspec
 
 from intentc.apiserver.admission.seed_objects import ADDRESS_POOLS, POOLS
-from intentc.apiserver.documents import decode, encode, relationships
+from intentc.apiserver.documents import decode, decode_entry, encode, relationships
 from intentc.apiserver.draft import fq_name_value
-from intentc.apiserver.errors import Malformed
+from intentc.apiserver.errors import BrokenEntry, Malformed
 from intentc.apiserver.layout import REFERENCE, Holder, Layout
 from intentc.apiserver.pools import Pool
 from intentc.model import Change, InvalidInput, Key, Name, Schema
@@ -71,9 +73,10 @@ def _index(
             document = decode(kind, change.value or b"", str(key), key.uuid)
         except Malformed:
             if (identity := names.get(change.uuid)) is not None:
-                known = msgspec.json.decode(identity, type=Name)
-                found.setdefault(LAYOUT.name(known), change.uuid.encode())
                 found[LAYOUT.identity(change.uuid)] = identity
+                with suppress(BrokenEntry):
+                    known = decode_entry(identity, Name, LAYOUT.identity(change.uuid))
+                    found.setdefault(LAYOUT.name(known), change.uuid.encode())
             continue
         name = Name(kind.name, tuple(document["fq_name"]))
         # A copy that was put into etcd by hand doesn't take the name from its holder.
@@ -119,17 +122,21 @@ def _pools(
     found = {f"{_INDEX}{key}": value for key, value in there.items()}
     states = {key.removeprefix("pool/"): value for key, value in there.items() if key.startswith("pool/")}
     known = {name: Pool([(start, end)], [(start, end)]) for name, start, end in POOLS}
-    known |= {name: msgspec.json.decode(value, type=Pool) for name, value in states.items()}
     for name in names:
         known.setdefault(name, Pool([_RANGE_OF_UNKNOWN_POOLS], [_RANGE_OF_UNKNOWN_POOLS]))
+    for name, state in states.items():
+        try:
+            known[name] = decode_entry(state, Pool, LAYOUT.pool(name))
+        except BrokenEntry:
+            known.pop(name, None)
     for name, owner, value in allocations:
         head, colon, part = name.partition(":")
         family = known.get(head + colon) if part else None
-        if family is not None:
+        if family is not None and name not in states:
             known.setdefault(name, Pool(family.ranges, list(family.ranges), of_family=True))
-        pool = known.get(name)
-        if pool is not None:
-            pool.take(value)
+        if name in known:
+            known[name].take(value)
+        if name in known or name in states:
             found[LAYOUT.pool_owners(name) + owner] = str(value).encode()
             found[LAYOUT.pool_values(name) + str(value)] = owner.encode()
     for name, pool in known.items():

@@ -7,14 +7,13 @@ live system would do, and a plan is the difference between two of its moments.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
-
-import msgspec
 
 from intentc.apiserver.admission.seed_objects import ADDRESS_POOLS
 from intentc.apiserver.app import create_app
-from intentc.apiserver.documents import Document, decode
-from intentc.apiserver.errors import Malformed
+from intentc.apiserver.documents import Document, decode, decode_entry
+from intentc.apiserver.errors import BrokenEntry, Malformed
 from intentc.inspection.secrets import Behind, holders_of_secrets, read_for_each
 from intentc.model import Change as Stored
 from intentc.model import InvalidInput, Key, Name, Problem, Resource
@@ -189,11 +188,12 @@ class Trial:
             return None
 
     async def identity(self, uuid: str) -> Name | None:
-        """Return the name of the resource with this uuid, now or at the start."""
+        """Return the name of the resource with this uuid, now or at the start; None if none can be read."""
         for revision in (0, self.start):
             item = await self._at(LAYOUT.identity(uuid), revision)
             if item is not None:
-                return msgspec.json.decode(item.value, type=Name)
+                with suppress(BrokenEntry):
+                    return decode_entry(item.value, Name, item.key)
         return None
 
     async def stored(self, name: Name, uuid: str) -> Document | None:

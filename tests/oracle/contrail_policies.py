@@ -111,7 +111,43 @@ def attachments(world: World, network: Json) -> list[tuple[Json | None, bool]]:
             if refers(entry, other):
                 policy = other
         found.append((*order, place, policy, timed))
-    return [(policy, timed) for *_, policy, timed in sorted(found, key=lambda item: item[:4])]
+    sorted_ones = [(policy, timed) for *_, policy, timed in sorted(found, key=lambda item: item[:4])]
+    return sorted_ones + [(policy, False) for policy in automatic_policies(world, network)]
+
+
+def automatic_policies(world: World, network: Json) -> list[Json]:
+    """The policies that services with ``auto_policy`` have for a network (docs/contrail.md D.8.6)."""
+    found = []
+    for service in sorted(resources(world, "service_instance"), key=name_of):
+        if not (service.get("service_instance_properties") or {}).get("auto_policy"):
+            continue
+        ends = service_networks(world, service)
+        if ends is not None and name_of(network) in ends and ends[0] != ends[1]:
+            rule = {
+                "direction": "<>",
+                "protocol": "any",
+                "src_addresses": [{"virtual_network": ends[0]}],
+                "dst_addresses": [{"virtual_network": ends[1]}],
+                "src_ports": [EVERY_PORT],
+                "dst_ports": [EVERY_PORT],
+                "action_list": {"apply_service": [name_of(service)]},
+            }
+            name = f"_internal_{name_of(service)}"
+            found.append({"fq_name": [name], "network_policy_entries": {"policy_rule": [rule]}})
+    return found
+
+
+def service_networks(world: World, service: Json) -> tuple[str, str] | None:
+    """The left and the right network of a service, by its template's types of interfaces; None unless it has both."""
+    given = (service.get("service_instance_properties") or {}).get("interface_list") or []
+    found: dict[str, str] = {}
+    for template in targets(world, service, "service_template")[:1]:
+        types = (template.get("service_template_properties") or {}).get("interface_type") or []
+        for declared, interface in zip(types, given, strict=False):
+            side = declared.get("service_interface_type") or ""
+            default = f"{':'.join(service['fq_name'][:-1])}:svc-vn-{side}"
+            found.setdefault(side, interface.get("virtual_network") or default)
+    return (found["left"], found["right"]) if {"left", "right"} <= found.keys() else None
 
 
 def attaching(world: World, policy: str) -> list[str]:

@@ -28,11 +28,17 @@ def services(draw: st.DrawFn, networks: st.SearchStrategy[Any]) -> list[tuple[st
     for service in SERVICES:
         name = service.split(":")
         physical = draw(st.sampled_from(["", "", "physical-device"]))
-        properties = {"service_mode": draw(st.sampled_from(MODES)), "service_virtualization_type": physical}
+        properties: Json = {"service_mode": draw(st.sampled_from(MODES)), "service_virtualization_type": physical}
+        types = [{"service_interface_type": side} for side in ("left", "right")]
+        properties["interface_type"] = draw(st.sampled_from([types, types[::-1], types[:1]]))
         template = ["default-domain", name[-1]]
         found.append(("service_template", {"fq_name": template, "service_template_properties": properties}))
         references = draw(st.sampled_from([[{"to": template}], [{"to": template}], []]))
-        found.append(("service_instance", {"fq_name": name, "service_template_refs": references}))
+        named = st.one_of(networks.map(":".join), st.just(""))
+        interfaces = [{"virtual_network": text} for text in draw(st.lists(named, min_size=1, max_size=2))]
+        own = {"auto_policy": draw(st.booleans()), "interface_list": interfaces}
+        data: Json = {"fq_name": name, "service_template_refs": references, "service_instance_properties": own}
+        found.append(("service_instance", data))
         for place in range(draw(st.integers(0, 2))):
             on_machine = draw(st.booleans())
             host = [f"{name[-1]}{place}"] if on_machine else [*name, f"t{place}"]

@@ -13,7 +13,7 @@ from intentc import Context, View
 
 from .route_target_sources import Reasons
 from .route_targets import primary_routing_instance
-from .rule_sources import way_sources
+from .rule_sources import AUTOMATIC, way_sources
 from .service_chain_names import ServiceChain
 from .service_ports import ONE_WAY, TRANSLATING, TRANSPARENT, Addresses, Host, is_physical, mode, running, steered
 
@@ -57,15 +57,16 @@ def end(name: str, ways: Iterable[tuple[str, int]], ctx: Context) -> End | None:
 def services(chain: ServiceChain, ways: Iterable[tuple[str, int]], ctx: Context) -> list[Service] | None:
     """The services of the chain; None, with a problem for each fault, while one of them can't serve."""
     found: list[Service] = []
+    rules = [(policy, position) for policy, position in ways if position != AUTOMATIC]
     if len({name.replace(":", "_") for name in chain.services}) < len(chain.services):
-        for policy, position in ways:
+        for policy, position in rules:
             message = f"rule {position + 1} names a service twice; its traffic passes once each service is named once"
             ctx.problem_on("network_policy", policy, "RepeatedService", message)
         return None
     for name in chain.services:
         service = ctx.find("service_instance", tuple(name.split(":")))
         if service is None:
-            for policy, position in ways:
+            for policy, position in rules:
                 message = (
                     f"rule {position + 1}: there is no service instance {name}; its traffic passes once it is created"
                 )

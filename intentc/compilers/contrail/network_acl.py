@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from intentc import Claim, Context, Fact, Intent, ResourceClaim, Source, View
 
 from .attached_policies import AttachedPolicy, attached_policies
+from .automatic_policy import AutomaticPolicy, automatic_policies
 from .connections import connection_facts, wanted
 from .mirroring_service import MIRRORING
 from .network_rules import NetworkRules, TrailingRule, network_rules, trailing_rules
@@ -29,14 +30,15 @@ def network_policies(network: Intent, ctx: Context) -> Iterator[Claim | Fact]:
     policies = attached_policies(network, ctx)
     surroundings = NetworkSurroundings(network, policies, ctx)
     yield from membership_facts(network, policies)
-    rules = network_rules(policies, surroundings)
     me = surroundings.network
+    automatic = automatic_policies(me, ctx)
+    rules = network_rules(policies, automatic, surroundings)
     yield from connection_facts(me, wanted(me, rules, surroundings.is_joined))
     yield from chain_facts(me, rules)
     for service in sorted(surroundings.analyzers):
         yield Fact(MIRRORING, service, True)
     linked = _linked(network)
-    standing = _standing(network, policies, linked)
+    standing = _standing(network, policies, automatic, linked)
     if standing:
         yield from _static(network, rules, linked, standing, ctx)
     timed = [attached for attached in policies if attached.is_timed]
@@ -93,12 +95,18 @@ def _linked(network: View) -> list[View]:
     return sorted(found.values(), key=lambda other: other.fq_name)
 
 
-def _standing(network: View, policies: Sequence[AttachedPolicy], linked: Iterable[View]) -> Reasons:
+def _standing(
+    network: View,
+    policies: Sequence[AttachedPolicy],
+    automatic: Sequence[AutomaticPolicy],
+    linked: Iterable[View],
+) -> Reasons:
     """Why there is a static list; empty if there is none."""
     found: Reasons = _attached(network, [attached for attached in policies if not attached.is_timed])
+    found += [(policy.source,) for policy in automatic]
     if network.is_provider_network:
         found.append((Source.of(network, "is_provider_network"),))
-    if not policies:
+    if not policies and not automatic:
         found.extend(reason for other in linked for reason in _link_reasons(network, other))
         if network.fabric_snat:
             found.append((Source.of(network, "fabric_snat"),))

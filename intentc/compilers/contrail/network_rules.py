@@ -7,15 +7,17 @@ rules mean for its connections is in ``connections.py``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from intentc import InvalidInput, Source, View
 
 from .attached_policies import AttachedPolicy
+from .automatic_policy import AutomaticPolicy
 from .covering import RuleList
 from .policy_rules import ANY, DENY, PASS, Address, ListRule, Surroundings, list_rules
+from .rule_sources import AUTOMATIC, way_sources
 
 ALLOW_UUID = "00000000-0000-0000-0000-100000000001"
 DENY_UUID = "00000000-0000-0000-0000-100000000002"
@@ -40,7 +42,8 @@ EVERY_PORT = PortRange(0, 65535)
 
 
 class Origin(NamedTuple):
-    """Where a converted rule comes from: the rule at ``position`` of ``policy``, and the two addresses in it."""
+    """Where a converted rule comes from: the rule at ``position`` of ``policy``, and the two addresses in it; or, with
+    the position ``AUTOMATIC``, the policy of the service ``policy``."""
 
     policy: str
     position: int
@@ -49,13 +52,15 @@ class Origin(NamedTuple):
     def sources(self, network: str) -> tuple[Source, ...]:
         """What the rule follows from in the lists of ``network``: that it attaches the policy, both ends in the rule of
         the policy, and the networks that had to be there."""
-        path = f"network_policy_entries.policy_rule[{self.position}]"
-        ends = (self.rule.source, self.rule.destination)
-        memberships = [(network, self.policy), *ends[0].memberships, *ends[1].memberships]
-        found = [
-            *(Source("network_policy", self.policy, f"{path}.{end.place}") for end in ends),
-            *(Source("virtual_network", member, f"network_policy_refs[{policy}]") for member, policy in memberships),
-        ]
+        found: list[Source] = []
+        if self.position == AUTOMATIC:
+            found += way_sources((network, self.policy, AUTOMATIC))
+        else:
+            path = f"network_policy_entries.policy_rule[{self.position}]"
+            ends = (self.rule.source, self.rule.destination)
+            memberships = [(network, self.policy), *ends[0].memberships, *ends[1].memberships]
+            found += (Source("network_policy", self.policy, f"{path}.{end.place}") for end in ends)
+            found += (Source("virtual_network", member, f"network_policy_refs[{name}]") for member, name in memberships)
         if self.rule.chain is not None:
             chain = self.rule.chain
             found.append(Source("virtual_network", chain.right if chain.left == network else chain.left))
@@ -76,25 +81,38 @@ class NetworkRules:
         return self.dynamic if timed else self.static
 
 
-def network_rules(policies: Iterable[AttachedPolicy], surroundings: Surroundings) -> NetworkRules:
-    """Converts the policies, in their order. Raises ``InvalidInput`` if they give too many rules."""
+def network_rules(
+    policies: Iterable[AttachedPolicy], automatic: Iterable[AutomaticPolicy], surroundings: Surroundings
+) -> NetworkRules:
+    """Converts the policies, in their order, and then those of services. Raises ``InvalidInput`` if they give too many
+    rules."""
     found = NetworkRules()
-    for attached in policies:
-        if attached.policy is None:
-            continue
-        name = ":".join(attached.policy.fq_name)
-        rules = found.of(timed=attached.is_timed)
-        for position, rule in enumerate(attached.policy.network_policy_entries.policy_rule):
-            for converted in list_rules(rule, surroundings):
-                covering = rules.append(converted)
-                found.origins.append((covering or converted, Origin(name, position, converted)))
-                if len(found.static.rules) + len(found.dynamic.rules) > MAX_RULES:
-                    raise InvalidInput(
-                        f"its policies give more than {MAX_RULES} rules, the last of them from rule {position + 1} of "
-                        f"{name}; its lists stay as they are: let fewer networks attach the policies that its rules "
-                        "name, name subnets or `any` in place of many networks, or divide the network"
-                    )
+    for name, position, rule, timed in _rules(policies, automatic):
+        rules = found.of(timed=timed)
+        for converted in list_rules(rule, surroundings):
+            covering = rules.append(converted)
+            found.origins.append((covering or converted, Origin(name, position, converted)))
+            if len(found.static.rules) + len(found.dynamic.rules) > MAX_RULES:
+                last = f"rule {position + 1} of {name}" if position >= 0 else f"the auto_policy of {name}"
+                raise InvalidInput(
+                    f"its policies give more than {MAX_RULES} rules, the last of them from {last}; its lists stay as "
+                    "they are: let fewer networks attach the policies that its rules name, name subnets or `any` in "
+                    "place of many networks, or divide the network"
+                )
     return found
+
+
+def _rules(
+    policies: Iterable[AttachedPolicy], automatic: Iterable[AutomaticPolicy]
+) -> Iterator[tuple[str, int, Any, bool]]:
+    """(policy or service, position, rule, whether it is for the dynamic list) of each rule, in their order."""
+    for attached in policies:
+        if attached.policy is not None:
+            name = ":".join(attached.policy.fq_name)
+            for position, rule in enumerate(attached.policy.network_policy_entries.policy_rule):
+                yield name, position, rule, attached.is_timed
+    for policy in automatic:
+        yield policy.service, AUTOMATIC, policy.rule, False
 
 
 class TrailingRule(NamedTuple):

@@ -1,5 +1,5 @@
-"""A service instance: the static routes that lead to it (docs/contrail.md D.9). What chains make of it is the business
-of ``service_chain.py``."""
+"""A service instance: the static routes that lead to it (docs/contrail.md D.9), and the policy that it may have
+(D.8.6). What chains make of it is the business of ``service_chain.py``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent
 
+from .automatic_policy import automatic_policy_facts
 from .service_routes import leading_routes
 
 
@@ -15,3 +16,4 @@ class ServiceInstanceIntent(Intent):
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         yield from leading_routes(self, ctx)
+        yield from automatic_policy_facts(self, ctx)

@@ -7,11 +7,15 @@ import pytest
 from intentc.compilers.contrail import compiler
 from intentc.evaluation import Explained, Runner
 from intentc.model import Key
-from tests.support.golden.cases import cases
+from tests.support.golden.cases import Case, cases
 from tests.support.golden.naive_compile import INSTALLATION, NaiveCompile
 
-CASE = next(case for case in cases("contrail") if case.name.endswith("chains/table"))
-MIRROR = next(case for case in cases("contrail") if case.name.endswith("mirrors/mirror-only"))
+
+def case(name: str) -> Case:
+    return next(found for found in cases("contrail") if found.name == f"contrail/{name}")
+
+
+CASE, MIRROR = case("chains/table"), case("mirrors/mirror-only")
 CHAIN = "2e1b295e-10b5-51c3-b5ee-3fdb27286693"
 LEFT = f"service-{CHAIN}-default-domain_blue_s1"
 ASKED = [
@@ -25,6 +29,12 @@ ASKED = [
 
 def explained(compiled: NaiveCompile, key: Key) -> Explained:
     return Runner(compiled.world.schema, compiler.intents, compiled.world, installation=INSTALLATION).explain(key)
+
+
+def chain_of(compiled: NaiveCompile) -> Key:
+    """The only chain for which a network asks."""
+    (name,) = (name for kind, name in compiled.world.facts if kind == "service_chain")
+    return Key("service_chain", name)
 
 
 def reasons(found: Explained, kind: str, name: str, part: str = "") -> list[list[str]]:
@@ -42,6 +52,38 @@ def test_an_instance_of_a_chain_names_both_attachments_the_rule_and_all_services
     assert reasons(found, "routing_instance", f"vn1:{LEFT}", "routing_instance_refs[default-domain:blue:vn1:vn1]") == [
         ASKED
     ]
+
+
+def test_a_steered_port_names_its_host_as_well() -> None:
+    compiled = NaiveCompile(case("chains/transparent").resources())
+    chain = chain_of(compiled)
+    instance = f"service-{chain.uuid}-default-domain_blue_s1"
+    found, asked = explained(compiled, chain), [source for source in ASKED if source != "s2"]
+    part = f"routing_instance_refs[default-domain:blue:vn1:{instance}]"
+    belongs = "s1-t1-left port_tuple_refs[default-domain:blue:s1:t1]"
+    assert reasons(found, "virtual_machine_interface", "s1-t1-left", part) == [[*asked, belongs]]
+    assert reasons(found, "instance_ip", f"{instance}-v4") == [asked]
+
+
+def test_the_chain_of_a_service_with_a_policy_of_its_own_names_the_flag() -> None:
+    compiled = NaiveCompile(case("chains/automatic-policy").resources())
+    chain = chain_of(compiled)
+    flag = "s1 service_instance_properties.auto_policy"
+    instance = f"vn1:service-{chain.uuid}-default-domain_blue_s1"
+    assert reasons(explained(compiled, chain), "routing_instance", instance) == [[flag, "s1"]]
+    (network,) = (key for key, data in compiled.stored.items() if data["fq_name"] == ["default-domain", "blue", "vn1"])
+    found = explained(compiled, network)
+    assert reasons(found, "access_control_list", "vn1:vn1") == [[flag]]
+    rules = "access_control_list_entries.acl_rule"
+    assert reasons(found, "access_control_list", "vn1:vn1", f"{rules}[0]") == [[flag, "vn2"]]
+
+
+def test_a_mirrored_port_names_its_mirror_and_the_service() -> None:
+    compiled = NaiveCompile(case("mirrors/interface").resources())
+    (port,) = (key for key, data in compiled.stored.items() if data["fq_name"][-1] == "tap")
+    mirror = "virtual_machine_interface_properties.interface_mirror"
+    found = reasons(explained(compiled, port), port.kind, "tap", f"{mirror}.mirror_to.analyzer_ip_address")
+    assert found == [[f"tap {mirror}", "a"]]
 
 
 def test_a_rule_of_a_table_names_the_port_and_an_address_rule_the_address() -> None:

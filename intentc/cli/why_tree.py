@@ -26,6 +26,8 @@ _LINE = 300
 """Characters shown of a part's value."""
 _UNWRAPPED = 100_000
 _AGES = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
+_CLAIMS = {"kept": "stays as it is", "dropped": "must not be there"}
+"""What is claimed of a part other than a value."""
 _GOOD, _BAD, _FAINT = "green", "yellow", "dim"
 
 
@@ -94,19 +96,24 @@ def _parts(tree: Tree, answer: Document, whole: Sequence[Document], part: str, *
     for each in whole:
         _reasons(tree, "because of", each, inline=True)
     others = [each for each in answer["parts"] if each["part"]]
-    alike = [each["part"] for each in others if whole and each["reasons"] == whole[0]["reasons"]]
+    alike = [_label(each) for each in others if whole and each["reasons"] == whole[0]["reasons"]]
     if alike:
         more = f" and {len(alike) - _SHOWN} more" if len(alike) > _SHOWN and not everything else ""
         tree.add(_text(f"for the same reason: {', '.join(_cut(alike, everything))}{more}"))
-    own = [each for each in others if each["part"] not in alike]
+    own = [each for each in others if _label(each) not in alike]
     shown = own if everything else own[:_PARTS]
     for each in shown:
-        _reasons(tree, each["part"], each, inline=False)
+        _reasons(tree, _label(each), each, inline=False)
     if part and not answer["parts"] and answer["exists"]:
         tree.add(_text(f"no part has {part!r} in its name or in what it holds", style=_BAD))
     left = answer["parts_total"] - len(whole) - len(alike) - len(shown)
     if left > 0:
         tree.add(_text(f"… {left} more parts: --all shows them, --part TEXT chooses", style=_FAINT))
+
+
+def _label(part: Document) -> str:
+    claim = _CLAIMS.get(part.get("claim", ""))
+    return f"{part['part']}  ({claim})" if claim else str(part["part"])
 
 
 def _reasons(tree: Tree, label: str, part: Document, *, inline: bool) -> None:

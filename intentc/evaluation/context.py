@@ -16,17 +16,15 @@ from intentc.model import (
     Key,
     Name,
     Problem,
-    PropertyClaim,
     Read,
     Reason,
-    ReferenceClaim,
     Resource,
     ResourceClaim,
     Source,
     World,
     Writer,
     claimed,
-    claimed_part,
+    claimed_parts,
     object_uuid,
 )
 from intentc.model.kind import Relation
@@ -223,7 +221,7 @@ class Context:
         """Give a reason for a part of the object of ``claim``; recorded only if ``explaining``.
 
         All ``sources`` together suffice for the part, and each is needed; several calls are several reasons. Without
-        ``part`` the whole object is meant, and for a claim of a reference or property that one. It reads and changes
+        ``part`` the whole object is meant, and for a claim of references or a property those. It reads and changes
         nothing. Without any reason the intent's own resource counts, or the contributors to the fact."""
         if not self.explaining:
             return
@@ -231,9 +229,8 @@ class Context:
             raise TypeError("because takes a claim, Sources, and the name of a part")
         if len(self.reasons) >= self.limits.reasons:
             self._interrupt(LimitExceeded(f"more than {self.limits.reasons:,} reasons; give reasons for larger parts"))
-        if not part and isinstance(claim, ReferenceClaim | PropertyClaim):
-            part = claimed_part(claim)
-        self.reasons.append((claimed(claim), Reason(part, sources)))
+        parts = (part,) if part or isinstance(claim, ResourceClaim) else claimed_parts(claim)
+        self.reasons.extend((claimed(claim), Reason(each, sources)) for each in parts)
 
     def problem(self, reason: str, message: str) -> None:
         """Report a problem with this intent's resource; the evaluation continues. ``reason``: a CamelCase word for

@@ -20,7 +20,7 @@ def lower_level(world: World, outputs: Outputs) -> Iterator[Resource]:
     for key in world:
         with contextlib.suppress(HeldInput):
             resource = world.resource(key)
-            if resource is not None and (resource.mark is not None or resource.name in outputs):
+            if resource is not None and (resource.mark is not None or outputs.is_written(resource.name)):
                 yield resource
 
 

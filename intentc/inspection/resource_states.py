@@ -44,8 +44,8 @@ def state_of(view: View, name: Name, key: Key | None) -> str:
 
 
 def is_made(world: World, outputs: Outputs, name: Name, key: Key | None) -> bool:
-    """Return whether an intent claims something of this object, or it carries our mark."""
-    if name in outputs:
+    """Return whether an intent claims a part of this object, or it carries our mark."""
+    if outputs.is_written(name):
         return True
     state = world.shown(key) if key is not None else None
     return state is not None and state.mark is not None and state.mark.installation == world.installation

@@ -10,7 +10,7 @@ from .names import Key, Name, escaped_segment, is_escaped, is_uuid, kebab, snake
 from .operations import AddReference, Create, Delete, Operation, ReferenceValue, RemoveReference, Update, verb
 from .ownership import MARK_KEY, SHARED, Mark, object_uuid
 from .problem import InvalidInput, Problem, SeveralInvalid, all_invalid
-from .provenance import Reason, Source, claimed_part
+from .provenance import Reason, Source, claimed_parts
 from .reads import Read
 from .resource import Link, Reference, Resource
 from .schema import Schema
@@ -58,7 +58,7 @@ __all__ = [
     "Writer",
     "all_invalid",
     "claimed",
-    "claimed_part",
+    "claimed_parts",
     "escaped_segment",
     "is_escaped",
     "is_uuid",

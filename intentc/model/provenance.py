@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from .claims import PropertyClaim, ReferenceClaim
+from .claims import Claim, PropertyClaim, ReferenceClaim, RelationClaim, ResourceClaim
+from .names import Name
 
 
 class Named(Protocol):
@@ -43,14 +44,32 @@ class Source(NamedTuple):
 class Reason(NamedTuple):
     """A set of sources that suffices for one part of an object; every source is needed for it. A part stays while one
     of its reasons holds. ``part``: a field's path (``access_control_list_entries.acl_rule[0]``), a reference
-    (``route_target_refs[target:64512:1]``), or empty for the object itself."""
+    (``route_target_refs[target:64512:1]``), a list of references that stays as it is (``bgp_router_refs``), or empty
+    for the object itself."""
 
     part: str
     sources: tuple[Source, ...]
 
 
-def claimed_part(claim: ReferenceClaim | PropertyClaim) -> str:
-    """The part of the holder that is claimed: a field, or a reference such as ``route_target_refs[target:64512:1]``."""
-    if isinstance(claim, PropertyClaim):
-        return claim.field
-    return f"{claim.relation}_refs[{':'.join(claim.target.fq_name)}]"
+def claimed_parts(claim: Claim) -> tuple[str, ...]:
+    """The parts of its object that are claimed: the object itself and its fields, one field, a reference such as
+    ``route_target_refs[target:64512:1]``, a list that stays as it is, or the references that must not be there.
+
+    >>> claimed_parts(RelationClaim(Name("farm", ("valley",)), "farm", unwanted=(Name("farm", ("hill",)),)))
+    ('farm_refs[hill]',)
+    """
+    match claim:
+        case ResourceClaim():
+            return ("", *(field for field, _ in claim.properties))
+        case PropertyClaim():
+            return (claim.field,)
+        case ReferenceClaim():
+            return (reference_part(claim.relation, claim.target),)
+        case RelationClaim():
+            kept = (f"{claim.relation}_refs",) if claim.kept else ()
+            return (*kept, *(reference_part(claim.relation, target) for target in claim.unwanted))
+
+
+def reference_part(relation: str, target: Name) -> str:
+    """A reference as a part of its holder."""
+    return f"{relation}_refs[{':'.join(target.fq_name)}]"

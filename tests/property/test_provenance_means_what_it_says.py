@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from intentc.apiserver.errors import ApiError
 from intentc.inspection.outputs import lower_level
 from intentc.inspection.why.provenance import Because, parts_of, reads_of
-from intentc.model import Key, Name, Source
+from intentc.model import Key, Name, RelationClaim, Source
+from intentc.model.provenance import claimed_parts
 from intentc.offline.offline import Offline
 from intentc.plugins import Loaded
 from tests.oracle.contrail import Json, World, mark
@@ -129,8 +130,10 @@ async def _ask(loaded: Loaded, offline: Offline, chance: random.Random, counts: 
             continue
         if mark(before) is None:
             why.pop("", None)  # a user made it; that it is there follows from nothing
-        for part in [part for part in why if _stays(loaded, name.kind, part)]:
-            del why[part]
+        claims = [claim for own in view.outputs.claims_on(name).values() for claim in own]
+        ruled = {p for claim in claims if isinstance(claim, RelationClaim) for p in claimed_parts(claim)}
+        for part in [part for part in why if part in ruled or _stays(loaded, name.kind, part)]:
+            del why[part]  # what stays as it is, and what must not be there
         counts["objects"] += 1
         asked = ["", *chance.sample(list(why), min(_PARTS - 1, len(why)))]
         for part in dict.fromkeys(one for one in asked if one in why):

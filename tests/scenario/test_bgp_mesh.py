@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from intentc.engine.drift import REVERTS
+from intentc.inspection.outputs import lower_level
+from intentc.inspection.why.why import why
 from intentc.model import Key
 from tests.support.contrail_system import ContrailSystem
 
@@ -251,3 +253,30 @@ async def test_each_sub_cluster_has_a_mesh_of_its_own(mesh: Mesh) -> None:
     await mesh.change("r1", sub_cluster_refs=[])
     await mesh.check(r1="r3 r4", r2="", r3="r1 r4", r4="r1 r3")
     assert (await mesh.parameters("r1"))["autonomous_system"] == 64512
+
+
+async def test_why_says_which_links_stay_and_which_must_not_be_there(mesh: Mesh) -> None:
+    view = mesh.system.offline.engine.view
+
+    async def parts(name: str) -> dict[str, tuple[str, list[str]]]:
+        """Part → what is claimed of it, and the sources of its first reason."""
+        answer = await why(view, "bgp_router", f"default-domain:{FABRIC_INSTANCE}:{name}")
+        found = {}
+        for part in answer["parts"]:
+            sources = [f"{s['name'].split(':')[-1]} {s['field']}".strip() for s in part["reasons"][0]["sources"]]
+            found[part["part"].replace(f"default-domain:{FABRIC_INSTANCE}:", "")] = (part["claim"], sources)
+        return found
+
+    for name in ("r1", "r2"):
+        await mesh.add(name, vendor="juniper", autonomous_system=64512)
+    await mesh.add("r3", vendor="juniper", autonomous_system=64512, cluster_id=1)
+    assert await parts("r1") == {
+        "bgp_router_refs[r2]": ("dropped", ["r1"]),
+        "bgp_router_refs[r3]": ("value", ["r1", "r3"]),
+    }
+    await mesh.settings(ibgp_auto_mesh=False)
+    assert await parts("r1") == {"bgp_router_refs": ("kept", ["r1", f"{SETTINGS} ibgp_auto_mesh"])}
+    answer = await why(view, "bgp_router", f"default-domain:{FABRIC_INSTANCE}:r1")
+    assert (answer["role"], "compilers write" in answer["summary"]) == ("higher", False)
+    named = {resource.name for resource in lower_level(view.world, view.outputs)}
+    assert "bgp_router" not in {name.kind for name in named}

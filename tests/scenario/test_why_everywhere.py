@@ -12,8 +12,8 @@ from intentc.cli.offline_inputs import apply_inputs
 from intentc.engine.view import Outputs
 from intentc.inspection.why.why import why
 from intentc.loading.resources import load_resources
-from intentc.model import Name, RelationClaim, ResourceClaim
-from intentc.model.provenance import claimed_part
+from intentc.model import Name
+from intentc.model.provenance import claimed_parts
 from intentc.offline.offline import Offline
 from intentc.plugins import Loaded, find_compilers, load_all
 from tests.support.golden.cases import COMPILERS, Case, cases
@@ -38,15 +38,12 @@ async def compiled(case: Case) -> Offline:
     return offline
 
 
-def claimed_parts(outputs: Outputs, name: Name) -> set[str]:
+def parts_claimed(outputs: Outputs, name: Name) -> set[str]:
     """Everything of an object that is claimed: itself, fields, references."""
     found: set[str] = set()
     for claims in outputs.claims_on(name).values():
         for claim in claims:
-            if isinstance(claim, ResourceClaim):
-                found |= {"", *(field for field, _ in claim.properties)}
-            elif not isinstance(claim, RelationClaim):
-                found.add(claimed_part(claim))
+            found.update(claimed_parts(claim))
     return found
 
 
@@ -59,7 +56,7 @@ async def test_every_field_that_is_written_has_a_reason_of_which_every_source_is
         answer = await why(engine.view, name.kind, ":".join(name.fq_name), limit=1000)
         asked += 1
         shown = {part["part"] for part in answer["parts"]}
-        for wanted in claimed_parts(outputs, name):
+        for wanted in parts_claimed(outputs, name):
             ours = wanted or answer["ownership"] in ("ours", "shared")
             within = any(part.startswith((f"{wanted}.", f"{wanted}[")) for part in shown)
             assert wanted in shown or within or not ours, wanted

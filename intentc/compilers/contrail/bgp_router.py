@@ -38,10 +38,13 @@ class BgpRouterIntent(Intent):
             for reason in own_reasons(self, ctx) if ctx.explaining else ():
                 ctx.because(forced, *reason)
             yield forced
-        if _auto_mesh(ctx):
+        config = ctx.find("global_system_config", GLOBAL_SYSTEM_CONFIG)
+        if config is None or config.ibgp_auto_mesh:
             yield from self._links(me, ctx)
         else:
-            yield keep_references(self, "bgp_router")
+            kept = keep_references(self, "bgp_router")
+            ctx.because(kept, Source.of(self), Source.of(config, "ibgp_auto_mesh"))
+            yield kept
 
     def _speaker(self, parameters: Any, ctx: Context) -> Speaker:
         sub_clusters = self.references("sub_cluster")
@@ -77,8 +80,3 @@ class BgpRouterIntent(Intent):
 
 def _is_contrail(parameters: Any) -> bool:
     return (parameters.vendor or CONTRAIL).lower() == CONTRAIL
-
-
-def _auto_mesh(ctx: Context) -> bool:
-    config = ctx.find("global_system_config", GLOBAL_SYSTEM_CONFIG)
-    return config is None or config.ibgp_auto_mesh

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from ...evaluation import Explained, Runner
 from ...logic import Service
-from ...model import Claim, Key, Name, Problem, ReferenceValue
+from ...model import Claim, Key, Name, Problem, ReferenceValue, RelationClaim
 from ...model.kind import Relation
 from ...model.resource import Reference
 from ...planning import Actual, Assumed, ClaimBook, Item, Plan, Planner
@@ -28,6 +28,10 @@ class Outputs:
     def __contains__(self, name: Name) -> bool:
         """Whether an intent claims something of this object."""
         return name in self._book
+
+    def is_written(self, name: Name) -> bool:
+        """Whether an intent claims more of this object than that references stay as they are."""
+        return any(not _keeps_only(claim) for claims in self._book.on(name).values() for claim in claims)
 
     def names(self) -> Iterator[Name]:
         """All objects with claims."""
@@ -88,3 +92,7 @@ class Outputs:
     def failed_explanation(self, key: Key) -> Problem | None:
         """Why explaining this intent in its present state failed, if it did."""
         return self._runner.failed_explanation(key)
+
+
+def _keeps_only(claim: Claim) -> bool:
+    return isinstance(claim, RelationClaim) and not claim.unwanted

@@ -1,4 +1,4 @@
-"""Shows the value at each part of an object as a short text, since a path alone says little.
+"""Shows what is claimed of each part of an object, and its value as a short text, since a path alone says little.
 
 The value is the desired one, else the actual one. Secrets are concealed before any look-up, so that a search can't find
 them either. ``diagnostics.value_paths`` finds a part in a document.
@@ -6,7 +6,7 @@ them either. ``diagnostics.value_paths`` finds a part in a document.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -17,8 +17,9 @@ from intentc.engine.view import Outputs, World
 from intentc.inspection.outputs import shown
 from intentc.inspection.secrets import read_for, secrets_in
 from intentc.model import HeldInput, Key, Name
+from intentc.model.provenance import reference_part
 from intentc.model.sensitive import cleared_resource, concealed
-from intentc.planning.merge import merge
+from intentc.planning.merge import NOTHING, merge
 
 from ..views.comparison import claimed_document
 
@@ -28,10 +29,19 @@ _CUT = "…"
 
 
 class Contents:
-    """Looks up parts in ``documents``: ``{"desired": object or None, "actual": object or None}``, concealed."""
+    """Looks up parts in ``documents``: ``{"desired": object or None, "actual": object or None}``, concealed. ``kept``:
+    the parts that stay as they are; ``dropped``: those that must not be there."""
 
-    def __init__(self, documents: Mapping[str, Any]) -> None:
+    def __init__(self, documents: Mapping[str, Any], kept: Collection[str] = (), dropped: Collection[str] = ()) -> None:
         self._documents = documents
+        self._kept = kept
+        self._dropped = dropped
+
+    def claim(self, part: str) -> str:
+        """Return what is claimed of a part: ``kept``, ``dropped``, or ``value``."""
+        if part in self._kept:
+            return "kept"
+        return "dropped" if part in self._dropped else "value"
 
     def text(self, part: str) -> str:
         """Return the value of a part as JSON on one line; empty if there is none, or its name contains it."""
@@ -63,5 +73,10 @@ async def contents_of(world: World, outputs: Outputs, name: Name, key: Key | Non
             "actual": cleared_resource(secrets, concealed(declared, there)) if there is not None else None,
         }
 
+    claimed = desired or NOTHING
     # All of it is frozen; for some thousand rules this takes longer than the loop may be held.
-    return Contents(await anyio.to_thread.run_sync(documents))
+    return Contents(
+        await anyio.to_thread.run_sync(documents),
+        kept={f"{relation}_refs" for relation in claimed.kept},
+        dropped={reference_part(*item) for item in claimed.unwanted if not isinstance(item, str)},
+    )

@@ -22,14 +22,12 @@ from intentc.model import (
     HeldInput,
     Key,
     Name,
-    PropertyClaim,
     Reason,
-    ReferenceClaim,
-    ResourceClaim,
+    RelationClaim,
     Source,
     claimed,
 )
-from intentc.model.provenance import claimed_part
+from intentc.model.provenance import claimed_parts
 from intentc.model.reads import fact_read, presence_read
 
 _MOST_ALTERNATIVES = 100
@@ -201,12 +199,9 @@ def _unexplained(claims: Iterable[Claim], reasons: Iterable[Reason]) -> Iterator
     parts = {reason.part for reason in reasons}
     heads = {head[0] for part in parts if (head := _HEAD.match(part))}
     for claim in claims:
-        if isinstance(claim, ResourceClaim):
-            if "" not in parts:
-                yield ""
-            yield from (field for field, _ in claim.properties if field not in heads)
-        elif isinstance(claim, ReferenceClaim | PropertyClaim) and claimed_part(claim) not in parts | heads:
-            yield claimed_part(claim)
+        # A whole list that stays is no head of its references, which have reasons of their own.
+        explained = parts if isinstance(claim, RelationClaim) else parts | heads
+        yield from (part for part in claimed_parts(claim) if part not in explained)
 
 
 def _stored(world: World, sources: tuple[Source, ...]) -> Iterator[tuple[Source, ...]]:

@@ -38,15 +38,20 @@ def _head(answer: Document, amiss: int) -> str:
         if answer["state"] not in (IN_ORDER, PLANNED):
             return follow[0].upper() + follow[1:] if objects else "Nothing follows from it so far"
         bad = f", {amiss} of them not in order" if amiss else ""
-        return f"It is compiled: {follow}{bad}" + (", and compilers write parts of it" if answer["parts_total"] else "")
+        return f"It is compiled: {follow}{bad}" + (", and compilers write parts of it" if _writes(answer) else "")
     if role == NONE:
         read = f"; {answer['concerns_total']} intents read it" if answer["concerns_total"] else ""
         return f"Nothing is compiled from it, and no compiler made it{read}"
     if answer["ownership"] in ("user's", "system", "another installation's"):
         claimed = f", and claimed by {behind}" if behind else ""
-        return f"It is not ours{claimed}" + ("; compilers write parts of it" if answer["parts_total"] else "")
+        return f"It is not ours{claimed}" + ("; compilers write parts of it" if _writes(answer) else "")
     if answer["ownership"] == "copy":
         return "It carries our mark, but is a copy that we did not make; it stays as it is"
     if not answer["parts_total"] and not owners:
         return "It is ours, and no intent claims it any more"
     return f"It exists because of {behind}" if behind else "Compilers write parts of it"
+
+
+def _writes(answer: Document) -> bool:
+    """Return whether more is claimed than that references stay as they are."""
+    return any(part["claim"] != "kept" for part in answer["parts"]) if answer["parts"] else answer["parts_total"] > 0

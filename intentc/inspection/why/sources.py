@@ -53,6 +53,7 @@ async def parts_shown(
         shown.append(
             {
                 "part": part,
+                "claim": contents.claim(part),
                 "value": contents.short(part),
                 "reasons": [
                     {

@@ -79,6 +79,27 @@ async def test_a_list_without_mark_at_a_claimed_name_is_adopted_and_goes_with_it
     assert await below_blue(system) == {}
 
 
+async def test_after_a_release_lists_are_adopted_and_route_targets_are_taken_for_a_users(
+    system: ContrailSystem,
+) -> None:
+    """docs/operating.md, "Removing intentc" """
+    await with_group(system)
+    await system.create("virtual_network", "blue:net", route_target_list={"route_target": ["target:7:7"]})
+    owned = await system.owned()
+    kinds = {key.kind for key in owned}
+    system.stop()
+    world = await system.world()
+    for key in owned:
+        await system.put(key, {**world[key.kind][key.uuid], "annotations": {"key_value_pair": []}})
+    later = await system.restart()
+    assert kinds == {"access_control_list", "route_target"}
+    assert later.write.written == []
+    assert {(p.reason, p.kind) for p in later.offline.problems()} == {("NameTaken", "routing_instance")}
+    await later.remove("security_group", "blue:web")
+    assert await below_blue(later) == {}
+    assert later.write.written
+
+
 async def test_a_users_list_under_a_name_of_its_own_is_left_alone(system: ContrailSystem) -> None:
     theirs = await foreign_list(system, "blue:web:mine", **entries())
     await system.remove("security_group", "blue:web")

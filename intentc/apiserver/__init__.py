@@ -4,4 +4,6 @@ Why it exists: the compiler writes through an API server. A laptop, a test and a
 the promises that the compiler relies on: one compare-and-set transaction per mutation, fences, and revisions in
 answers. ``service.py`` is the whole server on plain values; ``app.py`` adds HTTP, ``local.py`` the writing stage's
 interfaces. Nothing here compiles.
+
+Its only lasting state is in etcd, below its own keys (``layout``); ``mutation`` alone writes resources there.
 """

@@ -18,6 +18,8 @@ Additions to Contrail's API; ``GET /`` announces those that a client must know:
 - ``?unreadable=true`` of a list adds ``"unreadable": [{"uuid", "fq_name", "message"}]``: stored values that can't be
   read (422 for a single one). A PUT of a whole resource, one with an fq_name, replaces such a value.
 - ``/int-pool`` is idempotent by (pool, owner), and a GET lists allocations.
+
+It keeps no state, and reaches etcd only through ``ApiServer``.
 """
 
 from __future__ import annotations

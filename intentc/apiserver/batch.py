@@ -3,6 +3,8 @@
 Why it exists: one large transaction is cheaper than many small ones, and resources that refer to each other must be
 written together. All reads of the batch are gathered first. Items may come in any order: they are sorted so that
 parents and reference targets are created before their dependents, and deleted after them.
+
+It changes the draft alone; ``mutation`` commits, ``resources`` makes the single changes.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Why it exists: clients give a uuid, a name, a parent or only some of them, and stored resources are always complete.
 It reads the parent through the draft; ``resources`` checks that the name is free.
+
+It changes the new document alone.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@
 Why it exists: children and back references are not stored in a resource; they are computed here from the index.
 Values that can't be read are left out of lists, so that one bad key does not hide the others; ``unreadable`` lists
 them with the reasons.
+
+It only reads the store, and keeps nothing.
 """
 
 from __future__ import annotations

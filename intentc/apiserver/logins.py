@@ -2,6 +2,8 @@
 
 Why it exists: a log-in needs no token, so without limits one client could guess passwords at full speed, or fill the
 table of tokens until everybody else's are displaced. ``auth`` checks passwords.
+
+State: attempts and tokens, in memory. No I/O.
 """
 
 from __future__ import annotations

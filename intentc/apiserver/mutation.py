@@ -2,6 +2,8 @@
 
 Why it exists: here the index is derived from the values, deletions are resolved, operations are counted against etcd's
 limit, and the fence is added. Nothing else in the API server writes to the store.
+
+It keeps no state between mutations.
 """
 
 from __future__ import annotations

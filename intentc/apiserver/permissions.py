@@ -2,6 +2,8 @@
 
 Why it exists: single calls, ``/sync``, ``/ref-update``, collections and lists must check the same, so each step of a
 mutation checks here. ``authorization`` makes the decisions.
+
+It reads through the draft and changes nothing; what it found is kept as long as the draft.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Checks whether the API server can serve requests: whether etcd answers a read that needs a quorum.
 
 Why it exists: ``/readyz`` needs no token, so an answer is reused for 1 s, and one read serves all requests meanwhile.
+
+State: the last answer and its time. I/O: one read of etcd, no write.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Why it exists: a mutation decides by what it reads and then commits under compares of exactly that, so reads and
 compares come from one place. Reads are gathered: a batch of a hundred resources costs a few round trips.
+
+State: what one mutation has read. It only reads the store.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 A client names a target by ``uuid`` or ``to``; both are stored. It reads through the draft and returns documents;
 ``mutation`` commits. An ``attr`` is accepted only where the relation has one.
+
+It keeps nothing and writes nothing.
 """
 
 from __future__ import annotations

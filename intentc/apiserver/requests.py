@@ -1,6 +1,8 @@
 """Decodes and checks HTTP requests: bodies, query parameters and headers (docs/contrail.md B.1, B.2).
 
 Why it exists: ``app.py`` stays a list of calls. Nothing here touches the store.
+
+Pure functions of what HTTP delivered; it keeps nothing.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Why it exists: ``app.py`` serves it over HTTP, ``local.py`` in process; both must behave the same. Each mutation is one
 compare-and-set transaction, so any number of servers may work on one etcd. ``resources``, ``batch`` and ``pools``
 implement mutations; here they are bound to the store.
+
+All state that outlives a call is in etcd, but for the readiness (``readiness``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Runs the API server: a socket, uvicorn, seeds.
 
 Why it exists: ``intentc apiserver``, ``intentc dev`` and the tests share it. They handle commands and signals.
+
+It owns the socket and the server's tasks until it is cancelled; it decides no answer.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 ``registry`` lists the commands, ``errors`` holds the exit codes and formats failures. Imports that cost start-up time
 (gRPC, HTTP, graphs, tables) stay inside the commands that need them: a test measures ``intentc --help``.
+
+Commands keep no state. They reach a running compiler over its diagnostics, resources over the API server, and
+directives over etcd.
 """
 
 from .entry import main

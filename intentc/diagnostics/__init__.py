@@ -5,4 +5,6 @@
 changes, ``pages`` renders HTML, ``metrics`` defines the figures, ``logs`` formats and redacts. The data comes from the
 engine through the protocols in ``observed``. This module imports nothing, so that a command which only logs loads no
 web server.
+
+It changes nothing in the engine. I/O: HTTP and the log; state: connections and log levels.
 """

@@ -3,6 +3,8 @@
 ``directive`` defines a directive, ``book`` puts and withdraws directives, ``watching`` and ``obeying`` execute them by
 the engine's ``operator_actions``. Why etcd and not a call to the compiler: the diagnostics are read-only, and etcd's
 own roles restrict who may write.
+
+I/O: the directives' keys in etcd, which are this package's own. It changes the engine by its verbs alone.
 """
 
 from .actions import OperatorActions

@@ -1,1 +1,4 @@
-"""An etcd and an Envoy as child processes, for ``intentc dev`` and for tests."""
+"""An etcd and an Envoy as child processes, for ``intentc dev`` and for tests.
+
+It owns these processes, their folders and their ports, and ends them.
+"""

@@ -4,6 +4,8 @@ Requests are granted before objects are written; an allocation is freed when its
 docs/engine.md §8: the owner is ``installation/origin uuid/purpose``; an allocation is freed when its owner's key is
 absent (or no longer asks for it) and the deletion of the objects that carry it is acknowledged. The compilers decide
 what allocations are used for; the API server decides who holds which.
+
+State: requested, held and uncertain allocations, in memory. I/O: allocate and free at the API server, by permission.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Replaces what an intent claims, and queues the objects that this changes (step 6).
 
 ``planning`` defines what claims mean, and keeps them; ``evaluator`` decides when they are replaced.
+
+It changes the claim book and the queue of objects, and owns neither; no I/O.
 """
 
 from __future__ import annotations

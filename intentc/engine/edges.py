@@ -2,6 +2,8 @@
 
 Only the last edge of a path is counted: the one that led to the intent that ran, or whose memo answered. An edge that
 never changed anything is what `check --reads` calls idle. The map itself defines which edges exist.
+
+State: the counts since the start, in memory. Nothing is decided by them.
 """
 
 from __future__ import annotations

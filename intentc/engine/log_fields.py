@@ -1,6 +1,8 @@
 """Makes the structured fields of log lines about an intent or object: which one, at which revision, by which path.
 
 The fields are an interface (docs/operating.md), so one place makes them. They never hold bodies.
+
+It only reads; no state.
 """
 
 from __future__ import annotations

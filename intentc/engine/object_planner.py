@@ -2,6 +2,8 @@
 
 Not every plan is written: writes need permission, the object must not be paused (``pauses``), and contended parts are
 left out (``repairs``). ``planning`` makes the plan, ``reconciler`` has it carried out.
+
+No state of its own and no I/O. It notes in the states of objects what waits, and what is planned but not permitted.
 """
 
 from __future__ import annotations

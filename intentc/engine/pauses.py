@@ -1,6 +1,8 @@
 """Knows which objects an operator has paused: by themselves, or with the intent for which they were made.
 
 ``operator_actions`` pauses; ``object_planner`` asks before each write.
+
+No I/O. It reads the claim book and the world, and keeps the pauses in the states of intents and objects.
 """
 
 from __future__ import annotations

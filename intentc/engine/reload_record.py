@@ -1,4 +1,7 @@
-"""Keeps what ``/status`` and ``/reactions`` show of reloads; ``service/reload.py`` reloads, and records it here."""
+"""Keeps what ``/status`` and ``/reactions`` show of reloads; ``service/reload.py`` reloads, and records it here.
+
+State: the figures below. It decides nothing; no I/O.
+"""
 
 from __future__ import annotations
 

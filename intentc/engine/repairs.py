@@ -1,6 +1,8 @@
 """Finds what other writers change of our objects in the plans that repair it, and leaves contended parts out.
 
 ``drift`` keeps the records and decides what is contended; ``object_planner`` passes each permitted plan through here.
+
+State: the objects that differ now, in memory. No I/O: it returns a smaller plan.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 ``write_failures`` handles each failure. ``reconciler`` decides when an object is planned, ``object_planner`` what may
 be written; ``writing`` makes the requests.
+
+I/O: all writes of objects pass here. State: counters and the revision of the last write.
 """
 
 from __future__ import annotations

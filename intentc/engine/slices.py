@@ -2,6 +2,8 @@
 
 asyncio switches tasks only where one waits, and a worker that finds its next job at once never waits
 (docs/engine.md §1.7).
+
+State: when the present slice ends. No I/O.
 """
 
 from __future__ import annotations

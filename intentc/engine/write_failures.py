@@ -2,6 +2,8 @@
 
 The object is planned again, at once or after a back-off; nothing is repeated blindly. A fault of our own is such an
 outcome, too, also while planning. ``sender`` sends the writes.
+
+State: the conflicts of each object so far. It changes the states of objects and their queue; no I/O but read-backs.
 """
 
 from __future__ import annotations

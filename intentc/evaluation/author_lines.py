@@ -1,6 +1,8 @@
 """Finds the line of the author's code in which something happened, from a stack of frames.
 
 Kept apart because two kinds of stack are read: that of an exception, and that of an evaluation that is cut off.
+
+It only reads frames; no state.
 """
 
 from __future__ import annotations

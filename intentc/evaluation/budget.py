@@ -15,6 +15,8 @@ runs there between two bytecodes of the author's code, and raises (docs/engine.m
   evaluation.
 
 Code that holds the interpreter in C never reaches such a point; ``watchdog.py`` handles that.
+
+It owns the process's real-time timer and ``SIGALRM``; nothing else may set them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Builds claims other than those on an intent's own objects (``Intent.child``, ``Intent.owned``).
 
 Values may be plain here; the runner converts them to the schema's structs.
+
+Pure: it makes values, no state, no I/O.
 """
 
 from __future__ import annotations

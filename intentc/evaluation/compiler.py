@@ -2,6 +2,8 @@
 
 ``intentc.compilers`` is the entry-point group; each entry leads to one ``Compiler``. ``loading`` and ``dependencies``
 load what it names.
+
+A frozen description: it loads and evaluates nothing.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Each process maps its own file into memory: marking a key copies a few bytes, and what was copied survives a kill. A
 lock on the file shows whether its process lives. ``directives/suspects`` decides whether and for how long a suspect
 is held.
+
+It owns the files in the state directory; no other module touches them.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Every access passes through the context, which records it. Fields that compilers write are hidden: an evaluation that
 reads its own output would never converge (docs/engine.md §5.1).
+
+It owns no state but what it shows, and nobody can change a resource through it.
 """
 
 from __future__ import annotations

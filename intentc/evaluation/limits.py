@@ -2,6 +2,8 @@
 
 Checked while the evaluation runs (docs/engine.md §4.3). ``budget.py`` enforces the time budget, in processes that ask
 for it.
+
+Values only: no state, no I/O.
 """
 
 from __future__ import annotations

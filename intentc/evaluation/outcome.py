@@ -1,4 +1,7 @@
-"""The outcome of one evaluation, as a value for the engine."""
+"""The outcome of one evaluation, as a value for the engine.
+
+Values only: no state, no I/O.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ Views are tables by name (``Compiler(views=…)``): the routes of a gateway, or 
 many objects, and only the compiler's author knows how. The engine has the objects and the problems; ``/views`` and
 ``intentc show`` page, filter and show the tables. A statistic or log line of another program has its own name for a
 thing, not the object's, and again only the author knows how they relate (``Compiler(names=…)``).
+
+Values only: no state, no I/O.
 """
 
 from __future__ import annotations

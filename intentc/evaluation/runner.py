@@ -4,6 +4,8 @@ Claims are returned only when ``evaluate`` has returned: a run that fails half-w
 that may run author's code pass through ``guarded``, so that their time is bounded in processes that enforce budgets
 (``budget.py``); that includes the text of an exception and the end of a generator. The engine decides what runs when,
 and what happens with the outcome.
+
+It changes nothing: the outcome is a value. State: the checked intents, and who has been warned about.
 """
 
 from __future__ import annotations

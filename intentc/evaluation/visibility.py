@@ -1,6 +1,8 @@
 """Decides by the schema which kinds, fields and relations an evaluation may read, once per runner.
 
 Error messages are for authors: they name the rule, and the nearest valid name.
+
+State: what the schema allows, computed once; no I/O.
 """
 
 from __future__ import annotations

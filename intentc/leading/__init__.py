@@ -5,6 +5,8 @@ former one wrote. An election alone does not prevent writes of a former leader: 
 between the question "do I lead?" and its next request. The fence makes it safe, since the API server compares it in
 the transaction of each write; the election provides *a* leader, and normally only one that tries. The engine decides
 what a leader does and a standby does not.
+
+It owns the leader's key, its lease, and the claim on the path, all in etcd.
 """
 
 from .catching_up import caught_up

@@ -1,6 +1,8 @@
 """Reads files that people write: YAML and JSON with line numbers, kinds, the configuration, input resources.
 
 Only this package knows YAML. It checks what it can while file and line are known; callers interpret the values.
+
+I/O: reading files. It keeps nothing and writes nothing.
 """
 
 from .convert import convert, did_you_mean, in_words, unknown_field

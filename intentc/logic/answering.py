@@ -2,6 +2,8 @@
 
 Why apart: code that explains an evaluation, or checks a reaction map against recorded reads, follows reads back to
 resources. Facts have no stored resource; ``offline/audit/upstream`` follows their contributors.
+
+It only reads the cache.
 """
 
 from __future__ import annotations

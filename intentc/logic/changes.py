@@ -3,6 +3,8 @@
 A relation holds between two objects if one wants what the other offers, so either end can establish or break it. Both
 ends are examined twice: on the graph before for what is lost, on the graph after for what is gained. The result may
 hold a read too many (its readers run and find nothing new), never one too few.
+
+It changes nothing and lives for one batch.
 """
 
 from __future__ import annotations

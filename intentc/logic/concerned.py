@@ -1,4 +1,7 @@
-"""What a change affects, as values: the result of ``logic.Service`` for every event."""
+"""What a change affects, as values: the result of ``logic.Service`` for every event.
+
+Values only: no state, no I/O.
+"""
 
 from __future__ import annotations
 

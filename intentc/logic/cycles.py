@@ -4,6 +4,8 @@ Each job caused by a changed fact records the way from the last change that was 
 a way through itself a hundred times lies on a cycle; a long chain of facts does not, nor does a hub with many
 contributors, nor intents that agree after some rounds. The intents of a cycle get no more jobs from each other until
 another input of one of them changes. The engine holds what they contributed.
+
+State: the ways and the cut cycles, in memory; no I/O.
 """
 
 from __future__ import annotations

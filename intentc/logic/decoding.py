@@ -3,6 +3,8 @@
 A value that can't be read or exceeds a limit becomes ``Held`` with the reason and delays nothing else. A snapshot is
 compared with the cache, so that missed deletions are found and unchanged values cost nothing. Decoding a whole world
 takes long; ``decoded_slices`` can do it beforehand, since it depends only on the bytes.
+
+Pure functions of bytes and schema: no state, no I/O.
 """
 
 from __future__ import annotations

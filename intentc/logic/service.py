@@ -3,6 +3,8 @@
 ``Service`` applies whole revisions to the cache, keeps the recorded reads, and combines the two answers to "which
 intents must run again": the readers of what changed, which decide what is right, and the walk over the reaction map,
 which states what was meant. It evaluates nothing and waits for nothing; the engine queues, runs and counts.
+
+It owns all state of the world: cache, graph, reads, facts; nobody else changes that. No I/O.
 """
 
 from __future__ import annotations

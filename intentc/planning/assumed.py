@@ -4,6 +4,8 @@ Without it every plan between a write and its echo would repeat the write. Evalu
 cache. An assumption is an acknowledged operation, kept per key in the order of the writes. It ends with the first
 event of its key at or after the revision in the answer; if the answer had none, with the first event of the key that
 is not the echo of another write. ``expired`` lists what is left after two seconds; reading the object back settles it.
+
+State: the assumptions, in memory; the cache is read, never changed. No I/O.
 """
 
 from __future__ import annotations

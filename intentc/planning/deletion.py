@@ -4,6 +4,8 @@
 The server rejects the deletion of an object with children or references to it, unless the relation is derived.
 References of ours end when their holders are planned; a user's reference is reported. The planner decides whether the
 object should be deleted at all.
+
+It only reads.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Claimants are never stored, so after a restart orphans are known only after the first complete pass. This module finds
 the candidates; whether and when each is deleted is decided when it is planned.
+
+It only reads.
 """
 
 from __future__ import annotations

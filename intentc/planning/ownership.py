@@ -3,6 +3,8 @@ whether an entry of a shared list is ours (docs/engine.md §5.2, §5.6).
 
 Decided only from its mark, its uuid and its kind, so that a restart decides alike. The planner decides what follows
 (adopting, reporting, deleting).
+
+Pure functions: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 ``values`` finds last good values and keeps them in etcd; ``facts`` does so with the facts of intents that failed or
 wait; ``keeper`` has the leader keep both while it runs. ``evaluation`` computes what an intent yields from such a
 value; the engine knows which intents are held.
+
+I/O: the keys of the retained values in etcd, which are this package's own.
 """
 
 from .facts import RetainedFacts, retained_facts_prefix

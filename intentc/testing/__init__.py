@@ -6,6 +6,8 @@
     assert [call.args[0].fq_name[-1] for call in write.create.await_args_list] == [...]
 
 It depends on no test framework. Compilers are found by their entry points.
+
+State: one engine in memory for each service. No I/O.
 """
 
 from intentc.model import AddReference, Create, Delete, Operation, Problem, RemoveReference, Update

@@ -3,6 +3,8 @@
 Why it exists: channels to the same members are made in three places (one shared by the calls, one for each watch, one
 in the thread that renews the leader's lease), and must be made alike. ``connections`` decides which member is used, and
 when to use the next.
+
+I/O: reading TLS files. It opens a channel for its caller and keeps none.
 """
 
 from __future__ import annotations

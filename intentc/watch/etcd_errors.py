@@ -2,6 +2,8 @@
 
 Why it exists: most of etcd's errors differ only in their text, and grpc.aio reports a call that was cut as
 ``CancelledError``, which ends a task silently. Both are handled here, once.
+
+Pure, apart from waiting for the call that it wraps.
 """
 
 from __future__ import annotations

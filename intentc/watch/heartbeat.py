@@ -2,6 +2,8 @@
 
 Why it exists: a quiet watch and a dead one look the same, and etcd itself reports progress only every ten minutes.
 ``source``, which reads the watch, notices missing beats.
+
+It owns that key and its lease. State: whether the last beat failed.
 """
 
 from __future__ import annotations

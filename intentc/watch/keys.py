@@ -2,6 +2,8 @@
 
 Why it exists: one place builds and parses keys for listing, watching, leading and the API server's fence alike.
 The cache reads the values.
+
+Pure functions of text: no I/O.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Why it exists: a loop that is busy for some seconds (a big list, a slow evaluation) must not cost the leadership, and
 neither must a connection whose window is full of watch events. This is a ``LeaseKeeper`` of ``leading``, which decides
 what follows when the lease is lost.
+
+It owns the thread and the connection; it renews the lease, and neither grants nor revokes one.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Why it exists: rules about order, gaps and restarts must be testable in milliseconds, with faults on demand. It passes
 the same conformance suite as etcd (``tests/integration/watch``), and promises no more than etcd does. Its ``Faults``
 are for tests: duplicates, losses, silence, cuts, a restore from a backup.
+
+It owns the whole store, in memory; no I/O.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Why it exists: it delivers what etcd's watchers deliver (whole revisions, one batch per watched prefix) and holds the
 places where a test's faults apply. The store makes it and wakes it.
+
+It owns its position alone.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Why it exists: operators ask "is it behind, and by how much?" before anything el
 not answer that, since most revisions of a busy etcd may not concern us (``Progress``; nothing is decided by it). The
 watch resumes after what was *applied*, not after what was received, and a relist that compares the consumer's view with
 the store must leave out keys that changed while it was reading (``Applied``).
+
+State: revisions, in memory; the source and its consumer advance them.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Why it exists: a watch alone loses what happened before it, while it was cut, and what was compacted meanwhile. The
 source lists at one revision, watches from the next, and lists again whenever it can't prove that it saw everything;
 then the consumer finds the difference. The consumer interprets the changes.
+
+State: how far it has come, and the counters. I/O: reads of the store, and the heartbeat's key; it writes nothing else.
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
 """Carries out writes: the two services, their errors, and their implementations (docs/engine.md §6).
 
 ``http`` (the API server) is imported where it is used, since the HTTP client is slow to load.
+
+I/O: all requests to the API server are here. State: connections and what waits to be sent. What to write is decided
+elsewhere.
 """
 
 from .dry_run import DryRun

@@ -5,6 +5,8 @@ share that, and one etcd transaction. There is no timer: a write that finds a fr
 only those that would have to wait are gathered. A batch is one transaction, so one bad item fails all: the item that
 the server names gets its error, and the others are sent again; if it names none, the batch is halved until the bad item
 is alone. ``encode.py`` encodes operations.
+
+State: the writes that wait, until each has its answer. I/O: requests through ``Connection``.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Why it exists: Contrail's server lacks what ours adds (``apiserver/app.py`` lists it), and the compiler works with both.
 Each missing capability is logged once. The modules that write adapt to it.
+
+State: what is known of the server.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Why it exists: all requests pass here, so that two rules hold everywhere. An unknown outcome is read back and never
 repeated blindly: a request is repeated only if no connection was made, or with a new token after a 401. And no header
 or body is ever part of a message. ``answers.py`` interprets answers.
+
+It owns the sockets and the token, and keeps no resource.
 """
 
 from __future__ import annotations

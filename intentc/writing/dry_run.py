@@ -2,6 +2,8 @@
 
 It acknowledges every write without a revision. It allocates no numbers, since only the server can; callers show a
 placeholder instead (docs/engine.md §8).
+
+State: the recorded calls. No I/O.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Neither password nor token is ever part of a message: not even Keystone's own messages are repeated, since they may
 quote what we sent. ``connection.py`` sends requests, and repeats them with the new token.
+
+State: the token. I/O: requests to Keystone.
 """
 
 from __future__ import annotations

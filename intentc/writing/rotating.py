@@ -2,6 +2,8 @@
 
 Why it exists: certificates that are valid for a day must not require a restart every day. A request that finds changed
 files uses new connections; requests under way end on the old ones. ``connection`` sends; ``Endpoint`` names the files.
+
+It owns the connections and the files' stamps.
 """
 
 from __future__ import annotations

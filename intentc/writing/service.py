@@ -3,6 +3,8 @@
 The engine, tests of intents and dry runs know only these protocols; ``http.py`` and ``apiserver.local`` implement them,
 and tests mock them. Each write is of one object; implementations may gather writes into requests. The engine decides
 what a failure means for the object (docs/engine.md §6.3).
+
+Declarations only: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Why it exists: two writes of one object in one batch would be one transaction with two puts of a key, and two requests
 under way may overtake each other. The engine normally has one write per object; this enforces it for all callers.
+
+State: the last write under way of each object. No I/O of its own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Checks BGP routers, BGP as a service, and sub-clusters (docs/contrail.md B.7)."""
+"""Checks BGP routers, BGP as a service, and sub-clusters (docs/contrail.md B.7).
+
+Pure functions of values: the server reads, allocates and commits.
+"""
 
 from __future__ import annotations
 

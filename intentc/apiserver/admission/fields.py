@@ -3,6 +3,8 @@
 Why it exists: a misspelt field must not be dropped silently, and rules may rely on the form of their input. The schema
 defines types, enums and bounds. Decoding elsewhere is lenient (an old value must not hide a resource); admission is
 strict.
+
+Pure, apart from caches of types by kind; changes nothing that it is given.
 """
 
 from __future__ import annotations

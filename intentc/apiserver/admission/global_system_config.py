@@ -1,5 +1,8 @@
 """Checks the global configuration: it exists once, its AS must not make users' route targets automatic, and the ports
-of BGP as a service stay in their range (docs/contrail.md B.7)."""
+of BGP as a service stay in their range (docs/contrail.md B.7).
+
+Pure functions of values: the server reads, allocates and commits.
+"""
 
 from __future__ import annotations
 

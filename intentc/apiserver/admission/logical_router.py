@@ -1,5 +1,8 @@
 """Completes and checks logical routers: which ports and networks they connect, and the internal network of those in
-vxlan routing mode (docs/contrail.md B.5.11, B.7)."""
+vxlan routing mode (docs/contrail.md B.5.11, B.7).
+
+Pure functions of values: the server reads, allocates and commits.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Completes and checks IPAMs: only a flat one has subnets of its own (docs/contrail.md B.7, B.8)."""
+"""Completes and checks IPAMs: only a flat one has subnets of its own (docs/contrail.md B.7, B.8).
+
+Pure functions of values: the server reads, allocates and commits.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Completes and checks projects and application policy sets (docs/contrail.md B.5.10, B.7).
 
 A project has a default set of firewall policies, which applies to all its applications; so has the installation.
+
+Pure functions of values: the server reads, allocates and commits.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 """Checks route targets: their name is their only content, and only the compiler creates automatic ones
-(docs/contrail.md B.7)."""
+(docs/contrail.md B.7).
+
+Pure functions of values: the server reads, allocates and commits.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Checks route tables, routing policies, and the static routes of routing instances (docs/contrail.md B.7)."""
+"""Checks route tables, routing policies, and the static routes of routing instances (docs/contrail.md B.7).
+
+Pure functions of values: the server reads, allocates and commits.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Completes and checks security groups: rules, rule uuids, and the group's number (docs/contrail.md B.5.9, B.7)."""
+"""Completes and checks security groups: rules, rule uuids, and the group's number (docs/contrail.md B.5.9, B.7).
+
+Pure functions of values: the server reads, allocates and commits.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Fills in common fields: display name, permissions, times, version (docs/contrail.md A.1, B.5.1, B.5.5)."""
+"""Fills in common fields: display name, permissions, times, version (docs/contrail.md A.1, B.5.1, B.5.5).
+
+Changes the document that it is given, nothing else; uuids and times come from the caller.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 Why it exists: a pool holds plain numbers (``pools.py``). Here an address becomes a number of its subnet's pool, and
 back. A subnet's pool contains all its addresses; allocation pools only limit what the server chooses, and what clients
 may request. So a change of allocation pools needs no change of the pool.
+
+Pure functions of values: the server reads, allocates and commits.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Completes and checks tags and their types: names and ids (docs/contrail.md B.5.12, B.6, B.7).
 
 The id of a tag is its type's id followed by a number of its own, both with four hexadecimal digits.
+
+Pure functions of values: the server reads, allocates and commits.
 """
 
 from __future__ import annotations

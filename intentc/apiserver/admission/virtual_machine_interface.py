@@ -1,4 +1,7 @@
-"""Completes and checks ports: network, MAC address, primary routing instance (docs/contrail.md B.5.8)."""
+"""Completes and checks ports: network, MAC address, primary routing instance (docs/contrail.md B.5.8).
+
+Pure functions of values: the server reads, allocates and commits.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Names what the server recognizes by itself: the root, the kinds of tenants, and the marks of compilers.
 
 Why it exists: rules of kinds and ``authorization`` both need these, and neither may import the other.
+
+Constants and pure functions.
 """
 
 from __future__ import annotations

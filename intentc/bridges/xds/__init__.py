@@ -7,4 +7,6 @@ its protobuf message once, ``world`` decides which version of it is in force (ne
 elements contain; nothing here knows a user's resource.
 
 Nothing is imported here, so that only processes that serve load gRPC and the protobuf packages.
+
+State: the world and the streams, in memory. I/O: the watch, gRPC to Envoys, and the records of rejections in etcd.
 """

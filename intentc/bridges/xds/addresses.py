@@ -5,6 +5,8 @@ address (``Addresses``). Envoy applies the listeners of a response one by one, a
 address until the new version is warm, which is after the answer. So a listener that releases an address to another is
 removed first, and added again once Envoy has answered that (``StreamAddresses``, docs/adr/0014). What former streams
 sent is unknown; ``retrying`` tries the listeners again that are rejected for it.
+
+State: addresses by listener, in memory. No I/O; ``world`` and ``session`` call it.
 """
 
 from __future__ import annotations

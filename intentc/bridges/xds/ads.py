@@ -2,6 +2,8 @@
 
 Why it exists: of the xDS server only this module uses gRPC. Messages are bytes here; ``session`` decides what they say.
 Methods are named by their paths, so that no generated stubs are needed.
+
+I/O: the streams of Envoys. State: the open streams and their limits; ``world`` and ``session`` own the rest.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Builds bootstraps of Envoy as JSON: one that uses an xDS server, and a static one that needs none.
 
 Why it exists: a bootstrap must fit the server that Envoy asks. ``embedded.envoy`` and operators start Envoy with it.
+
+Pure functions of values: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Why it exists: a virtual host takes the routes of every table whose host name covers its domain. Patterns are Envoy's:
 an exact name, ``*`` and a suffix, a prefix and ``*``, or ``*`` alone; a wildcard matches one character or more.
 Compilers have an equivalent of their own: they never import this package, nor it them.
+
+Pure functions: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Why it exists: whoever starts a gateway wants to know what to type, and the elements have the answer: ports in
 listeners, host names in virtual hosts, paths in routes. It is a selection: routes that match a regular expression or
 query parameters are left out, since one example can't show them.
+
+Pure functions of the elements: nothing is sent.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Why it exists: if the route were left out, its requests would match a wider route, to another upstream with other rules
 (without authentication, for example). With the fallback no upstream receives them. ``element_states`` decides when a
 fallback is offered.
+
+Pure functions; ``element_states`` decides when a fallback serves.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Names the kinds of Envoy's elements and the discovery type that serves each.
 
 Why it exists: etcd, Envoy and the compilers must agree on these names.
+
+Constants only.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Why it exists: anyone who reaches the port is a client, and one process that serves all Envoys stores, compares and
 answers everything that clients send. Each limit is far above what an Envoy needs, and the error names it. ``ads``
 limits connections.
+
+State: counts by stream and address, in memory. No I/O.
 """
 
 from __future__ import annotations

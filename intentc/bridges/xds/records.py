@@ -3,6 +3,8 @@
 Why it exists: the compiler holds what Envoy rejected, and a restarted server must not offer it again; both read these
 records. They are written directly to the store, not through the API server, so that Envoys' answers are recorded while
 the API server is down. ``rejections`` decides what to write, and when.
+
+It owns the keys below that prefix. State: what is still to be written, in memory.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Why it exists: all streams need one result. Several Envoys reject the same element, one after the other, and an element
 that another Envoy has acknowledged is not withdrawn because one rejects it. ``element_states`` searches for the cause
 among several elements; ``records`` writes to etcd.
+
+State: the attempts to try again, in memory. It changes the world's element states; no I/O.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Why it exists: ``intentc xds``, ``intentc dev`` and the tests share it. The world is published when the store has been
 quiet for a moment, so that what a compiler writes together (a cluster, then its route) is sent together. Callers
 handle commands and signals.
+
+It owns these parts and the tasks that run them; each keeps its own state.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Why it exists: a virtual host of ten thousand routes must not be encoded again for one of them. Serialized messages may
 be concatenated, and a field of message type is its tag, its length and its bytes; nothing more is needed. ``encoding``
 encodes the parts.
+
+Pure functions of bytes: no state, no I/O.
 """
 
 from __future__ import annotations

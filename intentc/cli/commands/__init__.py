@@ -1,1 +1,4 @@
-"""The commands, one module each; what they share stands in ``intentc.cli``."""
+"""The commands, one module each; what they share stands in ``intentc.cli``.
+
+A command reads its options, calls one other package, and prints; rules of the engine or a domain are not here.
+"""

@@ -10,6 +10,8 @@ for the gateway and its traffic), ``tls``, ``upstreams`` (where requests go, wit
 (what routes match and do), ``hosts``, and ``gateway`` (what all listeners share). ``envoy`` turns these values into
 Envoy's JSON, ``elements.py`` into claims. ``views`` shows the result to people, ``reasons`` explains it, and
 ``envoy_names.py`` maps Envoy's names back to elements.
+
+It yields claims on ``envoy_*`` objects and resources read from annotations, and keeps nothing.
 """
 
 from intentc import Compiler

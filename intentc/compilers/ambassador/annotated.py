@@ -5,6 +5,8 @@ they are created, changed and deleted with the carrier, ``why`` leads from them 
 resources that users apply. If several carriers hold the same resource, the first by name claims it, in whatever order
 they appear (fact ``annotated_resource``). A mistake in one document is a problem on the carrier; the other documents
 take effect.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ The first AuthService sets the rules: the first in the gateway's own namespace, 
 it if they differ only in their service: they are asked while the first has no endpoint. One that differs otherwise is
 rejected; if none is in the gateway's namespace, it is ambiguous which one is meant, and every request is rejected. The
 same happens if the first one asks for something impossible (docs/ambassador.md §4.5).
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

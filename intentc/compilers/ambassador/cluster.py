@@ -4,6 +4,8 @@ Here an upstream is resolved: resolvers, Services and Endpoints, TLSContexts and
 can't be reached as requested, the cluster has no endpoints and answers 503; it never falls back to clear text
 (docs/ambassador.md §5.7). Problems are reported on the resources that lead there. ``envoy/cluster.py`` makes the
 elements.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Every listener, virtual host, route, cluster, endpoint assignment and secret is made here, so that each leads back to
 the user's resource and field, and every rejection by Envoy is reported (``envoy_rejection``). ``envoy/`` computes their
 contents.
+
+It reads through ``ctx`` alone; no state, no I/O.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 It reports the problems that only the Host itself knows: mistakes in its TLS, and settings without effect.
 ``hostname.py`` decides what it means together with other Hosts of its hostname, and on which Listeners.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

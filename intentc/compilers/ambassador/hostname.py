@@ -3,6 +3,8 @@
 An evaluation costs as much as there are Listeners; Mappings play no part in it. It yields, for each Listener, a share
 in its listener and in the virtual host of this name, and for route tables the fact ``hostname_binding``. Contradictions
 between Hosts of one hostname are resolved here, always in favour of the stricter one, and reported on the others.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 It contributes to the same groups and hostnames as Mappings and Hosts, and the same rules apply to it.
 ``ingress_backend.py`` reads its backends; ``this_gateway.py`` decides whether it belongs to this gateway. An Ingress
 of another class or gateway has no effect.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

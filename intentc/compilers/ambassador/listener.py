@@ -2,6 +2,8 @@
 
 While no Host exists, a fallback Host serves everything (docs/ambassador.md §4.5), also by TLS if the Secret
 ``fallback-self-signed-cert`` is in the Listener's namespace.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 """LogService: a service that receives the access log by gRPC (docs/ambassador.md §4.3). There may be any number of them
-(docs/ambassador.md §5.10)."""
+(docs/ambassador.md §5.10).
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 ``mapping_match.py`` reads what it matches, ``mapping_action.py`` what it does. This intent decides which route tables
 it belongs to (docs/ambassador.md §4.5, Host ↔ Mapping), and reports why a Mapping takes no part.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

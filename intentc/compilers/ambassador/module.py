@@ -2,6 +2,8 @@
 
 One takes effect: that of the gateway's own namespace, otherwise the first by name; every other Module reports that it
 has no effect.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ If a Host has exactly this hostname, that Host makes the virtual host. Otherwise
 governs it, per side of each Listener (as Envoy would choose), and this table asks for a virtual host of its own there.
 A hostname that is closed on a side is also closed for all names that it covers: what it should guard is not served
 under a weaker one.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Secret content leaves a Secret only in an ``envoy_secret``, whose configuration is sensitive; no fact and no problem
 contains any of it. A Secret has the keys of Kubernetes (``tls.crt``, ``tls.key``), of Istio, or of Ambassador
 (docs/ambassador.md §4.3).
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Connections are distinguished by the name in the TLS handshake (``host``), so TLS is terminated at the gateway: with the
 certificate of the best Host that covers the name, otherwise of a TLSContext that lists it (docs/ambassador.md §4.3). If
 neither can be used, nobody is admitted. ``envoy/listener.py`` makes the JSON.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

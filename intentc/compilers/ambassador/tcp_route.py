@@ -2,6 +2,8 @@
 
 On a Listener's port ``listener_binding.py`` puts its chains before those of HTTP. A Listener that can't listen as
 configured is not replaced: what it demands of connections would be missing.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

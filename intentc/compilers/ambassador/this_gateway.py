@@ -9,6 +9,8 @@ An Ingress belongs to this gateway if its annotation ``kubernetes.io/ingress.cla
 ``ingressClassName`` names an IngressClass of our controller (docs/ambassador.md §6.10). An Ingress of another class
 belongs to another controller; that is not a mistake. An Ingress without a class belongs to this gateway if a setting
 says so.
+
+It reads through ``ctx`` alone; no state, no I/O.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """A TLSContext reports its own mistakes, even while no resource uses it.
 
 Hosts, TCPMappings and upstreams that name it read it themselves.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

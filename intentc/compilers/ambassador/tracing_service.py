@@ -1,6 +1,8 @@
 """TracingService: the collector of request spans (docs/ambassador.md §4.3).
 
 One takes effect: the gateway's own, otherwise the first by name.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 It does not list its routes: all tables of its scopes and its domain belong to it (``envoy_virtual_host``), so that a
 Mapping changes only its route.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Rules: docs/contrail.md D.1 to D.3 (route targets, links), D.4 (policies), D.5 (
 D.8 (service chains), D.9 (static routes), D.10 (routing policies), D.11 (BGP VPNs), D.12 and D.13 (BGP), D.14
 (addresses), D.16 (SR-IOV). The kinds are declared in ``config/schemas/contrail``, the reaction map is
 ``reactions/contrail.yml``. The API server makes the primary routing instance of a network, and the numbers of groups.
+
+Intents yield claims and facts from what they read through ``ctx``, and keep nothing.
 """
 
 from intentc import Compiler

@@ -1,4 +1,7 @@
-"""The policies that a network attaches, in the order in which their rules apply (docs/contrail.md D.4.2)."""
+"""The policies that a network attaches, in the order in which their rules apply (docs/contrail.md D.4.2).
+
+It reads through ``ctx`` alone; no state, no I/O.
+"""
 
 from __future__ import annotations
 

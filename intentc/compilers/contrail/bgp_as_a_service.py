@@ -3,6 +3,8 @@
 Each interface of a service gets a client router below the primary routing instance of its network; a shared service has
 one client for all its interfaces. All clients of an instance refer to one server router, which ``bgp_server.py``
 claims.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

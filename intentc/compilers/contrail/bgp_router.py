@@ -3,6 +3,8 @@
 The mesh's rules are in ``bgp_mesh.py``. Links between members belong to the compiler; sessions that users made with
 others stay. With ``ibgp_auto_mesh`` false all links stay as they are. The routers of BGP as a service are compiled by
 ``bgp_as_a_service.py``.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

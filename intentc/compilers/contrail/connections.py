@@ -4,6 +4,8 @@ D.3).
 A network alone decides which networks it *wants*: that is computed with its lists, and yielded as facts. Two primary
 routing instances are linked where both networks want it; each instance claims its own side from the facts, so neither
 network is compiled because the other one was.
+
+It reads through ``ctx`` alone; no state, no I/O.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A floating IP, an address lent to an interface; a change leads to that interface (docs/contrail.md C.3)."""
+"""A floating IP, an address lent to an interface; a change leads to that interface (docs/contrail.md C.3).
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ It has a route target of its own, or the one that a user lets it refer to. In sn
 and those of its BGP VPNs join the networks of its interfaces. In vxlan mode an internal network, which the API server
 creates, carries its routes: only the lists are put there. When a network, an interface or the router is deleted, its
 claims disappear, and with them the references.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 It is a fact that networks yield whose rules name the service as analyzer, and ports that are mirrored to it, and an
 intent while any does. So a network reads one value of an analyzer, whatever that consists of, and runs again when the
 analyzer gets another address.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

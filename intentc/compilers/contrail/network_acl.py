@@ -2,6 +2,8 @@
 (docs/contrail.md D.4).
 
 Each rule of a list names where it comes from: the attached policy and both ends in the policy's rule.
+
+It reads through ``ctx`` alone; no state, no I/O.
 """
 
 from __future__ import annotations

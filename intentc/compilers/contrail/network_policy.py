@@ -1,6 +1,8 @@
 """A network policy is compiled with each network that attaches it; here faults in its rules are reported, once each.
 
 What a fault leaves out is left out alone (docs/contrail.md D.4.3).
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

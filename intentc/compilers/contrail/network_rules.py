@@ -2,6 +2,8 @@
 
 ``network_rules`` converts and gathers; ``trailing_rules`` are those at the end of the static list. What a network's
 rules mean for its connections is in ``connections.py``.
+
+It reads through its argument and returns values; it claims nothing.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Such an interface passes by the virtual router of its host, so the switch must know its network: the switch's port gets
 a port group with a *fabric port* for the network. Each of the two is a fact that interfaces yield, and an intent while
 any does, since interfaces share both.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

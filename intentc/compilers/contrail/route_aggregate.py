@@ -1,5 +1,8 @@
 """A route aggregate of a service instance has the address of a chain through the service as next hop
-(docs/contrail.md D.10)."""
+(docs/contrail.md D.10).
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Explains route targets: the fields from which each claim of one follows (``ctx.because``).
 
 It is separate from the rules, and runs only while an explanation is requested.
+
+It yields reasons only, and claims nothing.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ instances of service chains (docs/contrail.md D.8.3).
 
 Networks and routers claim the other targets of the primary one; planning merges all claims. A user's routing instance
 below a deleted network has no claims left: planning deletes it, as the server deletes the primary one.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 """A routing policy of a service instance refers to the routing instances of the chains that lead through the service
-(docs/contrail.md D.10). The references to primary ones follow from networks."""
+(docs/contrail.md D.10). The references to primary ones follow from networks.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """A service instance: the static routes that lead to it (docs/contrail.md D.9), and the policy that it may have
-(D.8.6). What chains make of it is the business of ``service_chain.py``."""
+(D.8.6). What chains make of it is the business of ``service_chain.py``.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 A service instance runs on port tuples, or on machines; each has a left and a right port, and those have service
 addresses.
+
+Pure functions of values: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Reads what the conversion of a network's policies must know of the world (``policy_rules.Surroundings``)."""
+"""Reads what the conversion of a network's policies must know of the world (``policy_rules.Surroundings``).
+
+It reads through ``ctx`` and remembers for one evaluation what it read; it claims nothing.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 A host has a virtual router, which names the port that a physical network uses, and a node, whose ports name a switch
 and a port there. Each of the three yields its part of the way as a fact, by the names that the next part knows: an
 interface then reads three values, and no other switch's change concerns it.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

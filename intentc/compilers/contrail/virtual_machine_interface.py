@@ -1,6 +1,9 @@
 """An interface leads from a router to its network. One of a service has a table of the service chains that lead through
 it (docs/contrail.md D.8.8); one that is mirrored gets the address of its analyzer (D.8.7); one that uses SR-IOV needs a
-port group at the switch (D.16)."""
+port group at the switch (D.16).
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 """A network puts its lists of route targets, and those of its BGP VPNs, onto its primary routing instance
 (docs/contrail.md D.1, D.11), to which its routing policies refer (D.10), its route tables as static routes (D.9), and
-its policies into access control lists (D.4)."""
+its policies into access control lists (D.4).
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
+"""
 
 from __future__ import annotations
 

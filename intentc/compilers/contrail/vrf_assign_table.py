@@ -2,6 +2,8 @@
 
 A packet that leaves a service enters the routing instance of the chain to which it belongs by its protocol and ports;
 one that the port's own machine sends enters the network's.
+
+It reads through ``ctx`` alone; no state, no I/O.
 """
 
 from __future__ import annotations

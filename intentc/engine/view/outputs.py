@@ -1,4 +1,7 @@
-"""Shows the outputs of an engine: who claims what of which object, what is there, and what a plan would write."""
+"""Shows the outputs of an engine: who claims what of which object, what is there, and what a plan would write.
+
+It only reads, and owns nothing.
+"""
 
 from __future__ import annotations
 

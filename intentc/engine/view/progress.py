@@ -1,4 +1,7 @@
-"""Shows an engine as a whole: what is left to do, what may be done, and the counters since the start."""
+"""Shows an engine as a whole: what is left to do, what may be done, and the counters since the start.
+
+It only reads, and owns nothing.
+"""
 
 from __future__ import annotations
 

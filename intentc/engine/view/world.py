@@ -1,4 +1,7 @@
-"""Shows the inputs of an engine: resources and facts, their names and relations, and which intents read them."""
+"""Shows the inputs of an engine: resources and facts, their names and relations, and which intents read them.
+
+It only reads, and owns nothing.
+"""
 
 from __future__ import annotations
 

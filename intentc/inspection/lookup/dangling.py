@@ -2,6 +2,8 @@
 
 ``dangling_references`` uses the reverse index and is cheap in any world. ``referenced_names`` looks at every wanted
 value, in slices.
+
+Read-only.
 """
 
 from __future__ import annotations

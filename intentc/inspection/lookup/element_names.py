@@ -1,4 +1,7 @@
-"""Finds objects by the name that another program gives them, as compilers define it (``Compiler(names=…)``)."""
+"""Finds objects by the name that another program gives them, as compilers define it (``Compiler(names=…)``).
+
+Read-only.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 It also finds claimed objects that do not exist yet, and objects by the name that another program gives them. If nothing
 matches, or too much, the answer lists similar names.
+
+Read-only.
 """
 
 from __future__ import annotations

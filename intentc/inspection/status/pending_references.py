@@ -2,6 +2,8 @@
 
 Why not per request: ``/status`` is read every second, and a look at every reference of 100,000 resources takes most of
 a second. ``views/lists.py`` lists them all on request.
+
+State: the last count. Read-only otherwise.
 """
 
 from __future__ import annotations

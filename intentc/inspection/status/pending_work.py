@@ -3,6 +3,8 @@
 Why two lists: the first empties without help, and shows progress; the second stays until somebody acts, so each line
 names the command. A line is one sentence without its full stop, the most important first. Lines show names and never
 contents.
+
+Pure functions of the view: read-only.
 """
 
 from __future__ import annotations

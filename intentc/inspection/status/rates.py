@@ -2,6 +2,8 @@
 
 Why sampled: these figures are for people; measuring them in the hot path would cost each evaluation and write. The
 samples are the engine's own integers.
+
+State: the samples of the last 10 seconds, in memory. Nothing is decided by them.
 """
 
 from __future__ import annotations

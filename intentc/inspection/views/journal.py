@@ -1,6 +1,8 @@
 """Renders the journal as JSON: its lines page by page, new lines as they are written, and an object's evaluations.
 
 ``history`` finds the lines about one object.
+
+Read-only; it keeps nothing.
 """
 
 from __future__ import annotations

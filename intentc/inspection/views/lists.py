@@ -1,6 +1,8 @@
 """The lists that may be long, a page at a time: pending references and the quarantine.
 
 What stands before a page is skipped in slices. Reads the view alone; ``status/`` builds the entries of the quarantine.
+
+Read-only; it keeps nothing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Shows the reaction map in force with each edge's counters, the map's findings, and missing reactions.
 
 ``engine/edges.py`` counts; ``dependencies.check`` computes the findings.
+
+Read-only; it keeps nothing.
 """
 
 from __future__ import annotations

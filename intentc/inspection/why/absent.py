@@ -2,6 +2,8 @@
 
 Candidates are intents that wait or are held: they are evaluated up to the point where they stop. Failing that, the
 object's parent explains it: the parent is missing, or its intent claims no such object.
+
+Nothing of these evaluations is kept. Read-only.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 The value is the desired one, else the actual one. Secrets are concealed before any look-up, so that a search can't find
 them either. ``diagnostics.value_paths`` finds a part in a document.
+
+Read-only; it keeps nothing.
 """
 
 from __future__ import annotations

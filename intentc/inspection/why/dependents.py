@@ -3,6 +3,8 @@
 Why in addition to the outputs: those are what the resource's own intent claims, but the rule that admits another
 group's ports is in that group's list. The intents that read the resource are evaluated once more for their reasons, at
 most 200, in slices. Only a plan shows what deleting the resource would change.
+
+Read-only; it keeps nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Lists what follows from an input: its outputs, its dangling references, and its readers."""
+"""Lists what follows from an input: its outputs, its dangling references, and its readers.
+
+Read-only; it keeps nothing.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ The intents are evaluated once more with ``ctx.explaining`` set; nothing of that
 reason has the default one: the intent's own resource; for a fact's intent each contributor alone, followed back to
 stored resources. The claims come from the book, so that the object of a held intent also has its parts. ``why`` shows
 the parts.
+
+Read-only.
 """
 
 from __future__ import annotations

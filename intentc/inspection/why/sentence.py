@@ -1,4 +1,7 @@
-"""Writes the summary of an answer to "why": one sentence for people."""
+"""Writes the summary of an answer to "why": one sentence for people.
+
+Pure: values in, a sentence out.
+"""
 
 from __future__ import annotations
 

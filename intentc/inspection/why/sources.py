@@ -1,6 +1,8 @@
 """Shows the sources of an output in the answer to "why": owners, parts with their reasons, and what was read.
 
 If more than 200 intents claim the object, only 200 are evaluated for their reasons, in slices.
+
+Read-only; it keeps nothing.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Each entry: ``{"what": text, "resource": {"kind", "name", "uuid"} | None, "command": text | None}``. The texts follow
 the engine's tables; nothing is decided here.
+
+Read-only.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 This module assembles the answer and keeps it small; each of its parts comes from a module of its own. An answer changes
 nothing, and the loop gets its turn between two evaluations.
+
+Read-only.
 """
 
 from __future__ import annotations

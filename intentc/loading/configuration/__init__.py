@@ -2,6 +2,8 @@
 
 ``sections`` declares the settings, ``reading`` gets them from file and environment, ``building`` checks them key by
 key, ``risks`` reports unsafe ones. The modules that use a setting decide its effect.
+
+I/O: reading files and the environment. It keeps nothing.
 """
 
 from .reading import Loaded, load

@@ -1,4 +1,7 @@
-"""The world as last seen: resources by key and name, relations in both directions, indexes, and held resources."""
+"""The world as last seen: resources by key and name, relations in both directions, indexes, and held resources.
+
+State: all of that, in memory; only ``logic.Service`` changes it. No I/O.
+"""
 
 from .cache import ALL, Cache, Preparation, with_history
 from .graph import Pending

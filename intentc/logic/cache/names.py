@@ -2,6 +2,8 @@
 
 The object with the lower create revision has the name, so that every restart decides alike; the others are held until
 it is deleted. The table keeps order and uuids only; ``states.py`` has the states.
+
+Only ``cache.py`` changes it.
 """
 
 from __future__ import annotations

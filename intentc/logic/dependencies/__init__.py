@@ -1,4 +1,7 @@
-"""Intended and recorded dependencies: the reaction map with its walk and checks, and the index of readers."""
+"""Intended and recorded dependencies: the reaction map with its walk and checks, and the index of readers.
+
+State: the index of readers, in memory; a map never changes once it is read. No I/O.
+"""
 
 from .check import Finding, findings
 from .processor import DependencyProcessor, Neighbours, Path

@@ -3,6 +3,8 @@
 A map only states intent; a wrong one makes no output wrong (docs/engine.md §3). So everything but unknown kinds is a
 warning, and entries without effect are only notes, since an inherited map has them. ``logic.coverage`` compares a map
 with recorded reads.
+
+Pure functions of map and schema.
 """
 
 from __future__ import annotations

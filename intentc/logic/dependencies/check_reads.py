@@ -1,6 +1,8 @@
 """Turns what recorded reads show about a reaction map into findings, each with file, line, and what to do.
 
 The counts are from those that saw the reads: ``logic.coverage`` over a compiled world, or the running service.
+
+Pure functions of counts and map.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The edges of a reaction map, its smallest parts, so that walks can be counted and maps compared.
 
 Its callers count along them and interpret the counts.
+
+Pure: values and walks over them.
 """
 
 from __future__ import annotations

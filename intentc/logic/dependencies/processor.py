@@ -3,6 +3,8 @@
 From an intent of kind A that was reached by cause C it visits the related intents of the kinds listed under ``A: C:``,
 each with cause A. Each (intent, cause) is visited once, so the walk ends, its cost is what it reaches, and a first
 arrival never hides where a second one would lead. Reads decide what runs in the end, not the walk.
+
+No state and no I/O: it asks the graph for neighbours, and returns the jobs.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 ``process`` runs the audit in a process of its own, ``look`` finds the differences that the engine can't explain,
 ``causes`` names the missing reactions, and ``periodic`` combines them and repairs. ``offline/audit`` compiles from
 scratch.
+
+An audit changes nothing; ``periodic`` has affected intents evaluated again, by the engine's verbs.
 """
 
 from .look import Mismatch

@@ -1,4 +1,7 @@
-"""Envoy's access logs: one for each LogService, then the file (docs/ambassador.md §4.5)."""
+"""Envoy's access logs: one for each LogService, then the file (docs/ambassador.md §4.5).
+
+Pure functions of values: no state, no I/O.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Envoy's filter that asks an AuthService whether to allow a request (docs/ambassador.md §4.3, §4.5)."""
+"""Envoy's filter that asks an AuthService whether to allow a request (docs/ambassador.md §4.3, §4.5).
+
+Pure functions of values: no state, no I/O.
+"""
 
 from __future__ import annotations
 

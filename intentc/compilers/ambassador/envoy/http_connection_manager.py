@@ -1,6 +1,8 @@
 """Envoy's HTTP connection manager, which handles every HTTP connection of a listener (docs/ambassador.md §4.5).
 
 Routes arrive by RDS. What differs between listeners is an argument; what they share is in the ``Gateway``.
+
+Pure functions of values: no state, no I/O.
 """
 
 from __future__ import annotations

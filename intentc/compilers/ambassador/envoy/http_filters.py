@@ -3,6 +3,8 @@
 The filters that answer the probes come first. A filter is present if a resource asks for it; CORS and the router are
 always present, because routes have settings for the first, and no request passes without the second. Routes disable the
 authorization filter by its name.
+
+Pure functions of values: no state, no I/O.
 """
 
 from __future__ import annotations

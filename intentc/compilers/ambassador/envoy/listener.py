@@ -1,4 +1,7 @@
-"""Envoy's listeners: one port, its listener filters, and its filter chains, those of TCP proxies included."""
+"""Envoy's listeners: one port, its listener filters, and its filter chains, those of TCP proxies included.
+
+Pure functions of values: no state, no I/O.
+"""
 
 from __future__ import annotations
 

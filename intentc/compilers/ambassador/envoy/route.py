@@ -5,6 +5,8 @@ their sum is (docs/ambassador.md §5.5). Only if Mappings of a group differ in w
 timeout), each has a route of its own, and ``fraction`` says which part of the requests it takes. The host name is not
 part of a match, because routes are in tables by hostname. Exceptions are a regular expression for the host, and a
 wildcard if the route is in tables of other names.
+
+Pure functions of values: no state, no I/O.
 """
 
 from __future__ import annotations

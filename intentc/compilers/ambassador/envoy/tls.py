@@ -1,6 +1,8 @@
 """Envoy's TLS settings towards clients and upstreams, and its secrets.
 
 Certificates come by SDS from the aggregated stream, as bytes in base64, never from a file.
+
+Pure functions of values: no state, no I/O.
 """
 
 from __future__ import annotations

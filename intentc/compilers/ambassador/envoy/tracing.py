@@ -1,4 +1,7 @@
-"""Envoy's tracing in a connection manager, including its provider (not in the bootstrap; docs/ambassador.md §4.5)."""
+"""Envoy's tracing in a connection manager, including its provider (not in the bootstrap; docs/ambassador.md §4.5).
+
+Pure functions of values: no state, no I/O.
+"""
 
 from __future__ import annotations
 

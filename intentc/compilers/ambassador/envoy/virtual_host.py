@@ -1,4 +1,7 @@
-"""The routes before all others in a virtual host: they redirect or reject insecure ones (docs/ambassador.md §4.5)."""
+"""The routes before all others in a virtual host: they redirect or reject insecure ones (docs/ambassador.md §4.5).
+
+Pure functions of values: no state, no I/O.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,4 @@
-"""What all listeners share: how a Module is read, the probes, and the services of the gateway."""
+"""What all listeners share: how a Module is read, the probes, and the services of the gateway.
+
+Values, and functions that read through ``ctx``: no state, no I/O.
+"""

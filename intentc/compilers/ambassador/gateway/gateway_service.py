@@ -1,5 +1,8 @@
 """What AuthService, RateLimitService, TracingService and LogService share: which of several takes effect, and its
-cluster."""
+cluster.
+
+It reads through ``ctx`` alone; no state, no I/O.
+"""
 
 from __future__ import annotations
 

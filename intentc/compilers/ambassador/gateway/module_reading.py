@@ -3,6 +3,8 @@
 A key that can't be used is left out and reported with its path, and the others apply. No value that Envoy would reject
 passes (docs/ambassador.md §5.11). Access lists are the exception, because leaving out an entry would open a hole: an
 unusable entry there admits nobody.
+
+Pure functions of values: no state, no I/O.
 """
 
 from __future__ import annotations

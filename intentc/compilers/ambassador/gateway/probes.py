@@ -3,6 +3,8 @@
 Without a service, Envoy answers the probes itself, for every host and every client: a filter does it, so that no route
 and no guard interferes. Envoy has no answer for diagnostics: they are served next to the gateway, locally, and a Module
 must name a service to publish them.
+
+It reads through ``ctx`` alone; no state, no I/O.
 """
 
 from __future__ import annotations

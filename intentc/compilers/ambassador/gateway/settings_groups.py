@@ -4,6 +4,8 @@ One odd key must not disable its group: Emissary's users write ``enabled`` in gr
 other versions. An unknown key is a problem of its own, and the others apply. A wrong value is left out alone if the
 group makes sense without it; a group that needs the value (``retry_policy``, ``buffer``) is left out with it.
 ``module_settings.py`` and ``traffic.py`` define the groups.
+
+Pure functions of values: no state, no I/O.
 """
 
 from __future__ import annotations

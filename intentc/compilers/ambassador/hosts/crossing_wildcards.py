@@ -5,6 +5,8 @@ Envoy chooses one domain per request, so a route for ``a.example.*`` misses requ
 takes. Such a route is added to the Host's table as well, with a condition on the name. Hosts with a wildcard announce
 themselves in the fact ``crossing_wildcard``; routes for a wildcard read those of the opposite end (docs/ambassador.md
 §6.6).
+
+It reads through ``ctx`` alone; no state, no I/O.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 They come from the TLSContext that the Host names, otherwise from its own ``tls``, otherwise from a TLSContext named
 like it with ``-context`` at the end, otherwise from its Secret alone. Any mistake leaves the Host without TLS, with a
 problem: a name that is not reachable by TLS is better than one with less protection than asked for.
+
+It reads through ``ctx`` alone; no state, no I/O.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 """What a Listener is, as typed values: the protocols on its port, and the Hosts that it takes (docs/ambassador.md
-§4.3)."""
+§4.3).
+
+Pure functions of values: no state, no I/O.
+"""
 
 from __future__ import annotations
 

@@ -4,4 +4,6 @@ An element often follows from many resources, over facts. Which of them are need
 found by evaluating the rules again with fewer of them (``sufficient.py``), or by searching all resources from which the
 name of the element could follow. Reasons are complete: if one source of each is deleted, so is the element. A resource
 that could replace another is a reason even while it is overruled. Nothing here decides what an element is.
+
+It reads through ``ctx`` alone; no state, no I/O.
 """

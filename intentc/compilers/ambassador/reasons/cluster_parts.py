@@ -1,4 +1,7 @@
-"""Explains the parts of a cluster: its settings, its TLS, its endpoints."""
+"""Explains the parts of a cluster: its settings, its TLS, its endpoints.
+
+It reads through ``ctx`` alone; no state, no I/O.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Explains why an upstream is a cluster, with its endpoints and TLS: every resource that would ask for it."""
+"""Explains why an upstream is a cluster, with its endpoints and TLS: every resource that would ask for it.
+
+It reads through ``ctx`` alone; no state, no I/O.
+"""
 
 from __future__ import annotations
 

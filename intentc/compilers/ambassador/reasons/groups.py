@@ -1,4 +1,7 @@
-"""Finds the members of a group that are needed for one of its routes, or for one of its upstreams."""
+"""Finds the members of a group that are needed for one of its routes, or for one of its upstreams.
+
+It reads through ``ctx`` alone; no state, no I/O.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Explains what a listener demands of clients: the AuthService, the Module's address lists, and so on."""
+"""Explains what a listener demands of clients: the AuthService, the Module's address lists, and so on.
+
+It reads through ``ctx`` alone; no state, no I/O.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Explains why Hosts are served: virtual hosts, and listeners with their filter chains.
 
 Each Host that is bound to a Listener could be served there, so each is a reason, even while another overrules it.
+
+It reads through ``ctx`` alone; no state, no I/O.
 """
 
 from __future__ import annotations

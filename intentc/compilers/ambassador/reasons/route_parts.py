@@ -1,4 +1,7 @@
-"""Explains the parts of a route: the members that lead to each cluster, and the member that sets the treatment."""
+"""Explains the parts of a route: the members that lead to each cluster, and the member that sets the treatment.
+
+It reads through ``ctx`` alone; no state, no I/O.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Finds where a setting comes from: a field of the resource that asks for the element, or the Module.
 
 A setting that would be the same without both has no reason.
+
+It reads through ``ctx`` alone; no state, no I/O.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Finds the TLSContexts and Secrets that TLS depends on, in addition to the resource that asks for it."""
+"""Finds the TLSContexts and Secrets that TLS depends on, in addition to the resource that asks for it.
+
+It reads through ``ctx`` alone; no state, no I/O.
+"""
 
 from __future__ import annotations
 

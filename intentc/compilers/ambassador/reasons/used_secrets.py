@@ -1,4 +1,7 @@
-"""Explains why Envoy gets a Secret: it exists, and some TLS settings use it."""
+"""Explains why Envoy gets a Secret: it exists, and some TLS settings use it.
+
+It reads through ``ctx`` alone; no state, no I/O.
+"""
 
 from __future__ import annotations
 

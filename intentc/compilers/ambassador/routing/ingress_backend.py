@@ -1,6 +1,8 @@
 """Converts the backend of an Ingress path, a Service with a port, to the action of a route.
 
 What a Mapping can set and an Ingress can't (timeouts, retries, headers) has the Module's values.
+
+It reads through ``ctx`` alone; no state, no I/O.
 """
 
 from __future__ import annotations

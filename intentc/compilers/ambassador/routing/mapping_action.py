@@ -3,6 +3,8 @@
 Rules: docs/ambassador.md §4.3 (Mapping, *Action*), defaults from the Module §4.2. A setting that makes no sense is left
 out and reported; where requests would go elsewhere than the user said, it raises ``Unusable``, and they are not
 forwarded.
+
+It reads through ``ctx`` and returns values; it claims nothing.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Rules: docs/ambassador.md §4.3 (Mapping, *Match*). Of ``hostname``, ``host`` and the header ``:authority`` the first
 that is set takes effect. Nothing is guessed: a Mapping whose match can't be understood matches nothing, and gets a
 problem.
+
+Pure functions of values: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Envoy rejects a whole route configuration for one bad pattern, so all that can be found out in advance is reported on
 the resource. The exact size of RE2's program can't: ``Shape.size`` is a lower bound, so that no valid pattern is
 rejected; Envoy decides the rest (``envoy_rejection``).
+
+Pure functions of values: no state, no I/O.
 """
 
 from __future__ import annotations

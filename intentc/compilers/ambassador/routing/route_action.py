@@ -4,6 +4,8 @@
 converts them to Envoy's JSON. Other sources of routes (an Ingress) contribute a ``GroupMember``, too::
 
     yield Fact("mapping_group", group_name(member.match), member)
+
+Pure functions of values: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Rules for single headers: which ones can be added to messages, and which removed, so that Envoy accepts it.
 
 The readers decide what happens to the others: Mappings, the Module, AuthServices, health checks.
+
+Pure functions of values: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Every key of the Module that has an effect is a field here (docs/ambassador.md §4.3 "Module"). ``module_reading.py``
 makes the value from user input, ``module.py`` yields it as facts. Code for routes and clusters calls
 ``module_settings(ctx)``, code for listeners ``gateway(ctx)``.
+
+It reads through ``ctx`` alone; no state, no I/O.
 """
 
 from __future__ import annotations

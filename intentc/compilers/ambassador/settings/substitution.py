@@ -3,6 +3,8 @@
 One text that Envoy rejects would block the whole listener or route configuration (docs/ambassador.md §5.11). One that
 it accepts may reveal what its author must not see: ``%ENVIRONMENT(X)%`` is a variable of the gateway's process. So only
 the commands in this list pass.
+
+Pure functions of values: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Fields have the names and units that users write (docs/ambassador.md §4.3); zero, empty and None mean "not set". CORS
 rules and retries are for routes, the others for clusters.
+
+Pure functions of values: no state, no I/O.
 """
 
 from __future__ import annotations

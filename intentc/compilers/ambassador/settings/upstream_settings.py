@@ -4,6 +4,8 @@ Mapping, TCPMapping and AuthService share their form (types ``LoadBalancer``, ``
 ``HealthCheck`` of ``types.yml``). All readers raise ``ValueError`` with the mistake: the caller reports it on its
 resource and leaves out the setting. ``envoy/cluster.py`` converts the values to Envoy's JSON; the routes' owners read
 their hash policies.
+
+Pure functions of values: no state, no I/O.
 """
 
 from __future__ import annotations

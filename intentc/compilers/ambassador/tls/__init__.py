@@ -1,1 +1,4 @@
-"""TLS settings towards clients, and checks of certificates and keys."""
+"""TLS settings towards clients, and checks of certificates and keys.
+
+Pure functions of values: no state, no I/O.
+"""

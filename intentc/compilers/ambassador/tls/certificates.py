@@ -6,6 +6,8 @@ each block is what its label says, and that the key belongs to the certificate. 
 clients. No message contains any part of a key.
 
 Importing ``cryptography`` takes longer than `intentc --help`: import this module when a Secret is checked.
+
+Pure functions of values: no state, no I/O.
 """
 
 from __future__ import annotations

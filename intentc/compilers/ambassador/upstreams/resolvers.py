@@ -2,6 +2,8 @@
 
 Consul is reported as unsupported. A resource names a resolver; ``cluster.py`` does the discovery. Rules:
 docs/ambassador.md §4.3.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 The rule is Ambassador's (docs/ambassador.md §4.3, §4.4) with its holes closed: a text with two readings (a path, a
 user, a number that a resolver would take for an address) is rejected, because the target that is checked must be the
 one that is dialled. Others decide on the namespace of an unqualified name, and whether a target is allowed.
+
+Pure functions of values: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Resources with a service (Mappings, TCPMappings, AuthService, RateLimitService, 
 ``upstream`` for the settings and yield ``Fact("cluster", upstream.name, ClusterUse(upstream, origins))``;
 ``cluster.py`` makes the cluster. Two uses share a cluster exactly if all their settings are equal (docs/ambassador.md
 §5.6); the users are not part of its identity.
+
+It reads through ``ctx`` and returns values; it claims nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What the views share: the origins of an element, the problems on them, and the service name of a cluster."""
+"""What the views share: the origins of an element, the problems on them, and the service name of a cluster.
+
+Pure functions of values: no state, no I/O.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""TCP connections (TCPMappings): port and host name → services with their shares."""
+"""TCP connections (TCPMappings): port and host name → services with their shares.
+
+Pure functions of values: no state, no I/O.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The host names that are served: on which side of which Listener, and what happens to insecure requests."""
+"""The host names that are served: on which side of which Listener, and what happens to insecure requests.
+
+Pure functions of values: no state, no I/O.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The route table: what each route matches, and where its requests go; per host name in the order of matching."""
+"""The route table: what each route matches, and where its requests go; per host name in the order of matching.
+
+Pure functions of the elements: no state, no I/O.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The services in use: their clusters, their endpoints, and how many routes lead to them."""
+"""The services in use: their clusters, their endpoints, and how many routes lead to them.
+
+Pure functions of values: no state, no I/O.
+"""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from intentc.model import Key, Name, Schema
 from intentc.watch.protocol import Compare, Store, present
 
+from .admission.quotas import Demand
 from .admission.rules import Change, Rules
 from .documents import Document, decode, decode_entry, decode_fq_name, decode_text, encode, without_reference
 from .errors import Malformed
@@ -44,6 +45,8 @@ class Draft:
         """(holder, uuid of a target): references that must not block the deletion of their target, in order."""
         self.changes: list[tuple[Rules, Change]] = []
         """Changes to verify once everything is staged, in order."""
+        self.demands: list[tuple[Key, Demand]] = []
+        """What changes add to a project's quota, to verify once everything is staged, in order."""
         self._names: dict[Name, str | None] = {}
         self._documents: dict[Key, Document] = {}
 
@@ -113,7 +116,8 @@ class Draft:
                     found.append(holder.key)
             self.guard_below(prefix)
         staged = [key for key, one in self.staged.items() if one.after and one.after.get("parent_uuid") == parent]
-        return tuple(dict.fromkeys([*found, *(key for key in staged if key.kind == kind)]))
+        keys = dict.fromkeys([*found, *(key for key in staged if key.kind == kind)])
+        return tuple([key for key in keys if key not in self.staged or self.staged[key].after is not None])
 
     async def referrers(self, target: Key, kind: str) -> tuple[Key, ...]:
         """The resources of one kind that refer to ``target`` after this mutation.

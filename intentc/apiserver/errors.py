@@ -103,6 +103,12 @@ class PreconditionFailed(ApiError):
     status = 412
 
 
+class QuotaExceeded(ApiError):
+    """The project has as many resources of a kind as its quota allows; the message names the quota."""
+
+    status = 412
+
+
 class TooLarge(ApiError):
     """The request has more operations than one transaction takes, or too many bytes."""
 

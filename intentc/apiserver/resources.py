@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 from intentc.model import Key, Kind, Name, Schema, kebab
 from intentc.model.manifest import manifest_uuid
 
-from . import allocation, references
+from . import allocation, quotas, references
 from .admission import NO_RULES, RULES
 from .admission.fields import IDENTITY, accept, common_fields, missing_fields
 from .admission.manifests import flat_body
+from .admission.quotas import demands
 from .admission.rules import Change, Rules
 from .admission.stamps import stamp_changed, stamp_created
 from .authorization import WRITE, Caller, Operation, Policy, is_compiler
@@ -92,6 +93,7 @@ class Resources:
             draft.stage_replacement(key, document)
         else:
             await draft.stage(key, document)
+        draft.demands += [(key, demand) for demand in demands(key, change)]
         await self._create_companions(draft, rules, change, caller, keep=over is not None)
         return document
 
@@ -232,7 +234,7 @@ class Resources:
         return document
 
     async def verify(self, draft: Draft) -> None:
-        """Check each change against the whole request, once everything is staged.
+        """Check each change, and the quotas, against the whole request, once everything is staged.
 
         The error's ``key`` is that of the resource whose change is rejected.
         """
@@ -244,6 +246,8 @@ class Resources:
             except ApiError as error:
                 error.key = error.key or Key(rules.kind, change.uuid)
                 raise
+        added, draft.demands = draft.demands, []
+        await quotas.verify(draft, added)
 
     def _new_uuid(self, kind: Kind, name: Name) -> str:
         return manifest_uuid(kind.name, name.fq_name) if kind.written_as_manifests else self._source.uuid(name)
@@ -300,6 +304,7 @@ class Resources:
             return
         stamp_changed(before, after, now=self._source.now())
         await draft.stage(key, after)
+        draft.demands += [(key, demand) for demand in demands(key, change)]
         for name, fields in rules.companions_changed(change):
             uuid = await draft.find(name)
             document = await draft.readable(Key(name.kind, uuid)) if uuid is not None else None

@@ -1,4 +1,7 @@
-"""Creates and updates resources at the API server, for ``apply`` and for plans."""
+"""Creates and updates resources at the API server, for ``apply`` and for plans.
+
+I/O: requests to the API server. It keeps nothing.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 Why it exists: ``writing`` carries out plans, one object at a time, with fences and compares. A user's files are applied
 without either, all together or not at all. ``writing.connection`` connects and logs in; the commands choose which
 resources are sent, and in which order.
+
+I/O: requests to the API server. State: the connection, and the revision of the last change.
 """
 
 from __future__ import annotations

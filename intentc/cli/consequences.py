@@ -2,6 +2,8 @@
 
 Why it exists: a large system always has something held. A user who applies an unrelated file must not see it as an
 error. The compiler (``/why``) knows which intents are behind an object, and what made an intent run.
+
+Read-only. I/O: requests to the diagnostics.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 With ``let_go``, references that users wrote to them are removed in the same transaction. References by compilers never
 block a deletion, and children have to be deleted themselves.
+
+I/O: requests to the API server. It keeps nothing.
 """
 
 from __future__ import annotations

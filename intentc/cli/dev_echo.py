@@ -2,6 +2,8 @@
 
 Why it exists: a sample with a gateway needs services behind it, and a newcomer has none. The annotation
 ``intentc.dev/echo: HOST:PORT`` on a loaded resource of any kind requests one. No other command reads that annotation.
+
+It owns these services until ``dev`` ends.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Why it exists: tests of the whole chain start exactly what the command starts. A file with its configuration is for
 commands in other terminals: ``dev`` chooses some settings itself (ports, compilers, a gateway's addresses), and a
 command with other settings would answer differently. The command prints messages; ``dev_gateway`` runs Envoy.
+
+It owns these servers and the file until ``dev`` ends.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The ``intentc`` script: the group's own options, and how every command ends."""
+"""The ``intentc`` script: the group's own options, and how every command ends.
+
+It owns the process's exit code and nothing else.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Why it exists: scripts rely on the codes and people on the lines, so one module defines both; no command prints a
 traceback. It translates the exceptions of all layers, so commands stay short.
+
+No state; I/O: lines on stderr.
 """
 
 from __future__ import annotations

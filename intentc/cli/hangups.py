@@ -3,6 +3,8 @@
 Why it exists: whoever changes a service's files sends SIGHUP, and can't know whether the service handles it already.
 Reading and importing take a second or two; ``heed`` runs before both, so this module imports nothing slow. ``process``
 acts on the signal.
+
+It owns the process's handler of SIGHUP until ``process`` takes over. State: whether one arrived.
 """
 
 from __future__ import annotations

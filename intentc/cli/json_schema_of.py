@@ -2,6 +2,8 @@
 
 Descriptions come from docstrings: the text after ``name``: describes that field. ``json_schemas`` knows the files and
 adds to their schemas.
+
+Pure: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Why it exists: Python waits at exit for every thread, and a thread that hangs in the kernel can't be interrupted. By
 then the command has finished its work, so nothing is lost without the thread.
+
+It may end the process, and does nothing else.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Finds the kind and the resource that a command's arguments name, and suggests similar kinds."""
+"""Finds the kind and the resource that a command's arguments name, and suggests similar kinds.
+
+Read-only; no state.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Applies resources of files to an ``Offline``, with errors that name the files."""
+"""Applies resources of files to an ``Offline``, with errors that name the files.
+
+It changes the ``Offline`` that it is given, nothing else.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Why it exists: ``--config-file`` means the same before and after a command's name; ``-o`` prints the same shapes
 everywhere. ``loading.configuration`` loads, ``output`` prints.
+
+Declarations only: no state, no I/O but reading the configuration.
 """
 
 from __future__ import annotations

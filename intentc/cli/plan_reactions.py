@@ -1,4 +1,7 @@
-"""Compares a new reaction map with the one in force, for ``intentc plan --reactions``."""
+"""Compares a new reaction map with the one in force, for ``intentc plan --reactions``.
+
+Read-only. I/O: reads of etcd and of files.
+"""
 
 from __future__ import annotations
 

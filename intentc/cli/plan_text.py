@@ -1,4 +1,7 @@
-"""Formats a plan for a terminal: what the user changes, what follows, and a summary line."""
+"""Formats a plan for a terminal: what the user changes, what follows, and a summary line.
+
+Pure: values in, text out.
+"""
 
 from __future__ import annotations
 

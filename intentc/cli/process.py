@@ -2,6 +2,8 @@
 
 Why apart: these belong to the process, not to the engine. ``intentc.service.reload`` puts a configuration that was read
 again into force.
+
+It owns the process's signal handlers and its garbage collector's settings.
 """
 
 from __future__ import annotations

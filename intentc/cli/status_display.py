@@ -1,6 +1,8 @@
 """Displays ``intentc status --watch`` live on a terminal, with the progress of a first load.
 
 Why apart: importing rich is slow, and only a terminal needs it.
+
+It only reads; I/O: the terminal.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Why it exists: a signal (the budget's timer ticks 20 times a second) ends a writ
 non-blocking pipe accepts only what fits. Python's own streams silently lose the rest if they are unbuffered
 (``PYTHONUNBUFFERED=1``, which our image sets), and fail on a full pipe if they are buffered. The commands decide what
 is printed, and when it is flushed.
+
+It owns ``sys.stdout`` and ``sys.stderr``.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 The compiler may be behind, not started, or stuck on a held intent; errors distinguish these. The engine defines what
 converged means. ``where`` in all functions: the section ``intentc.diagnostics``, with address, token and certificates.
+
+Read-only. I/O: requests to the diagnostics.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Prints an answer of ``/why`` as a tree: coloured on a terminal, else plain and never wrapped.
 
 Names come from anyone who may write resources: control characters are escaped, so that no name moves the cursor.
+
+Pure, apart from printing.
 """
 
 from __future__ import annotations

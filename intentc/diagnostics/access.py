@@ -4,6 +4,8 @@ Why it exists: the names and problems of a control plane are not public. No head
 secret counts, compared in constant time, or a certificate that TLS has verified. Browsers send the token as the
 password of HTTP Basic, so that a page can be opened. ``serving`` listens; ``configuration.risks`` rejects unsafe
 configurations.
+
+State: the token. It answers 401 or 403 itself, and changes nothing.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Why it exists: commands, pages and people with ``curl`` ask the same questions. This module checks the parameters and
 bounds the answers; an ``Asked`` computes them.
+
+It keeps nothing.
 """
 
 from __future__ import annotations

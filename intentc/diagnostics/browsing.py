@@ -2,6 +2,8 @@
 
 Why it exists: there may be 10,000 routes, and every answer must be small. Rows are selected by a text or a column, and
 long lists within a row are cut. The compilers define the rows (``Browsed``).
+
+It keeps nothing.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Why it exists: the former compiler logged whole resources and its own password. Callers pass keys and revisions as
 ``extra`` and never a body; as the last step this module removes known secrets, whatever the caller passed.
+
+State: the known secrets and the levels, in the process's logging, which it owns.
 """
 
 from __future__ import annotations

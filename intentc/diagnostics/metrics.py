@@ -3,6 +3,8 @@
 Why it exists: metric names are an interface, so they are defined in one place, with the texts that
 ``docs/operating.md`` repeats; and the engine's own integers cost the hot path nothing. A key that the status
 (``Observed.status``) lacks has no metric.
+
+State: none; the figures are the engine's.
 """
 
 from __future__ import annotations

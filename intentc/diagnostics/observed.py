@@ -1,6 +1,8 @@
 """Defines the protocols through which the diagnostics read a compiler: its status, its views, and its answers.
 
 Why it exists: the diagnostics must not depend on the engine, and their tests must not need one.
+
+Declarations only: no state, no I/O.
 """
 
 from __future__ import annotations

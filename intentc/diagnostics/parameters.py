@@ -1,6 +1,8 @@
 """Checks the parameters of a question and rejects unknown and out-of-range ones by name.
 
 Why it exists: if a misspelt parameter were ignored, the answer would be to another question, and nobody would notice.
+
+Pure: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Why it exists: uvicorn by default takes over the process's signals and logging; here it runs within a context manager.
 ``app`` builds the application.
+
+It owns the socket and the server's task until its block is left.
 """
 
 from __future__ import annotations

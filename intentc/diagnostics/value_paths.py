@@ -1,4 +1,7 @@
-"""Finds the value at a path in an object, so that ``acl_rule[3]`` can be shown with the rule itself."""
+"""Finds the value at a path in an object, so that ``acl_rule[3]`` can be shown with the rule itself.
+
+Pure: no state, no I/O.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 Why apart from the watch: all listed and watched changes pass through ``take``, so that a gap, a duplicate or a missed
 event has the same result as a directive that arrived in time. ``watching`` decides when directives are read and
 withdrawn; the engine carries the actions out.
+
+State: the directives in force, in memory. It changes the engine by ``OperatorActions`` alone; no I/O.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Why a directive: the next process may run on another machine. The crash marker of the dead process gives the keys; this
 is called at the start, before directives are loaded.
+
+I/O: it puts directives into etcd, and writes nothing else.
 """
 
 from __future__ import annotations

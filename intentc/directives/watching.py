@@ -3,6 +3,8 @@
 Why it exists: a directive must be known before anything is evaluated, must reach every process whatever happens to the
 watch, and must be deleted once it is done, but only by the leader: a standby takes the same actions and withdraws
 nothing. ``obeying`` carries directives out.
+
+I/O: it watches the directives' keys and deletes finished ones. State: how far it has come.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Why it exists: a newcomer should see requests pass a real Envoy without installing one, and a test needs one of its own.
 Callers provide the bootstrap (``xds.bootstrap``), which decides what it does and where it listens, except for the admin
 address.
+
+It owns that process and its folder, and ends both.
 """
 
 from __future__ import annotations

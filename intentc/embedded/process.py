@@ -2,6 +2,8 @@
 
 Why it exists: ``intentc dev`` and tests run an etcd and an Envoy, and a crash, a SIGKILL or a Ctrl-C must leave neither
 behind. ``etcd`` and ``envoy`` decide what is started, and when it is ready.
+
+It owns the processes that it starts, and nothing else.
 """
 
 from __future__ import annotations

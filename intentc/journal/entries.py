@@ -1,6 +1,8 @@
 """The two kinds of journal lines: an evaluation with its cause, and a write that followed from evaluations.
 
 They hold names, keys, revisions and counts, never a resource's body: the journal is shown to people, and kept in files.
+
+Values only: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Any number of processes may share a directory: each appends to its own file, which it holds locked, and removes the
 oldest files that no process holds. A new process continues the newest free file, so that repeated restarts don't evict
 what was kept. ``records`` defines the lines, ``keeping`` decides when they are written.
+
+It owns the files of its process in that directory.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Why no index: appending must cost next to nothing for every evaluation, and searching ten thousand lines for one
 question takes a millisecond. For the same reason followers are woken by comparing two integers, and read new lines from
 the ring: there is no queue that a slow follower could fill.
+
+State: the ring, in memory. No I/O.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Lines as they are stored in files: JSON, one per line, with the names by which people know the resources.
 
 The next process, people and `jq` read a file, so it must be complete in itself. It holds only names and revisions.
+
+Pure: lines to text and back.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 A line is found by the JSON of the name or key that it must contain, so that only matches are decoded. It runs in a
 thread; files that are removed meanwhile are skipped, and what is cut off a file under reading counts as absent. Why
 files are read and not mapped: access to a map behind a file's new end kills the process.
+
+Read-only; it keeps nothing.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Why it exists: candidates and leaders alike wait for the end of one key, and must not miss it whatever happens to the
 watch; and a candidate whose transaction was cut must find out its outcome. ``election`` decides who runs when, and what
 winning means.
+
+I/O: the leader's key in etcd, and no other key. State: the revision that was seen.
 """
 
 from __future__ import annotations

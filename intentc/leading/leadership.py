@@ -2,6 +2,8 @@
 
 Why it exists: the same few fields are written into the leader's key, read from another process's key, and passed to the
 code that writes. ``election`` decides when a leadership begins and ends.
+
+Values only: no state, no I/O.
 """
 
 from __future__ import annotations

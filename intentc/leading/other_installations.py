@@ -2,6 +2,8 @@
 
 Versions before claims wrote below a path without claiming it. Their traces show whose the path is, and are checked
 once in the life of a path, before it is claimed. ``path_claim`` claims paths.
+
+Read-only. I/O: reads of etcd.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Waits out failures of the store with back-off, and logs each outage once.
 
 Why it exists: an election retries without end, and its attempts in an hour without etcd must not fill the log.
+
+State: whether the outage was logged. No I/O but the log.
 """
 
 from __future__ import annotations

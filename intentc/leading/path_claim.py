@@ -4,6 +4,8 @@ Two installations over one path would give every owner two allocations, and reve
 installation claims the path in etcd before it writes, and another one refuses to start. A path without a claim may
 still belong to an installation of a version before claims: ``other_installations`` finds its traces. The election
 decides which process of the installation writes.
+
+It owns that key in etcd, and writes nothing else.
 """
 
 from __future__ import annotations

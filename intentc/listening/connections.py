@@ -4,6 +4,8 @@ Why it exists: a client that opens connections and sends half a request, or half
 take all file descriptors of the process. The limit is applied where connections are accepted, before TLS and HTTP. At
 the limit a new connection displaces the oldest one that never sent a whole request, then the oldest idle one;
 connections with a request in progress stay. ``origin`` and the applications check requests.
+
+State: the open connections, in memory. It closes connections, and answers nothing.
 """
 
 from __future__ import annotations

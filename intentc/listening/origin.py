@@ -4,6 +4,8 @@ Why it exists: a browser on this machine reaches loopback ports on behalf of any
 ``text/plain`` POST to any address, and a name that resolves to 127.0.0.1 (DNS rebinding) even makes it the same origin.
 Clients that are no browsers send neither ``Origin`` nor ``Sec-Fetch-Site``. Tokens authorize callers; the application
 formats the answer to a rejected request.
+
+No state and no I/O: it lets a request pass or answers it.
 """
 
 from __future__ import annotations

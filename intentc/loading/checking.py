@@ -2,6 +2,8 @@
 
 Why it exists: the API server rejects invalid resources, and compilers that extract resources from annotations must
 report the same faults beforehand. The model decodes stored values leniently.
+
+Pure functions of values: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 ``msgspec`` reports a path in the value (``$.routes[3].prefix``) and the expected types. Here that becomes ``file:line``
 and words for people, and an unknown key gets the nearest known ones. Schemas, reaction maps, configuration and input
 files use it.
+
+Pure: no state, no I/O.
 """
 
 from __future__ import annotations

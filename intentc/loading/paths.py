@@ -1,6 +1,8 @@
 """Locates the data that ships with intentc: next to the package in a checkout, inside it in an installed wheel.
 
 The other modules of ``loading`` read these files.
+
+Pure, apart from looking which folder exists.
 """
 
 from __future__ import annotations

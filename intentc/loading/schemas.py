@@ -6,6 +6,8 @@ A kind's file has the form of ``model.schema.KindSpec``. ``types.yml`` holds wha
     every_kind: {references: {tag: {}}}                                     # added to each kind but the target itself
 
 ``declarations.py`` checks each file; here references to unknown kinds are found. ``model`` builds the kinds.
+
+I/O: reading files. It keeps nothing.
 """
 
 from __future__ import annotations

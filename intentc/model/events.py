@@ -2,6 +2,8 @@
 
 Values stay bytes here; ``logic/decoding.py`` decodes them. ``watch`` decides which store they are from, and
 how gaps are noticed.
+
+Values only: no state, no I/O.
 """
 
 from __future__ import annotations

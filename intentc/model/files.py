@@ -2,6 +2,8 @@
 
 Why in the bottom layer: configuration, watch and writing each keep something that they read from files, must not know
 each other, and must not reach different results.
+
+I/O: reading files. State: the stamps that callers keep.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 ``schema.py`` builds it from plain declarations. Shapes differ in how people write a resource (Contrail: ``uuid`` and
 ``fq_name`` at the top; Kubernetes: a manifest); in etcd both have one form (``manifest.py``). Other modules know
 whether the target of a reference exists, and what admission fills in or rejects.
+
+A frozen value, apart from caches of what it computed; no I/O.
 """
 
 from __future__ import annotations

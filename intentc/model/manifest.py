@@ -5,6 +5,8 @@ People write manifests; after decoding everything has the flat form, which is al
     {"uuid", "fq_name": [namespace, name], "api_version", "labels"?, "annotations"?, field: value …}
 
 The schema declares the fields of a kind; the API server decides what is rejected.
+
+Pure functions of values: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Relations, indexes and readers all are such tables, with mostly one member a key; a Python set of one costs 216 bytes,
 so it is made only for the second. It is a plain container: what keys and members mean is its owner's business.
+
+State: its members; no I/O.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A problem: something in the input that a person must fix, reported on the resource that it is about."""
+"""A problem: something in the input that a person must fix, reported on the resource that it is about.
+
+Values only: no state, no I/O.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 An evaluation gives reasons only on request (``ctx.because``): they are computed again from the present inputs, so they
 are as true after a restart as before. What is read is known anyway (``reads``); reasons say which reads are *needed*,
 and which part of them. Other modules add revisions, and word the answer.
+
+Values only: no state, no I/O.
 """
 
 from __future__ import annotations

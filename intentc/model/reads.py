@@ -3,6 +3,8 @@
 A read is a small tuple, so that it hashes fast and hundreds of thousands are cheap to keep. Its first element is its
 sort. Absence and the empty set are results like any other, under the same tuple. ``logic/dependencies/reads.py``
 records reads and finds readers; the ``World`` answers reads.
+
+Pure functions and values: no state, no I/O.
 """
 
 from __future__ import annotations

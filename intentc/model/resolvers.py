@@ -3,6 +3,8 @@
 A resolver turns the text in a referring field into *wanted* values, and names the index of the target kind in which
 targets *offer* values. A link holds if they match. ``logic/cache/graph.py`` keeps the links; the schemas declare which
 kinds use which resolver.
+
+Pure functions: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Decoded once on arrival, for validation (``kind.py``), then kept small: values are decoded again on each read
 (docs/engine.md §2.1). The kind compares inputs, since the schema says which fields are input.
+
+Values only: no state, no I/O.
 """
 
 from __future__ import annotations

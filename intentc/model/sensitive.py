@@ -3,6 +3,8 @@
 Why it exists: a password in a resource belongs to the user and is stored with the resource, but must appear in no
 listing of compiled objects and in no message. Other modules decide what is shown and to which users; the API server
 rightly returns a user's own resource complete.
+
+Pure functions of values: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 A schema file declares structured types by name; kinds use them for properties and reference attributes. Each becomes a
 ``msgspec`` struct type here, so that decoding validates and freezes in one step. ``loading`` reads the declarations
 (YAML, with lines); ``kind.py`` uses the types.
+
+Pure: it builds types, and keeps those of one schema.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ it does not wait for that.
 
 It uses asyncio's futures, for one event loop; nothing in it blocks or polls. The engine defines the jobs, the number of
 workers, and what counts as a failure.
+
+State: the keys that wait and those under work, in memory. No I/O.
 """
 
 from __future__ import annotations

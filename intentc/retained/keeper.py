@@ -2,6 +2,8 @@
 
 Why a loop apart from the event's path: only the next process needs what is retained. The engine knows what is held, and
 its last good values.
+
+State: what etcd retains now. I/O: through ``values`` and ``facts`` alone.
 """
 
 from __future__ import annotations

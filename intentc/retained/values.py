@@ -5,6 +5,8 @@ one that a running compiler saw is kept under ``/intentc/<installation>/retained
 held. A retained value has the form ``{"create_revision", "mod_revision", "value"}``: the resource as written at
 ``mod_revision``. It counts only for the resource with the same create revision, so a resource that was deleted and
 created again starts without one.
+
+I/O: reads of etcd's history, and these keys; it keeps nothing.
 """
 
 from __future__ import annotations

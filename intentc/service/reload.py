@@ -3,6 +3,8 @@
 The new files are checked first; if one is unreadable or wrong, everything stays in force as it was. A valid change is
 applied between two batches, and only the affected intents are evaluated again. Keys that can't change while the process
 runs are logged and take effect at the next start. Files are read in threads. The caller requests a reload (on SIGHUP).
+
+State: whether a reload is requested. It changes the engine by its verbs alone; I/O: reading files.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 A standby watches, evaluates and plans like the leader, so a takeover needs no relist: it applies the former leader's
 last writes, reads the allocations, and carries out its own plans (docs/engine.md §9). ``leading`` runs the election;
 ``engine/permission.py`` withholds and grants the permission to write.
+
+State: the present leadership. It changes the engine by its verbs alone.
 """
 
 from __future__ import annotations

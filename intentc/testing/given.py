@@ -1,6 +1,8 @@
 """Reads the resources that tests give: from a YAML file, from a text, or as plain values.
 
 Only the service that receives them knows the kinds, so files are read here and resolved there.
+
+I/O: reading files. No state.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""``intentc allow-deletes``: approves a deletion of many objects that the compiler withholds."""
+"""``intentc allow-deletes``: approves a deletion of many objects that the compiler withholds.
+
+I/O: it puts a directive into etcd, and changes nothing else.
+"""
 
 from __future__ import annotations
 

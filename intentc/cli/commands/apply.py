@@ -1,4 +1,7 @@
-"""``intentc apply``: creates or updates the resources in files, and with ``--wait`` waits until they are compiled."""
+"""``intentc apply``: creates or updates the resources in files, and with ``--wait`` waits until they are compiled.
+
+I/O: files, the API server, and with ``--wait`` the diagnostics. It writes only the resources of the input.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 It needs no running compiler, and does not disturb one. While a compiler is busy, it also shows that compiler's pending
 writes. The service runs the same command in a process of its own (``service/audits/process.py``).
+
+I/O: reads of etcd. It writes nothing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """``intentc check``: checks configuration, schemas, reaction maps and compilers before the service starts.
 
 With ``--reads`` it also compares a reaction map with recorded reads. Other commands inspect a running system.
+
+I/O: reading files; with ``--schemas`` it writes JSON Schemas. It changes nothing else.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""``intentc compile``: compiles the resources in files to their outputs, offline and without a server."""
+"""``intentc compile``: compiles the resources in files to their outputs, offline and without a server.
+
+I/O: reading files. It writes nothing but its output.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Why it exists: click prints its script through an environment variable; a command is easier to find. The group
 (``registry``) and the types of options and arguments complete the words.
+
+It prints, and changes nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""``intentc delete``: deletes the resources in files, or resources of one kind by name."""
+"""``intentc delete``: deletes the resources in files, or resources of one kind by name.
+
+I/O: files and the API server, and the diagnostics while it waits. It deletes only what the input names.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 For a newcomer's first minute and for experiments: the same parts as in production, in one process next to an etcd of
 its own, whose data is deleted at the end. Ctrl-C ends everything that it started.
+
+It owns these servers and their temporary data.
 """
 
 from __future__ import annotations

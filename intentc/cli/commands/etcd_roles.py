@@ -2,6 +2,8 @@
 
 Why it exists: users would not find the script inside an installed package. Only the script defines the rights of each
 process; the administrator of etcd runs it, with ``etcdctl``.
+
+It prints, and changes nothing.
 """
 
 from __future__ import annotations

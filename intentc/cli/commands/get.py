@@ -1,4 +1,7 @@
-"""``intentc get``: shows resources from the API server."""
+"""``intentc get``: shows resources from the API server.
+
+Read-only. I/O: requests to the API server.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 The map comes from the configuration's files, the neighbourhood from the running compiler. ``intentc.cli.drawing``
 formats nodes and arrows.
+
+Read-only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""``intentc plan``: shows what applying or deleting would write, and the effects of another reaction map."""
+"""``intentc plan``: shows what applying or deleting would write, and the effects of another reaction map.
+
+I/O: reads of etcd and the API server; with ``--out`` it writes one file. It changes nothing else.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""``intentc quarantine``: lists what is held and why, retries it, or drops it."""
+"""``intentc quarantine``: lists what is held and why, retries it, or drops it.
+
+I/O: reads of the diagnostics, and directives in etcd. It changes nothing else.
+"""
 
 from __future__ import annotations
 

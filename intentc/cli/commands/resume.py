@@ -1,4 +1,7 @@
-"""``intentc resume``: ends a pause."""
+"""``intentc resume``: ends a pause.
+
+I/O: it puts or deletes a directive in etcd, and changes nothing else.
+"""
 
 from __future__ import annotations
 

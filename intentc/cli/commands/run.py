@@ -2,6 +2,8 @@
 
 SIGTERM and SIGINT drain: no new write begins, those in flight may finish, then the process ends with exit code 0.
 SIGHUP reloads the configuration and the reaction maps.
+
+It owns the process; ``service`` owns everything that runs in it.
 """
 
 from __future__ import annotations

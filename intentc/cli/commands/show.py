@@ -1,6 +1,8 @@
 """``intentc show``: prints views of the running compiler as tables: its outputs, and problems.
 
 ``compile --view`` prints the same views of its own outputs.
+
+Read-only. I/O: requests to the diagnostics.
 """
 
 from __future__ import annotations

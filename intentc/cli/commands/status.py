@@ -2,6 +2,8 @@
 
 It prints a dozen lines of the compiler's ``/status``. ``status_text`` selects and formats them, ``status_display``
 shows them live.
+
+Read-only. I/O: requests to the diagnostics.
 """
 
 from __future__ import annotations

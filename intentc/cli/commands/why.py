@@ -1,6 +1,8 @@
 """``intentc why``: explains why an object exists or does not, as a tree or as a document.
 
 The running compiler answers (``GET /why``); ``why_tree`` draws the tree.
+
+Read-only. I/O: requests to the diagnostics.
 """
 
 from __future__ import annotations

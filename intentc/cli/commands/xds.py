@@ -1,4 +1,7 @@
-"""``intentc xds``: serves the Envoy elements in etcd to Envoys."""
+"""``intentc xds``: serves the Envoy elements in etcd to Envoys.
+
+It owns the process; ``bridges.xds`` owns everything that runs in it.
+"""
 
 from __future__ import annotations
 

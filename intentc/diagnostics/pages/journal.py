@@ -1,4 +1,7 @@
-"""Shapes the journal's page: the last lines, the newest first, of everything or of one resource, with paging."""
+"""Shapes the journal's page: the last lines, the newest first, of everything or of one resource, with paging.
+
+Pure: an answer in, template values out.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Why it exists: the page of an object combines three answers (why, desired and actual, neighbourhood), and if one fails
 the others must still be shown.
+
+Read-only; it keeps nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Shapes the reactions' page: the map with the use of each edge, its findings, and missing reactions."""
+"""Shapes the reactions' page: the map with the use of each edge, its findings, and missing reactions.
+
+Pure: an answer in, template values out.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Why it exists: names from a control plane may contain anything, so escaping is not left to each template; and the
 content security policy, which lets no text run as a script, belongs with the rendering.
+
+State: the parsed templates. It changes nothing.
 """
 
 from __future__ import annotations

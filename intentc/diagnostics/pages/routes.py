@@ -2,6 +2,8 @@
 
 Why it exists: one place defines which page asks which question, and what a page shows without an answer. The modules
 named after the pages shape the answers.
+
+Read-only; it keeps nothing.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Why it exists: the pages use the same words as the commands and the JSON, and each word needs its explanation next to
 it.
+
+Values only: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Why it exists: commands need one call that returns a checked configuration, or raises one error with a line number.
 Nothing is logged here, since the configuration says how to log: callers log the notes once they can.
+
+I/O: reading files. It keeps nothing.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Why it exists: each setting is valid by itself; these checks are about its effect for those who listen on the wire or
 log in to the machine. ``building`` checks single settings; callers log the notes.
+
+It only reads settings. No state, no I/O.
 """
 
 from __future__ import annotations

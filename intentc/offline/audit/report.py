@@ -2,6 +2,8 @@
 
 It names objects, fields and intents, and never holds the value of a field: the report is printed, logged and sent from
 one process to another, and values may be secrets.
+
+Values only: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ It runs the live engine over one listing in observe mode: the plans are the diff
 so nothing is written or allocated. An object that waits for another difference to be repaired (its target is missing,
 or is to be replaced) is reported with what it waits for. Allocations and directives are the present
 ones, also for an older revision; paused, dropped and suspect intents are so here as well.
+
+It owns that engine until the comparison is done; I/O: reads of the store.
 """
 
 from __future__ import annotations

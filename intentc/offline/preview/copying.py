@@ -4,6 +4,8 @@ Why it exists: admission needs names, holders and pools in addition to the resou
 resources, so that it does not matter which server wrote these. Resources keep their revisions. An entry of the index or
 a pool that can't be read is copied as it is, so that the copy's API server rejects what the live one would reject.
 Nothing that is done with the copy reaches the original.
+
+It owns the copy; no I/O.
 """
 
 from __future__ import annotations

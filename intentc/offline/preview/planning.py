@@ -3,6 +3,8 @@
 First the copy converges by itself: those writes are due anyway and not part of the plan. Then the caller's function
 carries out the input, with the code of ``apply`` and ``delete``, and the copy converges again. Nothing is written to
 the live world.
+
+State: one plan under way, in memory.
 """
 
 from __future__ import annotations

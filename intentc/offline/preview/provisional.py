@@ -1,6 +1,8 @@
 """Collects the provisional values of a trial, numbers and uuids that only the real server can choose.
 
 ``unknown`` replaces them in a plan by texts such as ``<POOL for NAME>``.
+
+State: the values of one trial, in memory; no I/O.
 """
 
 from __future__ import annotations

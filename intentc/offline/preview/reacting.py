@@ -2,6 +2,8 @@
 
 The result has the changed edges, the findings of the new map, its reach, the reactions that it lacks by the recorded
 reads, and the writes that it would cause, which a second copy compiled with the new map shows.
+
+It owns the copies and writes nothing.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 ``format_version`` identifies the format. Its first number increases when a reader of the former format could misread
 the new one.
+
+Values only: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Why it exists: the numbers, uuids and addresses of a copy are provisional; only the real API server can choose them. A
 plan must not show one, so wherever it occurs, in a name or in a value, its placeholder is shown. ``provisional`` knows
 which values these are.
+
+Pure, apart from the placeholders that were given out.
 """
 
 from __future__ import annotations

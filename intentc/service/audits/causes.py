@@ -4,6 +4,8 @@ A pair of kinds is missing if an intent behind the object reads a resource that 
 evaluation, and no path of the map leads from the resource to the intent. Recorded reads normally run the intent and
 name the pair at once (``Progress.missing_reactions``); here they did not. A write that changes no input counts as
 well, so a pair too many may be named, but never one that the map covers.
+
+It only reads the engine's view. State: what was read before intents are evaluated anew.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 The compile from scratch runs in a process of its own, so it costs the service only the examination of the differences.
 For a mismatch all intents behind the object are evaluated anew, and the missing reaction that made it stale is recorded
 with those that recorded reads found.
+
+State: the figures and the last result. It changes the engine by its verbs alone.
 """
 
 from __future__ import annotations

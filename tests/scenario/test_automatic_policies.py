@@ -100,6 +100,7 @@ async def test_it_is_taken_away_with_the_flag_a_network_or_the_service(system: C
     await check(system)
 
 
+@pytest.mark.also_live
 async def test_it_moves_with_the_services_networks_and_beside_users_policies(system: ContrailSystem) -> None:
     await networks(system)
     await template(system)

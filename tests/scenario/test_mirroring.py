@@ -114,6 +114,7 @@ async def test_everything_goes_with_the_last_rule(system: ContrailSystem) -> Non
     await check(system)
 
 
+@pytest.mark.also_live
 async def test_a_port_that_is_mirrored_has_the_address_and_its_network_is_linked(system: ContrailSystem) -> None:
     """interface_mirror (docs/contrail.md E.3)"""
 

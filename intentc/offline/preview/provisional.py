@@ -38,7 +38,8 @@ class Provisional:
             for (pool, number), owner in these.items():
                 if (pool, number) not in those:
                     shown = str(unknown.value(await self._shown_number(number, owner)))
-                    found.append(Number(action, pool, unknown.text(await self._owner(owner)), shown))
+                    where, whose = await self._pool(pool), unknown.text(await self._owner(owner))
+                    found.append(Number(action, unknown.text(where), whose, shown))
         return tuple(sorted(found, key=lambda number: (number.action, number.pool, number.owner, number.shown)))
 
     async def _numbers(self) -> dict[int, str]:
@@ -52,12 +53,14 @@ class Provisional:
         found: dict[int, str] = {}
         texts: set[str] = set()
         for (pool, number), owner in sorted(given.items(), key=lambda item: item[1]):
-            text = f"<{pool} for {await self._owner(owner)}>"
+            text = f"<{await self._pool(pool)} for {await self._owner(owner)}>"
             if text in texts:
                 # One owner may have several for different purposes.
                 text = f"{text[:-1]}, {owner.rpartition('/')[2]}>"
             texts.add(text)
-            found[await self._shown_number(number, owner)] = text
+            shown = await self._shown_number(number, owner)
+            # Several pools of a family give the same number.
+            found[shown] = f"<{pool.partition(':')[0]}>" if shown in found else text
         return found
 
     async def _addresses(self) -> dict[str, str]:
@@ -75,9 +78,17 @@ class Provisional:
         return found
 
     async def _owner(self, owner: str) -> str:
-        """Return the name of a number's owner."""
+        """Return the name of a number's owner; of a fact, its kind and name."""
         name = await self._trial.identity(_uuid_in(owner))
-        return self._trial.drawn.shown(":".join(name.fq_name)) if name is not None else owner
+        if name is not None:
+            return self._trial.drawn.shown(":".join(name.fq_name))
+        return next((str(key) for key in self._trial.intent_of(_uuid_in(owner))), owner)
+
+    async def _pool(self, pool: str) -> str:
+        """Return the name of a pool; of one of a family, with the name of the resource that it belongs to."""
+        family, colon, part = pool.partition(":")
+        name = await self._trial.identity(part) if part else None
+        return family + colon + self._trial.drawn.shown(":".join(name.fq_name)) if name is not None else pool
 
     async def _shown_number(self, number: int, owner: str) -> int:
         """Return the number as a field shows it: admission may add an offset."""

@@ -108,7 +108,8 @@ def _standing(
     found += [(policy.source,) for policy in automatic]
     if network.is_provider_network:
         found.append((Source.of(network, "is_provider_network"),))
-    if not policies and not automatic:
+    if not any(attached.is_timed for attached in policies):
+        # With a policy as well: the list stays when the policy is detached.
         found.extend(reason for other in linked for reason in _link_reasons(network, other))
         if network.fabric_snat:
             found.append((Source.of(network, "fabric_snat"),))

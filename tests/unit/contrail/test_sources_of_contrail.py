@@ -135,3 +135,22 @@ def test_a_logged_rule_names_the_reference_and_the_rule() -> None:
         ("slo", f"{logged}[1]"): [f"{of_policy}[1]"],
         ("slo", f"{logged}[2]"): [f"slo security_group_refs[{PROJECT}:g] + g"],
     }
+
+
+def test_a_list_of_a_network_with_a_policy_names_the_link_for_which_it_stays() -> None:
+    """Without the policy the list would still be there, so taking the policy away explains nothing alone."""
+    tenant = Tenant()
+    fabric = tenant.below("virtual_network", "fabric", is_provider_network=True)
+    policy = tenant.below("network_policy", "p", network_policy_entries={"policy_rule": []})
+    network = tenant.below(
+        "virtual_network",
+        "vn",
+        network_policy_refs=[{"uuid": policy.uuid, "attr": {"sequence": {"major": 0}}}],
+        virtual_network_refs=[{"uuid": fabric.uuid}],
+        fabric_snat=True,
+    )
+    assert reasons_of(tenant, network)["vn", ""] == [
+        f"vn network_policy_refs[{PROJECT}:p]",
+        f"vn virtual_network_refs[{PROJECT}:fabric]",
+        "vn fabric_snat",
+    ]

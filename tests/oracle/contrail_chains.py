@@ -54,9 +54,9 @@ def expected(world: World, numbers: dict[str, int]) -> Expected:
     return found
 
 
-def vlan_owners(world: World) -> set[str]:
-    """The owners of VLANs in the installation ``default``."""
-    return {f"default{owner}" for owner in contrail_transparent.vlan_owners(world, standing(world))}
+def vlan_owners(world: World, installation: str = "default") -> set[str]:
+    """The owners of VLANs."""
+    return {f"{installation}{owner}" for owner in contrail_transparent.vlan_owners(world, standing(world))}
 
 
 def actual(world: World) -> Expected:

@@ -23,6 +23,8 @@ from tests.support.simulated_system import stored_world
 _EVERYTHING = ("\0", "\0")
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _REFERENCE = re.compile(r"(\w+_refs)\[(.*)\]")
+_INTERNAL = re.compile(r":__contrail_lr_internal_vn_(.*)__$")
+"""In the name of a router's internal network: the router's uuid."""
 _MOST = 100_000
 
 Path = tuple[str | int, ...]
@@ -86,6 +88,11 @@ async def _take_whole(offline: Offline, source: Source) -> None:
     if source.kind == "routing_instance":
         # The server's own, which comes and goes with its network.
         await _take_whole(offline, Source("virtual_network", source.name.rpartition(":")[0]))
+        return
+    router = _INTERNAL.search(source.name)
+    if source.kind == "virtual_network" and router is not None:
+        # Its router has it as long as it is there.
+        await _take_whole(offline, Source("logical_router", _name(world["logical_router"][router[1]])))
         return
     for key, field, left in holders(world, found[0]):
         try:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tests.oracle import contrail_chains
 from tests.oracle.contrail import mark
+from tests.oracle.contrail_chains import INFORMATION
 from tests.property.resources import Put
 from tests.property.steps import Step
-from tests.support.simulated_system import INSTALLATION, POOL, PORT_POOL, SimulatedSystem
+from tests.support.simulated_system import INSTALLATION, POOL, PORT_POOL, VLAN_POOLS, SimulatedSystem
 
 FIRST_NUMBER = 8_000_100
 FIRST_SHORT_NUMBER = 8_000
@@ -50,6 +52,15 @@ async def check_ports(system: SimulatedSystem) -> None:
     assert sorted(ports.values()) == sorted(port for port in carried if port)
 
 
+async def check_vlans(system: SimulatedSystem) -> None:
+    """VLANs are taken by the chains that lead through transparent services, each for one chain at its host."""
+    allocations = await system.service.all_allocations(f"{INSTALLATION}/")
+    vlans = [one for one in allocations if one.pool.startswith(VLAN_POOLS)]
+    assert len({(one.pool, one.value) for one in vlans}) == len(vlans), f"a VLAN has two owners: {vlans}"
+    wanted = contrail_chains.vlan_owners(await system.world(), INSTALLATION)
+    assert sorted(one.owner for one in vlans) == sorted(wanted)
+
+
 async def live(begin: Sequence[Put], history: Sequence[Step]) -> set[str]:
     """Live through a history in one system and check all that is demanded; features of the outcome."""
     system = SimulatedSystem()
@@ -67,6 +78,7 @@ async def check_all(system: SimulatedSystem) -> set[str]:
     await check_outcome(system)
     await check_numbers(system)
     await check_ports(system)
+    await check_vlans(system)
     features = await relations_of(system)
     await check_silence(system)
     await check_repair(system)
@@ -103,7 +115,8 @@ async def check_repair(system: SimulatedSystem) -> None:
 
 
 async def relations_of(system: SimulatedSystem) -> set[str]:
-    """Features of an outcome: a ``merged object`` has references from several intents."""
+    """Features of an outcome: a ``merged object`` has references from several intents, and there may be a ``service
+    chain``."""
     world = await system.world()
     own = {instance["uuid"] for instance in world["routing_instance"].values()}
     merged = any(
@@ -111,4 +124,5 @@ async def relations_of(system: SimulatedSystem) -> set[str]:
         for uuid in own
         if (entries := world["routing_instance"][uuid].get("route_target_refs") or [])
     )
-    return {"merged object"} if merged else set()
+    chain = any(instance.get(field) for instance in world["routing_instance"].values() for field in INFORMATION)
+    return {name for name, is_there in (("merged object", merged), ("service chain", chain)) if is_there}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 Json = dict[str, Any]
 
 SUBNETS = ("10.0.0.0/8", "10.1.0.0/16", "10.1.1.1/32", "::/0", "2001:db8::/32")
-SERVICES = ("default-domain:p1:s1", "default-domain:p1:s2")
+SERVICES = tuple(f"default-domain:p1:s{number}" for number in range(1, 5))
 
 
 def _subnet(text: str) -> Json:
@@ -54,7 +54,7 @@ def policy_rules(draw: st.DrawFn, names: st.SearchStrategy[Any]) -> list[Json]:
     for place in range(draw(st.integers(1, 3))):
         action: Json = {"simple_action": draw(st.sampled_from(["pass", "pass", "pass", "deny"]))}
         if draw(st.integers(0, 5)) == 0:
-            action = {"apply_service": draw(st.lists(st.sampled_from(SERVICES), min_size=1, max_size=2, unique=True))}
+            action = {"apply_service": draw(st.lists(st.sampled_from(SERVICES), min_size=1, max_size=4, unique=True))}
         if draw(st.integers(0, 9)) == 0:
             action["mirror_to"] = {"analyzer_name": draw(st.sampled_from(SERVICES))}
         found.append(
@@ -71,6 +71,24 @@ def policy_rules(draw: st.DrawFn, names: st.SearchStrategy[Any]) -> list[Json]:
             }
         )
     return found
+
+
+@st.composite
+def chain_rule(draw: st.DrawFn, left: Any, right: Any, services: list[str]) -> Json:
+    """A rule that leads the traffic between two networks through services; ``any`` may stand for one of them."""
+    ends = [{"virtual_network": draw(st.sampled_from([":".join(name)] * 7 + ["any"]))} for name in (left, right)]
+    properties = draw(st.sampled_from([{}, {}, {"service_properties": {"retain_as_path": True}}]))
+    return {
+        "rule_uuid": f"20000000-0000-4000-8000-{9:012x}",
+        "direction": draw(st.sampled_from(["<>", "<>", ">"])),
+        "protocol": draw(st.sampled_from(["any", "tcp"])),
+        "ethertype": "IPv4",
+        "src_addresses": ends[:1],
+        "dst_addresses": ends[1:],
+        "src_ports": draw(_few_ports),
+        "dst_ports": draw(_few_ports),
+        "action_list": {"simple_action": "pass", "apply_service": services, **properties},
+    }
 
 
 @st.composite

@@ -5,12 +5,14 @@ Values only: nothing here applies them, or knows what follows from them.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
 from tests.oracle.contrail import Json
-from tests.property.policies import policy_references, policy_rules
+from tests.property.policies import SERVICES, chain_rule, policy_references, policy_rules
+from tests.property.services import IPAM, Part, parts, serving, subnets
 from tests.property.vpns import bgpvpn_fields, bgpvpn_references, logging_fields, table_fields
 
 FqName = tuple[str, ...]
@@ -36,7 +38,7 @@ _rarely = st.sampled_from([*[False] * 9, True])
 UNKNOWN = "default-domain:p1:nobody"
 TARGETS = ("target:1:1", "target:1:2", "target:10.0.0.1:3", "target:64512:9")
 AUTOMATIC_TARGETS = ("target:64512:8000103", "target:64512:8000104")
-"""Such as the compiler makes: a user's list may name one."""
+"""Such as the compiler makes. The server rejects a resource whose list names one."""
 
 SYSTEMS = (
     {"autonomous_system": 64512, "enable_4byte_as": False},
@@ -45,7 +47,7 @@ SYSTEMS = (
 )
 
 names = st.sampled_from(NAMES)
-_target = st.sampled_from((*TARGETS, *TARGETS, *AUTOMATIC_TARGETS, "nonsense"))
+_target = st.sampled_from((*TARGETS * 15, *AUTOMATIC_TARGETS, "nonsense", "nonsense"))
 _target_list = st.lists(_target, max_size=3).map(lambda targets: {"route_target": targets})
 _ports = st.lists(st.sampled_from([{"end_port": 65535}, {"start_port": 80, "end_port": 80}]), max_size=2)
 _LOCAL: Json = {"security_group": "local"}
@@ -85,8 +87,10 @@ def _rules(draw: st.DrawFn) -> list[Json]:
     return found
 
 
-def _references(targets: st.SearchStrategy[FqName], size: int) -> st.SearchStrategy[list[Json]]:
-    return st.lists(targets, max_size=size, unique=True).map(lambda found: [{"to": list(name)} for name in found])
+def _references(targets: st.SearchStrategy[FqName], size: int, least: int = 0) -> st.SearchStrategy[list[Json]]:
+    return st.lists(targets, min_size=least, max_size=size, unique=True).map(
+        lambda found: [{"to": list(name)} for name in found]
+    )
 
 
 projects = st.builds(
@@ -103,6 +107,17 @@ groups = st.builds(
         }
     ),
 )
+
+
+def _allowed(fields: Json) -> Json:
+    """The same without route targets that the server rejects on networks with multi-policy chains."""
+    if not fields["multi_policy_service_chains_enabled"]:
+        return fields
+    imported = fields["import_route_target_list"]["route_target"]
+    exported = [target for target in fields["export_route_target_list"]["route_target"] if target not in imported]
+    return fields | {"route_target_list": {}, "export_route_target_list": {"route_target": exported}}
+
+
 networks = st.builds(
     Put,
     st.just("virtual_network"),
@@ -118,8 +133,10 @@ networks = st.builds(
             "virtual_network_refs": st.sampled_from([[], [], [], [{"to": list(_FABRIC)}]]),
             "fabric_snat": _rarely,
             "multi_policy_service_chains_enabled": _rarely,
+            "virtual_network_properties": _rarely.map(lambda transit: {"allow_transit": transit}),
+            "network_ipam_refs": subnets(),
         }
-    ),
+    ).map(_allowed),
 )
 policies = st.builds(
     Put,
@@ -134,7 +151,7 @@ interfaces = st.builds(
     Put,
     st.just("virtual_machine_interface"),
     names,
-    st.fixed_dictionaries({"parent_type": st.just("project"), "virtual_network_refs": _references(names, 1)}),
+    st.fixed_dictionaries({"parent_type": st.just("project"), "virtual_network_refs": _references(names, 1, 1)}),
 )
 routers = st.builds(
     Put,
@@ -190,6 +207,15 @@ speakers = st.builds(
     ),
 )
 
+
+def _of_service(part: Part) -> Put:
+    kind, data = part
+    return Put(kind, tuple(data["fq_name"]), {field: value for field, value in data.items() if field != "fq_name"})
+
+
+service_parts = parts(names).map(_of_service)
+"""Templates, service instances, their hosts, and the ports and addresses of these."""
+
 bgp_services = st.builds(
     Put,
     st.just("bgp_as_a_service"),
@@ -232,6 +258,8 @@ anything = st.one_of(
     logging_objects,
     policies,
     policies,
+    service_parts,
+    service_parts,
 )
 
 
@@ -249,7 +277,60 @@ def tenants(draw: st.DrawFn, fewest: tuple[int, int, int, int] = (2, 2, 2, 1)) -
     found += draw(st.lists(logging_objects, max_size=2, unique_by=_name))
     found += draw(st.lists(systems, max_size=1))
     found += draw(st.lists(st.one_of(speakers, speakers, sub_clusters), max_size=4, unique_by=_name))
-    return [Put("project", name, draw(_routing)) for name in PROJECTS] + draw(st.permutations(found))
+    found = draw(_with_chain(found))
+    there = {(put.kind, put.fq_name) for put in found}
+    plugs = sorted(name for kind, name in there if kind == "virtual_network")
+    found = [referring_to(_plugged_in(put, plugs), there) for put in found]
+    first = [Put("project", name, draw(_routing)) for name in PROJECTS]
+    return [*first, Put("network_ipam", IPAM, {}), *draw(st.permutations(found))]
+
+
+_TENANTS_OWN = ("route_table", "bgpvpn", "virtual_machine_interface", "network_policy")
+
+
+def _plugged_in(put: Put, networks: list[FqName]) -> Put:
+    """The same; an interface of a network that is not there is in another, as the server rejects those of none."""
+    entries = put.fields.get("virtual_network_refs") or []
+    if put.kind != "virtual_machine_interface" or not entries or tuple(entries[0]["to"]) in networks:
+        return put
+    other = networks[len(put.fq_name[-1]) % len(networks)]
+    return put._replace(fields=put.fields | {"virtual_network_refs": [{"to": list(other)}]})
+
+
+def referring_to(put: Put, there: Container[tuple[str, FqName]]) -> Put:
+    """The same without references to what is not ``there`` ((kind, name)), for which the server would reject all of
+    it."""
+    fields = {
+        field: [entry for entry in value if (field.removesuffix("_refs"), tuple(entry["to"])) in there]
+        if field.removesuffix("_refs") in _TENANTS_OWN
+        else value
+        for field, value in put.fields.items()
+    }
+    return put._replace(fields=fields)
+
+
+@st.composite
+def _with_chain(draw: st.DrawFn, puts: list[Put]) -> list[Put]:
+    """The same with a policy that leads traffic between two of the networks through one to four services."""
+    left, right = draw(st.permutations([put.fq_name for put in puts if put.kind == "virtual_network"]))[:2]
+    services = draw(st.lists(st.sampled_from(SERVICES), min_size=1, max_size=4, unique=True))
+    policy = draw(names)
+    rule = draw(chain_rule(left, right, services))
+    joined = draw(st.sampled_from([{}, {}, {}, {"multi_policy_service_chains_enabled": True}]))
+    found = []
+    for put in puts:
+        fields = put.fields
+        if put.kind == "network_policy" and put.fq_name == policy:
+            rules = fields["network_policy_entries"]["policy_rule"]
+            fields = {"network_policy_entries": {"policy_rule": [rule, *rules[:2]]}}
+        elif put.kind == "virtual_network" and put.fq_name in (left, right):
+            attached = {"to": list(policy), "attr": {"sequence": {"major": 0, "minor": 1}}}
+            others = [entry for entry in fields["network_policy_refs"] if entry["to"] != list(policy)]
+            fields = _allowed(fields | joined | {"network_policy_refs": [attached, *others]})
+        found.append(put._replace(fields=fields))
+    for service in services:
+        found += [_of_service(part) for part in draw(serving(service, names, left, right))]
+    return found
 
 
 def large_tenants() -> st.SearchStrategy[list[Put]]:

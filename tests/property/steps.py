@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from hypothesis import strategies as st
 
 from intentc.model import Key
-from tests.oracle.contrail import Json, World
+from tests.oracle.contrail import Json, World, mark
 from tests.property import resources
 from tests.property.resources import FqName, Put
 from tests.support.request_faults import Outcome
@@ -27,6 +27,11 @@ USERS_KINDS = (
     "bgpvpn",
     "route_table",
     "security_logging_object",
+    "service_template",
+    "service_instance",
+    "port_tuple",
+    "virtual_machine",
+    "instance_ip",
 )
 LOWER_KINDS = ("access_control_list", "route_target")
 
@@ -36,12 +41,15 @@ class Step(Protocol):
 
 
 class Apply(NamedTuple):
-    """A user creates or updates."""
+    """A user creates or updates; what the server rejects is tried without references to what is not there."""
 
     put: Put
 
     async def apply(self, system: SimulatedSystem) -> None:
-        await system.put(*self.put)
+        if not await system.put(*self.put):
+            world = await system.world()
+            there = {(kind, tuple(data["fq_name"])) for kind in world for data in world[kind].values()}
+            await system.put(*resources.referring_to(self.put, there))
 
 
 class Replace(NamedTuple):
@@ -250,6 +258,41 @@ class EditLinks(NamedTuple):
             await system.update(Key("routing_instance", found["uuid"]), {"routing_instance_refs": entries})
 
 
+class EditChain(NamedTuple):
+    """Somebody deletes an instance of a service chain, after what refers to it let go of it, or writes other
+    information on it."""
+
+    which: int
+    how: str
+
+    async def apply(self, system: SimulatedSystem) -> None:
+        made = {uuid: data for uuid, data in (await system.world())["routing_instance"].items() if mark(data)}
+        found = picked({"routing_instance": made}, "routing_instance", self.which)
+        if found is None:
+            return
+        key = Key("routing_instance", found["uuid"])
+        if self.how == "delete":
+            for holder in found.get("routing_instance_refs") or []:
+                await system.update(Key("routing_instance", holder["uuid"]), {"routing_instance_refs": []})
+            await system.delete_key(key)
+        else:
+            information = {"service_chain_id": "x", "prefix": ["9.0.0.0/8"]} if self.how == "write" else {}
+            await system.update(key, {"service_chain_information": information, "routing_instance_has_pnf": True})
+
+
+class EditTable(NamedTuple):
+    """Somebody writes a VRF assign table on a port."""
+
+    which: int
+    rules: tuple[Json, ...]
+
+    async def apply(self, system: SimulatedSystem) -> None:
+        found = picked(await system.world(), "virtual_machine_interface", self.which)
+        if found is not None:
+            table = {"vrf_assign_table": {"vrf_assign_rule": list(self.rules)}}
+            await system.update(Key("virtual_machine_interface", found["uuid"]), table)
+
+
 def picked(world: World, kind: str, which: int) -> Json | None:
     """One of a kind, by its place in the order of the names."""
     found = sorted(world.get(kind, {}).values(), key=lambda data: (data["fq_name"], data["uuid"]))
@@ -288,6 +331,8 @@ drift_steps: st.SearchStrategy[Step] = st.one_of(
     ),
     _step(ForeignList, _which, st.sampled_from(["ingress", "egress", ""])),
     _step(EditLinks, _which, _which),
+    _step(EditChain, _which, st.sampled_from(["delete", "write", "clear"])),
+    _step(EditTable, _which, st.sampled_from([(), ({"routing_instance": "x", "ignore_acl": True},)])),
 )
 """What others do to lower-level objects."""
 

@@ -22,7 +22,7 @@ MANY = 20
 
 
 def test_any_history_ends_in_what_the_oracle_expects() -> None:
-    examples = Examples("cross reference", "forward reference", "merged object")
+    examples = Examples("cross reference", "forward reference", "merged object", "service chain")
 
     @share(0.5)
     @given(tenants(), histories)

@@ -210,7 +210,7 @@ async def _change_another(
         Source(kind, ":".join(data["fq_name"]))
         for kind in sorted(world)
         for uuid, data in sorted(world[kind].items())
-        if kind in loaded.intents and kind not in _SERVERS_OWN
+        if kind in loaded.intents and kind not in _SERVERS_OWN and "_internal_vn_" not in data["fq_name"][-1]
         if not _taken_along(world, Key(kind, uuid)) & concerned
     ]
     if not others:

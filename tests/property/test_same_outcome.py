@@ -5,8 +5,10 @@ Numbers and the uuids that the server makes may differ, so outcomes are compared
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
+from collections.abc import Iterator
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -16,7 +18,7 @@ from tests.oracle import contrail_bgp
 from tests.oracle.contrail import Expected, Json, World, actual, mark, normal
 from tests.property.profiles import share
 from tests.property.resources import PROJECTS, Put, tenants, without_automatic
-from tests.property.steps import Apply, EditTargets, Step, histories
+from tests.property.steps import USERS_KINDS, Apply, EditTargets, Step, histories
 from tests.support.simulated_clock import simulate
 from tests.support.simulated_system import INSTALLATION, LOADED, POOL, SimulatedSystem, stored_world
 
@@ -32,6 +34,7 @@ SERVERS_FIELDS = frozenset(
         "security_logging_object_rules",
         "virtual_machine_interface_mac_addresses",
         "virtual_network_network_id",
+        "vrf_assign_table",
     }
 )
 """What the server fills in by itself, or a compiler writes."""
@@ -121,23 +124,34 @@ async def nameless(system: SimulatedSystem) -> Expected:
         if "route_target_refs" in fields:
             entries = {labels.get(target, target): how for target, how in fields["route_target_refs"].items()}
             fields = fields | {"route_target_refs": entries}
+        if kind == "access_control_list":
+            rules = fields.get("access_control_list_entries", {}).get("acl_rule", [])
+            rules[:] = _with_internal_networks_in_order(rules)
         result[kind, name] = fields
     return result
 
 
 def _with_internal_networks_by_router(world: World) -> World:
     """The world with routers' names in place of their uuids in the names of their internal networks, and without the
-    uuids of service chains, which follow from the names of networks."""
-    text = _CHAIN.sub("service-chain-", json.dumps(world))
+    uuids of service chains that are not there, as they may follow from those names."""
+    chains = set(_CHAIN.findall(json.dumps(world.get("routing_instance", {}))))
+    text = _CHAIN.sub(lambda found: found[0] if found[0] in chains else "service-chain-", json.dumps(world))
     for uuid, router in world.get("logical_router", {}).items():
         text = text.replace(f"{INTERNAL}{uuid}__", f"{INTERNAL}{router['fq_name'][-1]}__")
     found: World = json.loads(text)
     return found
 
 
+def _with_internal_networks_in_order(rules: list[Json]) -> Iterator[Json]:
+    """Rules for routers' internal networks that follow each other by the text, as those names were in another order."""
+    for is_internal, group in itertools.groupby(rules, lambda rule: INTERNAL in str(rule)):
+        found = list(group)
+        yield from sorted(found, key=str) if is_internal else found
+
+
 def with_group_names(world: World) -> Expected:
-    """What is there, with groups' names in place of the numbers that the server gave them; without parents' uuids,
-    which the names of lists contain, too."""
+    """What is there, with groups' names in place of the numbers that the server gave them; without what it gave
+    to service chains, and parents' uuids, which the names of lists contain, too."""
     names = {
         str(group["security_group_id"]): ":".join(group["fq_name"])
         for group in world.get("security_group", {}).values()
@@ -152,7 +166,18 @@ def with_group_names(world: World) -> Expected:
                     address = rule["match_condition"].get(side, {})
                     if address.get("security_group") in names:
                         address["security_group"] = names[address["security_group"]]
+        for information in (*fields.get("chain", {}).values(), *fields.get("steering", {}).values()):
+            _forget_given(information)
     return result
+
+
+def _forget_given(information: Json | bool) -> None:
+    """Takes away the VLANs and addresses that chains were given through transparent services, in any order."""
+    if isinstance(information, dict):
+        information.pop("vlan_tag", None)
+        for field in ("service_chain_address", "ipv6_service_chain_address"):
+            if information.get(field, "").startswith(("0.", "::")):
+                information[field] = "given"
 
 
 def numbers_by_name(world: World, numbers: dict[str, int]) -> dict[str, int]:
@@ -179,21 +204,15 @@ def deleted_seeds(world: World, seeds: World) -> list[Json]:
 def users_resources(world: World) -> list[Json]:
     """What users said, as ``Offline.apply`` takes it. A route target to which a user's router refers counts as theirs,
     whoever made it."""
-    kinds = (
-        "security_group",
-        "bgpvpn",
-        "network_policy",
-        "route_table",
-        "virtual_network",
-        "virtual_machine_interface",
-        "logical_router",
-        "security_logging_object",
-    )
     found = [
         (kind, inputs_of(world, data))
-        for kind in ("project", *kinds)
+        for kind in ("project", "network_ipam", *USERS_KINDS)
         for data in world.get(kind, {}).values()
-        if data["fq_name"][:2] != ["default-domain", "default-project"] and INTERNAL not in data["fq_name"][-1]
+        if data["fq_name"][:2] != ["default-domain", "default-project"]
+        if mark(data) is None
+        and INTERNAL not in data["fq_name"][-1]
+        and not _is_seed(kind, data)
+        and not _is_orphan(world, data)
     ]
     held = {tuple(entry["to"]) for _, data in found for entry in data.get("route_target_refs", [])}
     for target in world["route_target"].values():
@@ -205,6 +224,17 @@ def users_resources(world: World) -> list[Json]:
         data["sub_cluster_refs"] = [{"to": entry["to"]} for entry in router.get("sub_cluster_refs") or []]
         found.append(("bgp_router", data))
     return [{"kind": kind, "operation": "CREATE", "data": data} for kind, data in found]
+
+
+def _is_seed(kind: str, data: Json) -> bool:
+    """Whether it is one of the server's IPAMs and templates below the domain."""
+    return (kind == "network_ipam" and len(data["fq_name"]) < 3) or data["fq_name"][-1].endswith("-template")
+
+
+def _is_orphan(world: World, data: Json) -> bool:
+    """Whether it lost its parent, without which nobody could create it again; a port tuple may."""
+    parent = (data.get("parent_type") or "").replace("-", "_")
+    return parent == "service_instance" and data.get("parent_uuid") not in world.get(parent, {})
 
 
 def users_sessions(world: World) -> list[Json]:
@@ -227,8 +257,12 @@ def inputs_of(world: World, data: Json) -> Json:
     found = {field: value for field, value in data.items() if field not in SERVERS_FIELDS}
     found.pop("parent_uuid", None)
     for field in [field for field in found if field.endswith("_refs")]:
+        targets = world.get(field.removesuffix("_refs"), {})
         entries = [
-            entry for entry in found[field] if not _is_ours(world, data, entry) and INTERNAL not in entry["to"][-1]
+            entry
+            for entry in found[field]
+            if not _is_ours(world, data, entry) and INTERNAL not in entry["to"][-1]
+            if not _is_orphan(world, targets.get(entry["uuid"], {}))
         ]
         found[field] = [{name: entry[name] for name in ("to", "attr") if name in entry} for entry in entries]
     return found

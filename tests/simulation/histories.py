@@ -18,12 +18,12 @@ from hypothesis.strategies import SearchStrategy
 
 from tests.property.steps import Step
 from tests.simulation.faults import Happening, happenings
-from tests.simulation.subjects import CONTRAIL, SUBJECTS, Begin, Subject
+from tests.simulation.subjects import CONTRAIL, Begin, Subject
 from tests.simulation.world import Simulation
 from tests.support.simulated_clock import simulate
 from tests.support.simulated_system import SimulatedSystem
 
-_BYTES = 16_384
+_BYTES = 65_536
 """Of chance for one history: more than any needs."""
 
 
@@ -117,16 +117,11 @@ class Form(NamedTuple):
         return False
 
 
-def _forms(subject: Subject) -> dict[str, Form]:
-    steps, live = (
-        st.lists(subject.steps, min_size=6, max_size=20),
-        st.lists(happenings(subject), min_size=6, max_size=25),
-    )
-    return {
-        "steps": Form(functools.partial(step_by_step, subject=subject), _drawing(subject.begin, steps)),
-        "service": Form(functools.partial(in_service, subject=subject), _drawing(subject.begin, live)),
-    }
-
-
-FORMS = {(name, form): made for name, subject in SUBJECTS.items() for form, made in _forms(subject).items()}
-"""(compiler, form)"""
+def made(subject: Subject, form: str, steps: int = 0) -> Form:
+    """The form ``steps`` or ``service`` of a compiler's histories. ``steps``: of each, 0 for some 6 to 25."""
+    least, most = (steps, steps) if steps else (6, 25)
+    if form == "steps":
+        stepped = st.lists(subject.steps, min_size=least, max_size=most)
+        return Form(functools.partial(step_by_step, subject=subject), _drawing(subject.begin, stepped))
+    served = st.lists(happenings(subject), min_size=least, max_size=most)
+    return Form(functools.partial(in_service, subject=subject), _drawing(subject.begin, served))

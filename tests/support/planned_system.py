@@ -114,7 +114,9 @@ class PlannedSystem(MemorySystem):
                 action = "create" if old is None else "delete" if new is None else "update"
                 name = _translated(":".join((new or old or {})["fq_name"]), fresh, known)
                 if action != "update" or fields:
-                    found[kind.name, name] = (action, {} if action == "delete" else fields)
+                    other, others = found.get((kind.name, name), ("", {}))
+                    kept = others if action == "delete" else fields
+                    found[kind.name, name] = ("replace" if {action, other} == {"create", "delete"} else action, kept)
         return found
 
     async def _names(self, world: World) -> dict[str, str]:
@@ -122,12 +124,20 @@ class PlannedSystem(MemorySystem):
 
 
 def changes_of(planned: Plan) -> Reported:
-    """The plan in the same form, both sides together."""
+    """The plan in the same form, both sides together: what the input takes away and what follows adds again is no
+    change."""
     found: Reported = {}
     for change in (*planned.applied, *planned.follows):
         name = _plain(change.name)
-        action, fields = found.get((change.kind, name), (change.action, {}))
-        found[change.kind, name] = (action, fields | _fields(change, fields))
+        action, former = found.get((change.kind, name), (change.action, {}))
+        if (action, change.action) == ("delete", "create"):
+            action, former = "replace", {}
+        fields = _fields(change, former)
+        undone = {field for field in former.keys() & fields if fields[field][0] == fields[field][1]}
+        joined = {field: pair for field, pair in (former | fields).items() if field not in undone}
+        found[change.kind, name] = (action, joined)
+        if undone and not joined and action == "update":
+            del found[change.kind, name]
     return found
 
 

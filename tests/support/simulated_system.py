@@ -37,6 +37,7 @@ from tests.support.simulated_clock import now
 INSTALLATION = "lab"
 POOL = "route_target_number"
 PORT_POOL = "bgpaas_port"
+VLAN_POOLS = "service_chain_vlan:"
 LAYOUT = Layout.of("/contrail/")
 LOADED: Loaded = load_all(find_compilers(["contrail"]))
 _ROUNDS = 200
@@ -328,8 +329,7 @@ class SimulatedSystem:
     async def outcome(self) -> tuple[Expected, Expected]:
         """What is there, and what should be there according to the oracle."""
         world = await self.world()
-        ports = await self.server.allocations(PORT_POOL, "")
-        return actual(world), expected(world, await self.numbers() | dict(ports))
+        return actual(world), expected(world, {one.owner: one.value for one in await self.allocations()})
 
     async def owned(self) -> list[tuple[Key, Json]]:
         """The objects that the compiler made, sorted by kind and name."""

@@ -49,6 +49,7 @@ def check_kind(located: Located, spec: KindSpec, types: Types) -> None:
     """
     _check_choice(located, ("shape",), spec.shape, ("contrail", "kubernetes"))
     _check_pattern(located, ("ours",), spec.ours)
+    _check_pattern(located, ("only_claimed",), spec.only_claimed)
     if spec.only_claimed and not (spec.system and spec.ours):
         raise located.error(
             "only_claimed is about names that only compilers give; declare `system: true` and `ours`, too",

@@ -106,8 +106,8 @@ class Kind:
 
     ``values_type``: the struct that ``values()`` gives: every property, and ``<relation>_refs`` per relation.
     ``input_fields``: the fields that decide whether an input changed. ``system``: objects of it are made by compilers
-    or the server only; ``ours``: pattern of their names, joined by colons; ``only_claimed``: one whose name fits exists
-    only while it is claimed. ``stored: false``: facts.
+    or the server only; ``ours``: pattern of their names, joined by colons; ``only_claimed``: pattern of those names
+    under which one exists only while it is claimed. ``stored: false``: facts.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Kind:
         indexes: Mapping[str, Index],
         system: bool = False,
         ours: re.Pattern[str] | None = None,
-        only_claimed: bool = False,
+        only_claimed: re.Pattern[str] | None = None,
         stored: bool = True,
         opaque: bool = False,
         values_type: type[Value],

@@ -73,9 +73,9 @@ class KindSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kind → mapping or nothing. ``mentions``: relations that are found in properties, by name. ``indexes``: values by
     which resources are found, by name. ``versions`` (Kubernetes shape): apiVersion → {path below the manifest's
     ``spec``: path in the flat form}; none: any version is taken. ``system``: users don't make such objects. ``ours``: a
-    pattern of names joined by colons; objects whose name fits are ours. ``only_claimed``: such an object is there
-    only while an intent claims it, whoever made it. ``stored``: false for facts, which are in memory only.
-    ``opaque``: unknown fields are taken (Kubernetes shape). ``description``: for people."""
+    pattern of names joined by colons; objects whose name fits are ours. ``only_claimed``: a pattern; of those, objects
+    whose name fits are there only while an intent claims them, whoever made them. ``stored``: false for facts, which
+    are in memory only. ``opaque``: unknown fields are taken (Kubernetes shape). ``description``: for people."""
 
     kind: str
     group: str
@@ -89,7 +89,7 @@ class KindSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     versions: Mapping[str, Mapping[str, str]] = {}
     system: bool = False
     ours: str = ""
-    only_claimed: bool = False
+    only_claimed: str = ""
     stored: bool = True
     opaque: bool = False
     description: str = ""
@@ -161,7 +161,7 @@ def build_kind(spec: KindSpec, types: TypeTable, where: str) -> Kind:
         indexes={name: Index(name, tuple(map(split_path, i.paths)), i.hostnames) for name, i in spec.indexes.items()},
         system=spec.system,
         ours=re.compile(spec.ours) if spec.ours else None,
-        only_claimed=spec.only_claimed,
+        only_claimed=re.compile(spec.only_claimed) if spec.only_claimed else None,
         stored=spec.stored,
         opaque=spec.opaque,
         values_type=build_struct(spec.kind, fields),

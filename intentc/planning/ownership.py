@@ -45,7 +45,7 @@ def ownership_of_object(actual: Actual, installation: str) -> Ownership:
 
 def exists_only_claimed(kind: Kind, fq_name: tuple[str, ...]) -> bool:
     """Whether an object of this kind and name that nobody claims is deleted though it lacks our mark."""
-    return kind.only_claimed and fits(kind.ours, fq_name)
+    return fits(kind.only_claimed, fq_name) and fits(kind.ours, fq_name)
 
 
 def writes_entry(

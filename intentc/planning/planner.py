@@ -388,7 +388,7 @@ class Planner:
     def _is_doomed(self, draft: Draft, actual: Actual) -> bool:
         """Whether an object will be deleted as soon as no object refers to it. ``draft``: the plan that needs to know;
         if that deletion is deferred, so is a part of this plan."""
-        if actual.mark is None and not actual.kind.only_claimed:
+        if actual.mark is None and actual.kind.only_claimed is None:
             return False
         name = actual.name
         other = Draft(name, actual.kind, self._book.on(name), self._desired(actual))

@@ -351,3 +351,60 @@ async def test_networks_that_are_deleted_take_their_chains_along(chains: Chains)
         await chains.system.remove("virtual_network", f"blue:{name}")
     assert await chains.instances() == {}
     await chains.check()
+
+
+async def test_instances_of_a_former_compilers_chains_are_deleted_and_ports_leave_them(system: ContrailSystem) -> None:
+    """docs/contrail.md D.8.3: what another transformer left is no part of a compile of the present inputs."""
+    chains = Chains(system)
+    await chains.template()
+    await chains.policy("s1", create=True)
+    await chains.networks()
+    await chains.service("s1")
+    await chains.port_tuple("s1")
+    wanted = await system.stored("routing_instance")
+    system.stop()
+    old, name = "default-domain:blue:vn1:", "service-0b0f0000-0000-4000-8000-000000000001-default-domain_blue_s1"
+    target = await system.create("route_target", "target:65000:1", fq_name=["target:65000:1"])
+    await system.create(
+        "routing_instance",
+        f"blue:vn1:{name}",
+        parent_type="virtual-network",
+        route_target_refs=[{"uuid": target}],
+        routing_instance_refs=[{"to": [*old.split(":")[:-1], "vn1"]}],
+    )
+    entry = {"to": [*old.split(":")[:-1], name], "attr": {"direction": "both"}}
+    port = (await system.stored("virtual_machine_interface"))["default-domain:blue:s1-t1-left"]
+    refs = [*port["routing_instance_refs"], entry]
+    await system.change("virtual_machine_interface", "blue:s1-t1-left", routing_instance_refs=refs)
+    assert old + name in await system.stored("routing_instance")
+    again = await system.restart()
+    assert (await again.stored("routing_instance")).keys() == wanted.keys()
+    after = (await again.stored("virtual_machine_interface"))["default-domain:blue:s1-t1-left"]
+    assert after["routing_instance_refs"] == port["routing_instance_refs"]
+    assert not again.problems
+    # One that comes while the compiler runs has no place either, and gets no route target.
+    await again.create("routing_instance", f"blue:vn2:{name}", parent_type="virtual-network")
+    assert (await again.stored("routing_instance")).keys() == wanted.keys()
+
+
+async def test_instances_of_chains_that_lost_their_mark_stay_while_a_rule_asks_for_them(system: ContrailSystem) -> None:
+    chains = Chains(system)
+    await chains.template()
+    await chains.policy("s1", create=True)
+    await chains.networks()
+    await chains.service("s1")
+    await chains.port_tuple("s1")
+    before = await system.stored("routing_instance")
+    chained = [name for name in before if ":service-" in name]
+    assert chained
+    system.stop()
+    for name in chained:
+        key = Key("routing_instance", before[name]["uuid"])
+        await system.put(key, {**before[name], "annotations": {}})
+    again = await system.restart()
+    after = await again.stored("routing_instance")
+    assert after.keys() == before.keys()
+    for name in chained:
+        assert after[name]["route_target_refs"] == before[name]["route_target_refs"]
+    await again.change("network_policy", "blue:p", network_policy_entries=policy())
+    assert not [name for name in await again.stored("routing_instance") if ":service-" in name]

@@ -88,7 +88,7 @@ SCHEMA = Schema(
             parents=[{"kind": "group", "derived": True}],
             system=True,
             ours=":summary$",
-            only_claimed=True,
+            only_claimed=".*",
             properties={"note": {"type": "string", "writer": "compiler"}, "color": "string"},
         ),
         _kind(

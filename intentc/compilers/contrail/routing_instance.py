@@ -2,6 +2,9 @@
 is linked with those of the networks that policies connect (docs/contrail.md D.3), and shares its route target with
 instances of service chains (docs/contrail.md D.8.3).
 
+One of a chain that no rule asks for, such as a former compiler's, has no claims: planning deletes it
+(docs/contrail.md D.8.3).
+
 Networks and routers claim the other targets of the primary one; planning merges all claims. A user's routing instance
 below a deleted network has no claims left: planning deletes it, as the server deletes the primary one.
 
@@ -17,7 +20,8 @@ from intentc import Claim, Context, Fact, Intent, refer
 from .connections import links
 from .route_target_sources import own_reasons, with_reasons
 from .route_targets import WITHOUT_ROUTE_TARGET, own_route_target
-from .service_chain import shared_targets
+from .service_chain import CHAIN, shared_targets
+from .service_chain_names import chain_of
 
 
 class RoutingInstanceIntent(Intent):
@@ -26,7 +30,7 @@ class RoutingInstanceIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         if self.fq_name in WITHOUT_ROUTE_TARGET:
             return
-        if not self.routing_instance_is_default and self.parent() is None:
+        if not self.routing_instance_is_default and (self.parent() is None or self._is_left_over(ctx)):
             return
         target = own_route_target(self, ctx)
         if target is not None:
@@ -36,3 +40,8 @@ class RoutingInstanceIntent(Intent):
             if target is not None:
                 yield from shared_targets(":".join(self.fq_name[:-1]), target, ctx)
             yield from links(self, ctx)
+
+    def _is_left_over(self, ctx: Context) -> bool:
+        """Whether it is named after a service chain that no rule asks for."""
+        chain = chain_of(self.fq_name)
+        return bool(chain) and not ctx.contributed(CHAIN, chain)

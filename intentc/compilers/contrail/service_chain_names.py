@@ -9,6 +9,7 @@ Pure functions of names: no state, no I/O.
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 from uuid import UUID, uuid5
 
@@ -16,6 +17,8 @@ import msgspec
 
 _NAMESPACE = UUID("6a0c3f0e-4b53-5d0c-9c1e-0d7b1b7a2f11")
 """The namespace of chains' uuids. It never changes: routing instances carry the uuids in their names."""
+
+_INSTANCE = re.compile(r"service-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-")
 
 Ports = tuple[tuple[int, int], ...]
 """(start, end) of each range."""
@@ -48,3 +51,14 @@ class ServiceChain(NamedTuple):
     def edge(self, network: str) -> str:
         """The fq_name of the routing instance through which traffic of ``network``, one of its ends, enters it."""
         return self.routing_instance(network, self.services[0 if network == self.left else -1])
+
+
+def chain_of(instance: tuple[str, ...]) -> str:
+    """The uuid of the chain to which a routing instance of this fq_name belongs; empty for others. That of a network
+    has the network's name.
+
+    >>> chain_of(("d", "p", "vn", "service-00000000-0000-0000-0000-000000000000-d_p_s"))
+    '00000000-0000-0000-0000-000000000000'
+    """
+    found = _INSTANCE.match(instance[-1])
+    return found[1] if found and instance[-1] != instance[-2:][0] else ""

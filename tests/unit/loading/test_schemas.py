@@ -137,7 +137,7 @@ def test_two_compilers_load_together() -> None:
         ),
         ("kind: thing\ngroup: toy\nours: '(['", "thing.yml:3: ours: '([' is no regular expression: "),
         (
-            "kind: thing\ngroup: toy\nsystem: true\nonly_claimed: true",
+            "kind: thing\ngroup: toy\nsystem: true\nonly_claimed: x",
             "thing.yml:4: only_claimed is about names that only compilers give; declare `system: true` and `ours`",
         ),
         ("kind: thing\ngroup: toy\nreferences:\n  thnig:", "thing.yml:4: thnig: kind 'thnig' is not"),

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 from playwright.async_api import Browser, expect
 
+from tests.browser.browsed_system import WITHIN_MS, BrowsedSystem, Visit, browsed_system, chromium, visit
 from tests.browser.large_world import FULL
-from tests.browser.site import WITHIN_MS, Site, Visit, chromium, site, visit
 
 GROUPS = 3_300 if FULL else 30
 """Security groups beside those that tests look at; each has two lists."""
@@ -28,9 +28,9 @@ async def browser(anyio_backend: str) -> AsyncIterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-async def system(anyio_backend: str) -> AsyncIterator[Site]:
+async def system(anyio_backend: str) -> AsyncIterator[BrowsedSystem]:
     """Everything runs, and some things are wrong with what people wrote."""
-    async with site() as started:
+    async with browsed_system() as started:
         await started.serve()
         await started.compile()
         await started.populate()
@@ -39,7 +39,7 @@ async def system(anyio_backend: str) -> AsyncIterator[Site]:
 
 
 @pytest.fixture
-async def seen(browser: Browser, system: Site) -> AsyncIterator[Visit]:
+async def seen(browser: Browser, system: BrowsedSystem) -> AsyncIterator[Visit]:
     """A fresh visit; what the browser complains of fails the test."""
     async with visit(browser, system.url) as started:
         yield started

@@ -18,7 +18,7 @@ from playwright.async_api import Browser, Page
 from intentc.cli.transfer import read_input
 from intentc.directives import Book, Pause
 from intentc.loading.configuration import Configuration
-from tests.browser.site import Site, chromium, site
+from tests.browser.browsed_system import BrowsedSystem, browsed_system, chromium
 from tests.support.contrail_system import rule, rules
 from tests.support.waiting import PATIENCE
 
@@ -44,7 +44,7 @@ DARK = ("overview", "object")
 """Of these one in the dark, too."""
 
 
-async def play_a_day(shown: Site) -> None:
+async def play_a_day(shown: BrowsedSystem) -> None:
     """The sample, then what an ordinary day brings: a change, a broken value and who reads it, a pause."""
     resources = read_input([str(SAMPLE)], Configuration())[0]
     world = shown.world
@@ -96,7 +96,7 @@ async def _drawn(page: Page) -> None:
 async def main(folder: Path) -> None:
     # Names that mean something to who looks, and are the same on every machine.
     with patch("intentc.service.service.process_name", lambda: "compiler-1"):
-        async with chromium() as browser, site("shop-1") as shown:
+        async with chromium() as browser, browsed_system("shop-1") as shown:
             await shown.serve()
             await shown.compile()
             await play_a_day(shown)

@@ -10,7 +10,18 @@ from playwright.async_api import Browser, Error, Route, expect
 
 from intentc.diagnostics.access import Access
 from intentc.diagnostics.serving import running_diagnostics
-from tests.browser.site import BROKEN, DATABASE, SMALL, SPITEFUL, WEB, Site, Visit, object_page, site, visit
+from tests.browser.browsed_system import (
+    BROKEN,
+    DATABASE,
+    SMALL,
+    SPITEFUL,
+    WEB,
+    BrowsedSystem,
+    Visit,
+    browsed_system,
+    object_page,
+    visit,
+)
 from tests.support.contrail_system import rule, rules
 
 pytestmark = [pytest.mark.anyio, pytest.mark.browser, pytest.mark.etcd, pytest.mark.http]
@@ -38,7 +49,7 @@ async def test_a_page_opens_without_complaints_and_asks_nobody_else(seen: Visit,
 
 
 @pytest.mark.parametrize("title", PAGES)
-async def test_a_page_works_without_scripts(browser: Browser, system: Site, title: str) -> None:
+async def test_a_page_works_without_scripts(browser: Browser, system: BrowsedSystem, title: str) -> None:
     async with visit(browser, system.url, java_script_enabled=False) as seen:
         path, parameters = PAGES[title]
         page = await seen.open(path, **parameters)
@@ -47,7 +58,7 @@ async def test_a_page_works_without_scripts(browser: Browser, system: Site, titl
 
 
 @pytest.mark.parametrize("title", PAGES)
-async def test_a_page_fits_a_narrow_screen(browser: Browser, system: Site, title: str) -> None:
+async def test_a_page_fits_a_narrow_screen(browser: Browser, system: BrowsedSystem, title: str) -> None:
     async with visit(browser, system.url, viewport=SMALL) as seen:
         path, parameters = PAGES[title]
         page = await seen.open(path, **parameters)
@@ -159,7 +170,7 @@ async def test_text_is_never_run_as_a_script(seen: Visit, attempt: str) -> None:
 # What moves
 
 
-async def test_a_change_is_a_line_of_the_journal_at_once(seen: Visit, system: Site) -> None:
+async def test_a_change_is_a_line_of_the_journal_at_once(seen: Visit, system: BrowsedSystem) -> None:
     page = await seen.open("/pages/journal")
     await expect(page.locator("#following")).to_contain_text("live")
     await system.world.create("security_group", "late", security_group_entries=rules(rule("all", "local")))
@@ -167,7 +178,7 @@ async def test_a_change_is_a_line_of_the_journal_at_once(seen: Visit, system: Si
 
 
 async def test_the_page_of_an_object_follows_it_while_it_says_live(browser: Browser) -> None:
-    async with site() as own:
+    async with browsed_system() as own:
         await own.serve()
         await own.compile()
         uuid = await own.world.create("security_group", "g", security_group_entries=rules(rule("all", "local")))
@@ -189,7 +200,7 @@ async def test_the_page_of_an_object_follows_it_while_it_says_live(browser: Brow
 
 
 async def test_an_order_changes_the_verdict_before_the_readers_eyes(browser: Browser) -> None:
-    async with site() as own:
+    async with browsed_system() as own:
         await own.serve()
         await own.compile()
         await own.settle()
@@ -212,7 +223,7 @@ async def test_what_is_held_stands_in_the_quarantine_with_its_reason_and_a_comma
 
 
 async def test_before_the_first_convergence_each_page_opens_and_says_what_is_waited_for(browser: Browser) -> None:
-    async with site() as lonely:
+    async with browsed_system() as lonely:
         # Nobody listens there: the API server has never been reached.
         await lonely.compile(api_server="http://127.0.0.1:9")
         async with visit(browser, lonely.url) as seen:
@@ -223,9 +234,11 @@ async def test_before_the_first_convergence_each_page_opens_and_says_what_is_wai
             await expect(page.locator("#awaiting + ol")).to_contain_text(re.compile("API server|allocations"))
 
 
-async def test_with_a_token_a_browser_asks_for_it_once_and_everything_works(browser: Browser, system: Site) -> None:
+async def test_with_a_token_a_browser_asks_for_it_once_and_everything_works(
+    browser: Browser, system: BrowsedSystem
+) -> None:
     token = "a-token-of-some-length"
-    async with site() as guarded:
+    async with browsed_system() as guarded:
         await guarded.serve()
         await guarded.compile(Access(lambda: token))
         await guarded.settle()
@@ -243,7 +256,9 @@ async def test_with_a_token_a_browser_asks_for_it_once_and_everything_works(brow
 # A compiler that doesn't answer
 
 
-async def test_a_page_whose_compiler_ends_says_so_and_comes_back_with_it(browser: Browser, system: Site) -> None:
+async def test_a_page_whose_compiler_ends_says_so_and_comes_back_with_it(
+    browser: Browser, system: BrowsedSystem
+) -> None:
     service, serving = system.service, AsyncExitStack()
     url = await serving.enter_async_context(running_diagnostics(service, "127.0.0.1", 0, asked=service.answers))
     async with visit(browser, url) as seen:
@@ -268,7 +283,7 @@ async def test_a_page_whose_compiler_ends_says_so_and_comes_back_with_it(browser
         seen.complaints.clear()  # that nobody answered is what the browser complained of
 
 
-async def test_a_page_that_hears_nothing_says_so_and_asks_again(browser: Browser, system: Site) -> None:
+async def test_a_page_that_hears_nothing_says_so_and_asks_again(browser: Browser, system: BrowsedSystem) -> None:
     """As after the sleep of the machine, or when the compiler hangs: the connection is there, and nothing comes."""
     async with visit(browser, system.url) as seen:
         page = seen.page

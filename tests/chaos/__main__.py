@@ -1,6 +1,6 @@
 """``python -m tests.chaos [--rounds N] [--faults M] [--period S] [--seed X]``: rounds of faults on a real cluster.
 
-The rounds follow each other in one arena, so that each begins with what the last one left. Exit code 1 if one failed;
+The rounds follow each other in one system, so that each begins with what the last one left. Exit code 1 if one failed;
 its folder, with all logs and configurations, is kept and named.
 """
 
@@ -16,8 +16,8 @@ from pathlib import Path
 import anyio
 
 from intentc.plugins import find_compilers, load_all
-from tests.chaos.arena import running_arena
 from tests.chaos.rounds import play
+from tests.support.cluster_system import running_cluster_system
 
 
 def main() -> int:
@@ -40,10 +40,10 @@ def main() -> int:
 
 
 async def _play(folder: Path, options: argparse.Namespace) -> None:
-    async with running_arena(folder, load_all(find_compilers(["contrail"]))) as arena:
+    async with running_cluster_system(folder, load_all(find_compilers(["contrail"]))) as system:
         for seed in range(options.seed, options.seed + options.rounds):
             print(f"round with --seed {seed}", flush=True)
-            print(await play(arena, seed, faults=options.faults, period=options.period), flush=True)
+            print(await play(system, seed, faults=options.faults, period=options.period), flush=True)
 
 
 if __name__ == "__main__":

@@ -14,9 +14,10 @@ from typing import NamedTuple
 import anyio
 
 from intentc.watch.protocol import Put, prefix_end, unchanged
-from tests.chaos.arena import PATIENCE, Arena, Faults
+from tests.chaos.faults import Faults
 from tests.chaos.writers import Writers
 from tests.faults.oracles import Values, changed, everything
+from tests.support.cluster_system import PATIENCE, ClusterSystem
 
 _WRITERS = 3
 
@@ -39,16 +40,16 @@ class Round(NamedTuple):
         )
 
 
-async def play(arena: Arena, seed: int, *, faults: int, period: float) -> Round:
+async def play(system: ClusterSystem, seed: int, *, faults: int, period: float) -> Round:
     """Play and judge one round with so many ``faults``, each of which lasts for about half of ``period`` seconds.
     Raises ``AssertionError`` with what is wrong."""
     began, chance, happened = time.monotonic(), random.Random(seed), []
-    writers = Writers(arena.urls, chance)
+    writers = Writers(system.urls, chance)
 
     async def for_a_while() -> None:
         await anyio.sleep(period * chance.uniform(0.3, 0.7))
 
-    table = Faults(arena, chance, for_a_while).table
+    table = Faults(system, chance, for_a_while).table
     async with anyio.create_task_group() as group:
         group.start_soon(writers.write, _WRITERS)
         for _ in range(faults):
@@ -56,11 +57,11 @@ async def play(arena: Arena, seed: int, *, faults: int, period: float) -> Round:
             name = chance.choice(sorted(table))
             happened.append(name)
             await table[name]()
-            await arena.heal()
+            await system.heal()
         await _enough(writers)
         group.cancel_scope.cancel()
-    await arena.heal()
-    owned = await _judged(arena)
+    await system.heal()
+    owned = await _judged(system)
     seconds = time.monotonic() - began
     return Round(seed, tuple(happened), writers.answers[200], writers.edits, owned, seconds)
 
@@ -72,37 +73,37 @@ async def _enough(writers: Writers) -> None:
             await anyio.sleep(0.05)
 
 
-async def _judged(arena: Arena) -> int:
+async def _judged(system: ClusterSystem) -> int:
     """How many objects of compilers there are, once all of them are proven right."""
-    world = arena.world
-    before = await _audited(arena)
+    world = system.world
+    before = await _audited(system)
     await world.assert_compiled()
     owned = len(await world.owned())
     latest = max(revision for _, revision in before.values())
-    await arena.restarted()
-    await arena.quiet(latest)
+    await system.restarted()
+    await system.quiet(latest)
     written = changed(before, await everything(world))
     assert not written, f"a restart over a converged world writes {sorted(written)}"
     return owned
 
 
-async def _audited(arena: Arena) -> Values:
+async def _audited(system: ClusterSystem) -> Values:
     """What lies in etcd while an audit finds no difference. A request whose answer nobody waited for may still change
     something; then the audit is made again."""
     with anyio.fail_after(PATIENCE):
         while True:
-            await arena.quiet(await _written_last(arena))
-            before = await everything(arena.world)
-            differences = await arena.audit()
-            if await everything(arena.world) == before:
+            await system.quiet(await _written_last(system))
+            before = await everything(system.world)
+            differences = await system.audit()
+            if await everything(system.world) == before:
                 assert not differences, differences
                 return before
 
 
-async def _written_last(arena: Arena) -> int:
+async def _written_last(system: ClusterSystem) -> int:
     """The revision of a write after all others: a resource with the value that it has. The revision of etcd would not
     do, since heartbeats and pools raise it, and a compiler applies neither."""
-    store, path = arena.world.store, arena.world.path
+    store, path = system.world.store, system.world.path
     prefix = f"/{path}/project/"
     while True:
         item = (await store.range(prefix, prefix_end(prefix))).items[0]

@@ -11,8 +11,8 @@ import anyio
 
 from intentc.embedded.etcd import Etcd, find_binary
 from intentc.watch.etcd import EtcdStore
+from tests.questions.questioned_system import report, running_questioned_system
 from tests.questions.questions import QUESTIONS
-from tests.questions.site import report, running_site
 
 
 async def ask_all(groups: int, networks: int) -> None:
@@ -21,13 +21,13 @@ async def ask_all(groups: int, networks: int) -> None:
     store = EtcdStore([etcd.endpoint])
     try:
         with tempfile.TemporaryDirectory(prefix="intentc-questions-") as folder:
-            async with running_site(etcd, store, Path(folder), groups, networks) as site:
-                resources = sum(map(len, (await site.world.stored()).values()))
+            async with running_questioned_system(etcd, store, Path(folder), groups, networks) as system:
+                resources = sum(map(len, (await system.world.stored()).values()))
                 report(f"{resources:,} resources in etcd")
                 for question in QUESTIONS:
                     report(question.__name__.replace("_", " "))
-                    await question(site)
-                for text, seconds in site.took.items():
+                    await question(system)
+                for text, seconds in system.took.items():
                     print(f"| {text} | {seconds:.2f} s |")
     finally:
         await store.close()

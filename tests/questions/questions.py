@@ -1,4 +1,4 @@
-"""The questions, each a function of a ``Site`` that asks one and demands the right answer.
+"""The questions, each a function of a ``QuestionedSystem`` that asks one and demands the right answer.
 
 They are asked in the order in which they stand here: the last ones change something.
 """
@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from tests.questions.site import DATABASE, WEB, WEB_RULES, Site
+from tests.questions.questioned_system import DATABASE, WEB, WEB_RULES, QuestionedSystem
 
 INGRESS, EGRESS = "ingress-access-control-list", "egress-access-control-list"
 ENTRIES = "access_control_list_entries"
 
-Question = Callable[[Site], Awaitable[None]]
+Question = Callable[[QuestionedSystem], Awaitable[None]]
 
 
-async def why_does_this_rule_exist(site: Site) -> None:
-    answer = await site.ask("why does this rule exist?", "why", "access_control_list", f"web:{INGRESS}")
-    stored = await site.resource("access_control_list", *WEB, INGRESS)
+async def why_does_this_rule_exist(system: QuestionedSystem) -> None:
+    answer = await system.ask("why does this rule exist?", "why", "access_control_list", f"web:{INGRESS}")
+    stored = await system.resource("access_control_list", *WEB, INGRESS)
     place = [rule["rule_uuid"] for rule in stored[ENTRIES]["acl_rule"]].index(WEB_RULES[1])
     (reason,) = _part(answer, f"{ENTRIES}.acl_rule[{place}]")["reasons"]
     assert _named(reason) == {
@@ -26,17 +26,17 @@ async def why_does_this_rule_exist(site: Site) -> None:
         ("security_group", ":".join(DATABASE), ""),
     }
     revisions = {source["uuid"]: source["revision"] for source in reason["sources"]}
-    values = await site.world.values()
-    assert revisions == {uuid: values[f"/{site.world.path}/security_group/{uuid}"][1] for uuid in revisions}
+    values = await system.world.values()
+    assert revisions == {uuid: values[f"/{system.world.path}/security_group/{uuid}"][1] for uuid in revisions}
     assert answer["state"] == "in order"
     assert answer["written"]["operation"] == "create"
 
 
-async def why_has_this_instance_this_route_target(site: Site) -> None:
+async def why_has_this_instance_this_route_target(system: QuestionedSystem) -> None:
     """A network's own list, its own number, and a router over it."""
-    name = sorted(site.tenants.networks)[0]
-    answer = await site.ask("why has it this route target?", "why", "routing_instance", f"{name}:{name}")
-    instance = await site.resource("routing_instance", *_project(name), name)
+    name = sorted(system.tenants.networks)[0]
+    answer = await system.ask("why has it this route target?", "why", "routing_instance", f"{name}:{name}")
+    instance = await system.resource("routing_instance", *_project(name), name)
     stored = {f"route_target_refs[{reference['to'][0]}]" for reference in instance["route_target_refs"]}
     parts = {part["part"]: part for part in answer["parts"]}
     assert parts.keys() >= stored
@@ -46,20 +46,20 @@ async def why_has_this_instance_this_route_target(site: Site) -> None:
     assert {"virtual_network", "routing_instance", "logical_router", "virtual_machine_interface"} <= kinds
 
 
-async def why_is_there_no_such_object(site: Site) -> None:
-    answer = await site.ask("why is there no such list?", "why", "access_control_list", f"nobody:{INGRESS}", code=1)
+async def why_is_there_no_such_object(system: QuestionedSystem) -> None:
+    answer = await system.ask("why is there no such list?", "why", "access_control_list", f"nobody:{INGRESS}", code=1)
     assert not answer["exists"]
     assert answer["state"] == "absent"
     assert answer["summary"]
 
 
-async def what_follows_from_this_resource(site: Site) -> None:
-    answer = await site.ask("what follows from it?", "why", "security_group", ":".join(WEB))
+async def what_follows_from_this_resource(system: QuestionedSystem) -> None:
+    answer = await system.ask("what follows from it?", "why", "security_group", ":".join(WEB))
     assert {output["name"] for output in answer["outputs"]} == {":".join((*WEB, each)) for each in (INGRESS, EGRESS)}
 
 
-async def is_it_converged_and_who_leads(site: Site) -> None:
-    status = await site.ask("converged, healthy, who leads?", "status")
+async def is_it_converged_and_who_leads(system: QuestionedSystem) -> None:
+    status = await system.ask("converged, healthy, who leads?", "status")
     assert status["converged"]
     assert status["healthy"]
     assert status["role"] == "leader"
@@ -67,56 +67,56 @@ async def is_it_converged_and_who_leads(site: Site) -> None:
     assert status["awaiting"] == []
 
 
-async def is_what_is_written_right(site: Site) -> None:
-    report = await site.ask("is what is written right?", "audit")
+async def is_what_is_written_right(system: QuestionedSystem) -> None:
+    report = await system.ask("is what is written right?", "audit")
     assert report["differences"] == []
-    assert report["resources"] > len(site.tenants.groups)
+    assert report["resources"] > len(system.tenants.groups)
 
 
-async def is_the_map_right(site: Site) -> None:
-    found = await site.ask("is the reaction map right?", "check", "--reads")
+async def is_the_map_right(system: QuestionedSystem) -> None:
+    found = await system.ask("is the reaction map right?", "check", "--reads")
     assert {finding["reason"] for finding in found["findings"]} <= {"IdleReaction", "Unreachable"}
 
 
-async def what_is_around_it(site: Site) -> None:
-    graph = await site.ask("what is around it?", "graph", "security_group", ":".join(DATABASE))
+async def what_is_around_it(system: QuestionedSystem) -> None:
+    graph = await system.ask("what is around it?", "graph", "security_group", ":".join(DATABASE))
     names = {node["name"] for node in graph["nodes"]}
     assert {":".join(WEB), ":".join((*DATABASE, INGRESS))} <= names
 
 
-async def what_would_deleting_it_change(site: Site) -> None:
+async def what_would_deleting_it_change(system: QuestionedSystem) -> None:
     """The plan, and then the change: what happened is what was planned."""
-    plan = await site.ask(
+    plan = await system.ask(
         "what would deleting it change?", "plan", "--delete", "--kind", "security_group", ":".join(DATABASE)
     )
-    before = await _shown(site)
-    await site.tenants.sync(site.tenants.removed(["db"]))
-    await site.settled()
+    before = await _shown(system)
+    await system.tenants.sync(system.tenants.removed(["db"]))
+    await system.settled()
     planned = _operations(plan["applied"]) | _operations(plan["follows"])
-    done = _changed(before, await _shown(site))
+    done = _changed(before, await _shown(system))
     assert planned == done, f"planned and not done, or done and not planned: {planned ^ done}"
     assert ("delete", "access_control_list", ":".join((*DATABASE, INGRESS))) in _operations(plan["follows"])
     assert ("update", "access_control_list", ":".join((*WEB, INGRESS))) in _operations(plan["follows"])
 
 
-async def what_changed_last(site: Site) -> None:
+async def what_changed_last(system: QuestionedSystem) -> None:
     """By the journal: the group that is gone led to the other one, and that to its list."""
-    answer = await site.ask("what changed it last?", "why", "access_control_list", f"web:{INGRESS}")
+    answer = await system.ask("what changed it last?", "why", "access_control_list", f"web:{INGRESS}")
     (evaluation,) = answer["evaluations"]
     assert [step["name"] for step in evaluation["path"]] == [":".join(DATABASE), ":".join(WEB)], evaluation
     assert answer["written"]["operation"] == "update"
     assert [problem["reason"] for problem in answer["problems"]] == ["UnknownSecurityGroup"]
 
 
-async def what_is_held_and_why(site: Site) -> None:
-    uuid = site.tenants.groups["web"]
-    await site.world.put_raw("security_group", uuid, b'{"fq_name": 7}')
-    await site.settled()
-    (entry,) = (await site.ask("what is held, and why?", "quarantine", "list"))["quarantine"]
+async def what_is_held_and_why(system: QuestionedSystem) -> None:
+    uuid = system.tenants.groups["web"]
+    await system.world.put_raw("security_group", uuid, b'{"fq_name": 7}')
+    await system.settled()
+    (entry,) = (await system.ask("what is held, and why?", "quarantine", "list"))["quarantine"]
     assert (entry["kind"], entry["uuid"], entry["state"]) == ("security_group", uuid, "unreadable")
-    status = await site.ask("is it healthy now?", "status", code=5)
+    status = await system.ask("is it healthy now?", "status", code=5)
     assert (status["converged"], status["healthy"]) == (True, False)
-    answer = await site.ask("what of its list?", "why", "access_control_list", f"web:{INGRESS}")
+    answer = await system.ask("what of its list?", "why", "access_control_list", f"web:{INGRESS}")
     assert answer["exists"]
 
 
@@ -154,11 +154,11 @@ def _operations(changes: list[dict[str, Any]]) -> set[tuple[str, str, str]]:
 _Shown = dict[tuple[str, str], dict[str, Any]]
 
 
-async def _shown(site: Site) -> _Shown:
+async def _shown(system: QuestionedSystem) -> _Shown:
     """(kind, name) → the resource, without what the server notes of each write."""
     return {
         (kind, ":".join(resource["fq_name"])): {key: value for key, value in resource.items() if key != "id_perms"}
-        for kind, found in (await site.world.stored()).items()
+        for kind, found in (await system.world.stored()).items()
         for resource in found.values()
     }
 

@@ -36,6 +36,43 @@ LEASE_SECONDS = 2
 Settings = dict[str, Any]
 
 
+def compiler_settings(world: LiveSystem, endpoints: Sequence[str], url: str) -> Settings:
+    """The configuration of a compiler that reaches etcd at ``endpoints`` and the API server at ``url``."""
+    return {
+        "etcd": {"endpoints": list(endpoints), "path": world.path, "dial_timeout": "2s"},
+        "client": {"endpoint": url},
+        "compilation": {"msg_queue_lock_time": f"{LEASE_SECONDS}s"},
+        "intentc": {
+            "compilers": [compiler.name for compiler in world.loaded.compilers],
+            "installation": world.path,
+            "diagnostics": {"address": "127.0.0.1:0"},
+            "limits": {"max_txn_ops": 1024},
+            "watch": {"heartbeat": f"{int(HEARTBEAT_SECONDS * 1000)}ms", "relist_slice": "250ms"},
+        },
+    }
+
+
+def server_settings(world: LiveSystem, endpoints: Sequence[str], address: str) -> Settings:
+    """The configuration of an API server at ``address`` (host:port), straight on etcd."""
+    return {
+        "etcd": {"endpoints": list(endpoints), "path": world.path, "dial_timeout": "2s"},
+        "server": {"address": address},
+        "no_auth": True,
+        "log_level": "warning",
+        "intentc": {
+            "compilers": [compiler.name for compiler in world.loaded.compilers],
+            "limits": {"max_txn_ops": 1024},
+        },
+    }
+
+
+def written(folder: Path, name: str, settings: Settings) -> Path:
+    """A configuration file with these settings."""
+    path = folder / f"{name}.yml"
+    path.write_bytes(msgspec.json.encode(settings))  # JSON is YAML
+    return path
+
+
 class ProcessSystem:
     """``world``: the person's side, and what is in etcd. ``settings``: of the next compiler that is started, in the
     form of the configuration file; change them before that."""
@@ -50,22 +87,8 @@ class ProcessSystem:
         """The API server's process, if it has one."""
         self.compilers: list[Process] = []
         self._numbers = itertools.count(1)
-        self.settings: Settings = {
-            "etcd": {
-                "endpoints": [proxy.address for proxy in to_etcd],
-                "path": world.path,
-                "dial_timeout": "2s",
-            },
-            "client": {"endpoint": f"http://{to_api.address}"},
-            "compilation": {"msg_queue_lock_time": f"{LEASE_SECONDS}s"},
-            "intentc": {
-                "compilers": [compiler.name for compiler in world.loaded.compilers],
-                "installation": world.path,
-                "diagnostics": {"address": "127.0.0.1:0"},
-                "limits": {"max_txn_ops": 1024},
-                "watch": {"heartbeat": f"{int(HEARTBEAT_SECONDS * 1000)}ms", "relist_slice": "250ms"},
-            },
-        }
+        endpoints = [proxy.address for proxy in to_etcd]
+        self.settings = compiler_settings(world, endpoints, f"http://{to_api.address}")
 
     @property
     def to_etcd(self) -> FaultProxy:
@@ -75,7 +98,7 @@ class ProcessSystem:
     def start(self, *arguments: str, crash: str = "") -> Process:
         """Start a compiler. ``crash``: the crash point at which it dies (``create.sent:3``)."""
         number = next(self._numbers)
-        configuration = self._written(f"compiler-{number}", self.settings)
+        configuration = written(self.folder, f"compiler-{number}", self.settings)
         command = ["--config-file", str(configuration), "run", *arguments]
         compiler = start(command, self.folder / f"compiler-{number}.log", {}, crash)
         self.compilers.append(compiler)
@@ -98,11 +121,6 @@ class ProcessSystem:
         for proxy in (*self.all_to_etcd, self.to_api):
             await proxy.heal()
 
-    def _written(self, name: str, settings: Settings) -> Path:
-        path = self.folder / f"{name}.yml"
-        path.write_bytes(msgspec.json.encode(settings))  # JSON is YAML
-        return path
-
     def kill_all(self) -> None:
         """End what was started."""
         for process in (*self.compilers, self.api):
@@ -112,17 +130,8 @@ class ProcessSystem:
     @asynccontextmanager
     async def serving(self, endpoints: Sequence[str]) -> AsyncIterator[str]:
         """An API server as a process, straight on ``endpoints`` of etcd; its URL."""
-        settings = {
-            "etcd": {"endpoints": list(endpoints), "path": self.world.path, "dial_timeout": "2s"},
-            "server": {"address": "127.0.0.1:0"},
-            "no_auth": True,
-            "log_level": "warning",
-            "intentc": {
-                "compilers": [compiler.name for compiler in self.world.loaded.compilers],
-                "limits": {"max_txn_ops": 1024},
-            },
-        }
-        command = ["--config-file", str(self._written("apiserver", settings)), "apiserver"]
+        settings = server_settings(self.world, endpoints, "127.0.0.1:0")
+        command = ["--config-file", str(written(self.folder, "apiserver", settings)), "apiserver"]
         self.api = start(command, self.folder / "apiserver.log", {})
         yield await self.api.serving_at()
 

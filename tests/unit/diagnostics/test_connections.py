@@ -32,7 +32,7 @@ WHOLE = b"GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n"
 CLOSED = (anyio.EndOfStream, anyio.BrokenResourceError)
 
 
-class Site:
+class ServedDiagnostics:
     """Diagnostics with few connections; all that a test opens is closed with it."""
 
     def __init__(self, url: str, opened: AsyncExitStack, connections: Connections) -> None:
@@ -53,7 +53,9 @@ class Site:
 
 
 @asynccontextmanager
-async def site(mocker: MockerFixture, patience: float = PATIENCE, access: Access = EVERYBODY) -> AsyncIterator[Site]:
+async def site(
+    mocker: MockerFixture, patience: float = PATIENCE, access: Access = EVERYBODY
+) -> AsyncIterator[ServedDiagnostics]:
     connections = Connections(BOUND, patience)
     mocker.patch.object(serving, "Connections", return_value=connections)
     with anyio.fail_after(WAIT):
@@ -61,7 +63,7 @@ async def site(mocker: MockerFixture, patience: float = PATIENCE, access: Access
             serving.running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, asked=Answered(), access=access) as url,
             AsyncExitStack() as opened,
         ):
-            yield Site(url, opened, connections)
+            yield ServedDiagnostics(url, opened, connections)
 
 
 async def ended(stream: SocketStream) -> bool:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 GROUP = Key("group", "g1")
 
 
-class Site:
+class KeptJournal:
     def __init__(self, directory: Path, size: int = 10_000) -> None:
         self.directory = directory
         self.journal = Journal(size)
@@ -37,70 +37,70 @@ class Site:
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    return Site(tmp_path)
+def journalled(tmp_path: Path) -> KeptJournal:
+    return KeptJournal(tmp_path)
 
 
-async def until_written(site: Site, count: int) -> None:
+async def until_written(journalled: KeptJournal, count: int) -> None:
     with anyio.fail_after(PATIENCE):
-        while site.keeping.written < count:  # noqa: ASYNC110 - it has no event to wait for
+        while journalled.keeping.written < count:  # noqa: ASYNC110 - it has no event to wait for
             await anyio.sleep(0.01)
 
 
-async def test_lines_are_in_the_files_soon(site: Site) -> None:
+async def test_lines_are_in_the_files_soon(journalled: KeptJournal) -> None:
     async with anyio.create_task_group() as group:
-        group.start_soon(site.keeping.run)
-        site.add(1, 2)
-        await until_written(site, 2)
-        site.add(3)
-        await until_written(site, 3)
-        assert site.kept() == [1, 2, 3]
+        group.start_soon(journalled.keeping.run)
+        journalled.add(1, 2)
+        await until_written(journalled, 2)
+        journalled.add(3)
+        await until_written(journalled, 3)
+        assert journalled.kept() == [1, 2, 3]
         group.cancel_scope.cancel()
-    assert site.keeping.figures()["lost"] == 0
+    assert journalled.keeping.figures()["lost"] == 0
 
 
-async def test_names_and_what_only_the_start_led_to_are_kept_with_a_line(site: Site) -> None:
-    site.add(1, 2)
-    site.keeping.end()
-    records = [found.record for found in search(site.directory, [mark_of_resource(GROUP)])]
+async def test_names_and_what_only_the_start_led_to_are_kept_with_a_line(journalled: KeptJournal) -> None:
+    journalled.add(1, 2)
+    journalled.keeping.end()
+    records = [found.record for found in search(journalled.directory, [mark_of_resource(GROUP)])]
     assert all(isinstance(record, Evaluation) and record.intent.name == "the group" for record in records)
     assert [record.at_start for record in records if isinstance(record, Evaluation)] == [False, True]
 
 
-async def test_what_is_left_at_the_end_is_kept(site: Site) -> None:
+async def test_what_is_left_at_the_end_is_kept(journalled: KeptJournal) -> None:
     async with anyio.create_task_group() as group:
-        group.start_soon(site.keeping.run)
-        site.add(*range(1, 1_201))
+        group.start_soon(journalled.keeping.run)
+        journalled.add(*range(1, 1_201))
         group.cancel_scope.cancel()
-    site.keeping.end()
-    assert site.kept() == list(range(1, 1_201))
+    journalled.keeping.end()
+    assert journalled.kept() == list(range(1, 1_201))
 
 
 async def test_a_ring_that_runs_over_loses_lines_and_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    site = Site(tmp_path, size=10)
-    site.add(*range(1, 31))
-    site.keeping.end()
-    assert site.kept() == list(range(21, 31))
-    assert (site.keeping.written, site.keeping.lost) == (10, 20)
+    journalled = KeptJournal(tmp_path, size=10)
+    journalled.add(*range(1, 31))
+    journalled.keeping.end()
+    assert journalled.kept() == list(range(21, 31))
+    assert (journalled.keeping.written, journalled.keeping.lost) == (10, 20)
     assert "20 lines of the journal were dropped" in caplog.text
 
 
 async def test_lines_are_taken_from_a_small_ring_before_it_runs_over(tmp_path: Path) -> None:
-    site = Site(tmp_path, size=40)
+    journalled = KeptJournal(tmp_path, size=40)
     async with anyio.create_task_group() as group:
-        group.start_soon(site.keeping.run)
+        group.start_soon(journalled.keeping.run)
         await anyio.wait_all_tasks_blocked()
         for revision in range(1, 1_001):
-            site.add(revision)
+            journalled.add(revision)
             if revision % 10 == 0:
-                await until_written(site, revision)
+                await until_written(journalled, revision)
         group.cancel_scope.cancel()
-    site.keeping.end()
-    assert (site.keeping.written, site.keeping.lost) == (1_000, 0)
+    journalled.keeping.end()
+    assert (journalled.keeping.written, journalled.keeping.lost) == (1_000, 0)
 
 
 async def test_a_full_disk_stops_nothing_and_is_said_once(
-    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    journalled: KeptJournal, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     monkeypatch.setattr("intentc.journal.keeping._RETRY", 0.01)
@@ -116,16 +116,16 @@ async def test_a_full_disk_stops_nothing_and_is_said_once(
 
     monkeypatch.setattr(JournalFiles, "append", full)
     async with anyio.create_task_group() as group:
-        group.start_soon(site.keeping.run)
-        site.add(1, 2)
-        await until_written(site, 2)
+        group.start_soon(journalled.keeping.run)
+        journalled.add(1, 2)
+        await until_written(journalled, 2)
         group.cancel_scope.cancel()
-    assert site.kept() == [1, 2]
+    assert journalled.kept() == [1, 2]
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == 2
     assert "No space left on device; it is tried again" in said[0]
     assert "again" in said[1]
-    assert site.keeping.figures() | {"directory": ""} == {
+    assert journalled.keeping.figures() | {"directory": ""} == {
         "directory": "",
         "written": 2,
         "lost": 0,
@@ -134,28 +134,30 @@ async def test_a_full_disk_stops_nothing_and_is_said_once(
     }
 
 
-async def test_lines_that_became_void_are_not_found_any_more_whatever_revisions_come_again(site: Site) -> None:
+async def test_lines_that_became_void_are_not_found_any_more_whatever_revisions_come_again(
+    journalled: KeptJournal,
+) -> None:
     async with anyio.create_task_group() as group:
-        group.start_soon(site.keeping.run)
-        site.add(1, 2, 3, 4)
-        await until_written(site, 4)
-        site.journal.clear(revision=2)
-        site.add(3)
-        await until_written(site, 5)
+        group.start_soon(journalled.keeping.run)
+        journalled.add(1, 2, 3, 4)
+        await until_written(journalled, 4)
+        journalled.journal.clear(revision=2)
+        journalled.add(3)
+        await until_written(journalled, 5)
         group.cancel_scope.cancel()
-    site.keeping.end()
-    assert site.kept() == [1, 2, 3]
-    assert site.journal.last == 5
+    journalled.keeping.end()
+    assert journalled.kept() == [1, 2, 3]
+    assert journalled.journal.last == 5
 
 
-async def test_lines_of_a_void_past_are_neither_kept_nor_counted_as_lost(site: Site) -> None:
-    site.add(1, 2)
-    site.journal.clear()
+async def test_lines_of_a_void_past_are_neither_kept_nor_counted_as_lost(journalled: KeptJournal) -> None:
+    journalled.add(1, 2)
+    journalled.journal.clear()
     async with anyio.create_task_group() as group:
-        group.start_soon(site.keeping.run)
+        group.start_soon(journalled.keeping.run)
         with anyio.fail_after(PATIENCE):
-            while site.keeping._sequence < 2:  # noqa: ASYNC110 - as above
+            while journalled.keeping._sequence < 2:  # noqa: ASYNC110 - as above
                 await anyio.sleep(0.01)
         group.cancel_scope.cancel()
-    site.keeping.end()
-    assert (site.kept(), site.keeping.lost) == ([], 0)
+    journalled.keeping.end()
+    assert (journalled.kept(), journalled.keeping.lost) == ([], 0)

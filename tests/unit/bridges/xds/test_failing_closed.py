@@ -11,9 +11,9 @@ from intentc.bridges.xds.kinds import Type
 from intentc.bridges.xds.records import record_value
 from intentc.bridges.xds.watch_consumer import WatchConsumer
 from intentc.model.events import Change, Snapshot
-from tests.unit.bridges.xds.given import (
-    Bench,
+from tests.support.envoy.served_world import (
     Envoy,
+    ServedWorld,
     cluster,
     configuration,
     listener,
@@ -27,19 +27,19 @@ NO = "something is wrong"
 LISTENER_REJECTED = "Error adding/updating listener(s) ns/a: no script"
 
 
-def reject(bench: Bench, kind: Type = Type.ROUTES, message: str = NO) -> None:
+def reject(bench: ServedWorld, kind: Type = Type.ROUTES, message: str = NO) -> None:
     bench.world.publish()
     bench.rejections.on_rejection(kind, None, bench.world.trial(kind, None), message)
     bench.world.publish()
 
 
-def accept(bench: Bench, kind: Type = Type.ROUTES) -> None:
+def accept(bench: ServedWorld, kind: Type = Type.ROUTES) -> None:
     bench.world.publish()
     bench.world.acknowledged(kind, bench.world.trial(kind, None))
 
 
-def with_routes(*routes: Version) -> Bench:
-    bench = Bench()
+def with_routes(*routes: Version) -> ServedWorld:
+    bench = ServedWorld()
     want(bench.world, cluster("c"), virtual_host("*"))
     accept(bench)
     want(bench.world, *routes)
@@ -51,8 +51,8 @@ def guarded(*guards: str, **config: Any) -> Version:
     return version._replace(element=version.element._replace(guards=guards))
 
 
-def rejected_anew(good: Version, bad: Version) -> Bench:
-    bench = Bench()
+def rejected_anew(good: Version, bad: Version) -> ServedWorld:
+    bench = ServedWorld()
     want(bench.world, good)
     accept(bench, Type.LISTENERS)
     want(bench.world, bad)
@@ -134,7 +134,7 @@ def test_a_listener_whose_guards_are_all_in_its_last_good_version_stays() -> Non
 
 
 def test_a_listener_whose_new_guard_waits_for_a_rejected_cluster_is_withdrawn() -> None:
-    bench = Bench()
+    bench = ServedWorld()
     want(bench.world, guarded())
     accept(bench, Type.LISTENERS)
     want(bench.world, cluster("auth"))
@@ -149,9 +149,9 @@ def change(version: Version, revision: int, config: dict[str, object]) -> Change
     return Change(version.element.kind, "uuid-of-it", value, revision, revision)
 
 
-def restarted(bench: Bench, bad: dict[str, object]) -> tuple[Bench, WatchConsumer]:
+def restarted(bench: ServedWorld, bad: dict[str, object]) -> tuple[ServedWorld, WatchConsumer]:
     """Another process over the same store, in which the rejected listener ``ns/a`` has become ``bad`` meanwhile."""
-    again = Bench()
+    again = ServedWorld()
     consumer = WatchConsumer(again.world)
     record = bench.records["envoy_listener", "ns/a"]
     recorded = Change("envoy_rejection", "uuid-of-record", record_value(record), 5, 5)
@@ -174,9 +174,9 @@ def test_that_a_last_good_listener_lacks_a_guard_is_known_after_a_restart() -> N
     assert served(again.world, Type.LISTENERS) == set()
 
 
-def turned_bad_meanwhile(*guards: str) -> tuple[Bench, Envoy]:
+def turned_bad_meanwhile(*guards: str) -> tuple[ServedWorld, Envoy]:
     """An Envoy with a listener from a former process, that rejects the one it is sent now."""
-    bench = Bench()
+    bench = ServedWorld()
     version = guarded(*guards, stat_prefix="bad")
     want(bench.world, version._replace(element=version.element._replace(revision=7)))
     bench.world.publish()
@@ -206,7 +206,7 @@ def test_an_envoy_loses_the_listener_it_has_if_that_may_lack_a_guard() -> None:
 
 def test_a_record_without_its_element_is_found() -> None:
     bench = rejected_anew(guarded(), guarded("auth"))
-    consumer = WatchConsumer(Bench().world)
+    consumer = WatchConsumer(ServedWorld().world)
     record = bench.records["envoy_listener", "ns/a"]
     consumer.apply(Snapshot(9, (Change("envoy_rejection", "uuid-of-record", record_value(record), 5, 5),)))
     assert consumer.orphans() == [("envoy_listener", "ns/a")]

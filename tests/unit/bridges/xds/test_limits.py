@@ -24,9 +24,9 @@ from intentc.bridges.xds.world import Resource, World
 from intentc.watch.memory import MemoryStore
 from tests.support.envoy.handmade import cluster as written_cluster
 from tests.support.envoy.handmade import write
+from tests.support.envoy.served_world import ServedWorld, cluster, served, unwant, want
 from tests.support.waiting import PATIENCE
 from tests.unit.bridges.xds.client import connected, names
-from tests.unit.bridges.xds.given import Bench, cluster, served, unwant, want
 
 DIALECTS = pytest.mark.parametrize("incremental", [False, True], ids=["state of the world", "incremental"])
 
@@ -262,7 +262,7 @@ def test_names_that_a_client_brings_leave_nothing_behind() -> None:
 
 
 def test_the_memory_of_deleted_clusters_is_bounded_and_streams_are_sent_deletions_all_the_same() -> None:
-    bench = Bench()
+    bench = ServedWorld()
     world = bench.world
     want(world, cluster("stays"), cluster("goes"))
     world.publish()
@@ -322,7 +322,7 @@ def test_a_long_request_is_read_and_taken_in_in_parts(whole: bool) -> None:
     assert len(request.names or request.more) == 10_000
     assert len(request.known) == (0 if whole else 10_000)
     assert request.nonce == "7"
-    world = Bench().world
+    world = ServedWorld().world
     session = session_of(world, whole=whole)
     taking = 0
     for _ in session.receiving(request):
@@ -346,7 +346,7 @@ def test_a_long_response_is_written_in_parts(dialect: Dialect) -> None:
 
 
 def test_what_an_envoy_newly_asks_for_is_sent_in_parts() -> None:
-    world = Bench().world
+    world = ServedWorld().world
     session = session_of(world)
     session.receive(Request(Type.ROUTES, more=tuple(f"{n}" for n in range(2_500))))
     sizes = []
@@ -358,7 +358,7 @@ def test_what_an_envoy_newly_asks_for_is_sent_in_parts() -> None:
 
 def test_what_an_envoy_has_accepted_is_compared_once(mocker: MockerFixture) -> None:
     """Not for each name that it brings: that took minutes for ten thousand clusters after a restart."""
-    bench = Bench()
+    bench = ServedWorld()
     world = bench.world
     want(world, *(cluster(f"c{n}") for n in range(500)))
     world.publish()

@@ -7,9 +7,9 @@ import pytest
 from intentc.bridges.xds.encoding import Version
 from intentc.bridges.xds.kinds import Type
 from intentc.bridges.xds.world import World
-from tests.unit.bridges.xds.given import (
+from tests.support.envoy.served_world import (
     CONFIGURATION,
-    Bench,
+    ServedWorld,
     cluster,
     configuration,
     listener,
@@ -24,7 +24,7 @@ from tests.unit.bridges.xds.given import (
 class _Envoy:
     """Rejects a route configuration in which one of the ``bad`` routes stands as it was when it was bad."""
 
-    def __init__(self, bench: Bench, bad: set[str]) -> None:
+    def __init__(self, bench: ServedWorld, bad: set[str]) -> None:
         self.bench = bench
         self.bad = bad
         self.rejections = 0
@@ -55,7 +55,7 @@ def is_bad(version: Version, bad: set[str]) -> bool:
 
 @pytest.mark.parametrize("bad", [{"r3"}, {"r0"}, {"r1", "r2"}, {"r0", "r17", "r31"}])
 def test_the_bad_routes_are_found_among_many_and_all_others_are_in_force(bad: set[str]) -> None:
-    bench = Bench()
+    bench = ServedWorld()
     names = {f"r{number}" for number in range(32)}
     want(bench.world, cluster("c"), virtual_host("*"), *(route(name) for name in sorted(names)))
     assert _Envoy(bench, bad).settles()
@@ -64,7 +64,7 @@ def test_the_bad_routes_are_found_among_many_and_all_others_are_in_force(bad: se
 
 
 def test_finding_one_bad_route_costs_as_many_rejections_as_halvings() -> None:
-    bench = Bench()
+    bench = ServedWorld()
     want(bench.world, cluster("c"), virtual_host("*"), *(route(f"r{number}") for number in range(1_000)))
     envoy = _Envoy(bench, {"r511"})
     assert envoy.settles()
@@ -72,7 +72,7 @@ def test_finding_one_bad_route_costs_as_many_rejections_as_halvings() -> None:
 
 
 def test_what_was_acknowledged_before_is_never_taken_away_in_the_search() -> None:
-    bench = Bench()
+    bench = ServedWorld()
     want(bench.world, cluster("c"), cluster("d"), virtual_host("*"), *(route(f"r{n}", cluster="d") for n in range(8)))
     envoy = _Envoy(bench, {"r5"})
     assert envoy.settles()
@@ -93,7 +93,7 @@ def test_what_was_acknowledged_before_is_never_taken_away_in_the_search() -> Non
 
 
 def test_clusters_that_envoy_names_are_found_at_once_each_with_its_own_words() -> None:
-    bench = Bench()
+    bench = ServedWorld()
     want(bench.world, *(cluster(name) for name in ("a", "b", "c", "bb")))
     message = "Error adding/updating cluster(s) bb: no such thing, with a comma, a: another"
     bench.rejections.on_rejection(Type.CLUSTERS, None, bench.world.trial(Type.CLUSTERS, None), message)
@@ -105,7 +105,7 @@ def test_clusters_that_envoy_names_are_found_at_once_each_with_its_own_words() -
 
 
 def test_a_listener_that_envoy_names_is_found_at_once() -> None:
-    bench = Bench()
+    bench = ServedWorld()
     want(bench.world, listener("ns/a"), listener("ns/b"))
     message = "Error adding/updating listener(s) ns/b: cannot bind\n"
     bench.rejections.on_rejection(Type.LISTENERS, None, bench.world.trial(Type.LISTENERS, None), message)
@@ -116,7 +116,7 @@ def test_a_listener_that_envoy_names_is_found_at_once() -> None:
 @pytest.mark.parametrize("accepted", [False, True])
 def test_of_two_listeners_in_one_answer_each_gets_its_own_part(accepted: bool) -> None:
     """``accepted``: another Envoy took the one of them, which is left out of it."""
-    bench = Bench()
+    bench = ServedWorld()
     world = bench.world
     want(world, listener("ns/b"), listener("ns/c"), listener("ns/a"))
     world.publish()
@@ -129,7 +129,7 @@ def test_of_two_listeners_in_one_answer_each_gets_its_own_part(accepted: bool) -
 
 
 def test_a_second_envoy_that_rejects_the_same_blames_nobody_else() -> None:
-    bench = Bench()
+    bench = ServedWorld()
     want(bench.world, cluster("c"), virtual_host("*"), route("r1"), route("r2"))
     trial = bench.world.trial(Type.ROUTES, None)
     bench.rejections.on_rejection(Type.ROUTES, None, trial, "no")
@@ -138,7 +138,7 @@ def test_a_second_envoy_that_rejects_the_same_blames_nobody_else() -> None:
 
 
 def test_what_other_envoys_have_taken_is_not_taken_away_for_one_that_rejects_it() -> None:
-    bench = Bench()
+    bench = ServedWorld()
     want(bench.world, cluster("a"))
     bench.world.acknowledged(Type.CLUSTERS, bench.world.trial(Type.CLUSTERS, None))
 
@@ -153,7 +153,7 @@ def test_what_other_envoys_have_taken_is_not_taken_away_for_one_that_rejects_it(
 
 
 def test_the_only_envoy_may_reject_what_was_acknowledged_once() -> None:
-    bench = Bench()
+    bench = ServedWorld()
     want(bench.world, cluster("a"), cluster("b"))
     bench.world.acknowledged(Type.CLUSTERS, bench.world.trial(Type.CLUSTERS, None))
     assert bench.rejections.on_rejection(Type.CLUSTERS, None, [], "Error adding/updating cluster(s) a: no")
@@ -161,7 +161,7 @@ def test_the_only_envoy_may_reject_what_was_acknowledged_once() -> None:
 
 
 def test_a_fixed_element_loses_its_record_when_it_is_acknowledged() -> None:
-    bench = Bench()
+    bench = ServedWorld()
     want(bench.world, cluster("c"), cluster("d"), virtual_host("*"), route("r1"))
     envoy = _Envoy(bench, {"r1"})
     assert envoy.settles()
@@ -174,7 +174,7 @@ def test_a_fixed_element_loses_its_record_when_it_is_acknowledged() -> None:
 
 
 def test_an_element_set_back_to_what_was_good_loses_its_record_at_once() -> None:
-    bench = Bench()
+    bench = ServedWorld()
     want(bench.world, cluster("c"), cluster("d"), virtual_host("*"), route("r1", cluster="d"))
     envoy = _Envoy(bench, {"r1"})
     assert envoy.settles()
@@ -186,7 +186,7 @@ def test_an_element_set_back_to_what_was_good_loses_its_record_at_once() -> None
 
 
 def test_a_rejected_element_that_goes_takes_its_record_along() -> None:
-    bench = Bench()
+    bench = ServedWorld()
     bad = route("r1")
     want(bench.world, cluster("c"), virtual_host("*"), bad)
     assert _Envoy(bench, {"r1"}).settles()

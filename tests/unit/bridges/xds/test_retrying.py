@@ -5,10 +5,10 @@ from __future__ import annotations
 from intentc.bridges.xds.encoding import Version
 from intentc.bridges.xds.kinds import Type
 from intentc.bridges.xds.rejections import RejectionAnalyzer
-from tests.unit.bridges.xds.given import Bench, at, served, unwant, want
+from tests.support.envoy.served_world import ServedWorld, at, served, unwant, want
 
 
-class _Clocked(Bench):
+class _Clocked(ServedWorld):
     """With an Envoy that rejects what the test names, and a clock that is set by hand."""
 
     def __init__(self) -> None:

@@ -7,10 +7,10 @@ import pytest
 from intentc.bridges.xds.kinds import Type
 from intentc.bridges.xds.session import Request
 from intentc.bridges.xds.stream_progress import SILENCE_SECONDS
-from tests.unit.bridges.xds.given import (
+from tests.support.envoy.served_world import (
     CONFIGURATION,
-    Bench,
     Envoy,
+    ServedWorld,
     cluster,
     eds_cluster,
     endpoints,
@@ -25,11 +25,11 @@ from tests.unit.bridges.xds.given import (
 )
 
 
-def gateway() -> Bench:
+def gateway() -> ServedWorld:
     return published(eds_cluster("c"), endpoints("c"), listener("l"), virtual_host("*"), route("r"))
 
 
-def connected(bench: Bench, *, whole: bool = False) -> Envoy:
+def connected(bench: ServedWorld, *, whole: bool = False) -> Envoy:
     envoy = Envoy(bench, whole=whole)
     envoy.asks(Type.CLUSTERS)
     envoy.asks(Type.ENDPOINTS, "c")
@@ -208,7 +208,7 @@ def test_an_envoy_that_reconnects_is_sent_only_what_it_does_not_have() -> None:
 
 def test_what_an_envoy_accepted_from_a_former_server_is_not_on_trial_any_more() -> None:
     for whole in (False, True):
-        bench = Bench()
+        bench = ServedWorld()
         want(bench.world, cluster("old", revision=5), cluster("new", revision=9))
         bench.world.publish()
         envoy = Envoy(bench, whole=whole)
@@ -238,14 +238,14 @@ def test_a_name_that_is_dropped_is_sent_no_more() -> None:
     assert envoy.accepts_all() == []
 
 
-def let_go(bench: Bench) -> None:
+def let_go(bench: ServedWorld) -> None:
     """The Envoys that have answered nothing for so long are not waited for."""
     bench.now += SILENCE_SECONDS
     bench.world.publish()
     assert set(bench.world.resources(Type.CLUSTERS)) == {"new"}
 
 
-def answering_late(*, whole: bool) -> tuple[Bench, Envoy]:
+def answering_late(*, whole: bool) -> tuple[ServedWorld, Envoy]:
     """An Envoy that was silent while the others moved from the cluster ``old`` to ``new``, and answers now."""
     bench = published(cluster("old"), virtual_host("*"), route("r", cluster="old"))
     envoy = connected(bench, whole=whole)

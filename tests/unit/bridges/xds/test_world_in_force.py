@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from intentc.bridges.xds.kinds import Type
 from intentc.bridges.xds.world import World
-from tests.unit.bridges.xds.given import (
-    Bench,
+from tests.support.envoy.served_world import (
+    ServedWorld,
     cluster,
     configuration,
     listener,
@@ -130,7 +130,7 @@ def test_of_two_elements_by_one_name_the_first_counts_and_the_other_takes_its_pl
 
 
 def test_the_version_names_the_revision_only_while_nobody_waits() -> None:
-    bench = Bench()
+    bench = ServedWorld()
     bench.world.revision = 7
     want(bench.world, virtual_host("*"), route("r", cluster="missing"))
     bench.world.publish()

@@ -16,7 +16,7 @@ from google.protobuf import any_pb2
 from intentc.bridges.xds.encoding import Version
 from intentc.bridges.xds.kinds import Type
 from intentc.bridges.xds.session import Request, Response, Session
-from tests.unit.bridges.xds.given import CONFIGURATION, Bench, cluster, route, virtual_host
+from tests.support.envoy.served_world import CONFIGURATION, ServedWorld, cluster, route, virtual_host
 
 NAMES = ("a", "b", "c", "d")
 BAD_TIMEOUT = 9
@@ -27,7 +27,7 @@ class Envoy:
     """Takes one message after the other, and rejects what is bad as Envoy does: clusters by name, a
     route configuration as a whole and without a name."""
 
-    def __init__(self, bench: Bench, *, whole: bool) -> None:
+    def __init__(self, bench: ServedWorld, *, whole: bool) -> None:
         self.whole = whole
         self.session = Session(bench.world, bench.rejections, whole=whole, clock=lambda: 0.0)
         self.clusters: dict[str, bytes] = {}
@@ -110,7 +110,7 @@ def is_bad(version: Version) -> bool:
 @pytest.mark.parametrize("seed", range(300))
 def test_no_route_without_its_cluster_and_in_the_end_all_that_is_good(seed: int) -> None:
     chance = random.Random(seed)
-    bench = Bench()
+    bench = ServedWorld()
     world = bench.world
     host = virtual_host("*")
     world.want(host.key, host)
@@ -162,7 +162,7 @@ def test_no_route_without_its_cluster_and_in_the_end_all_that_is_good(seed: int)
         assert envoy.clusters == in_force
 
 
-def settle(bench: Bench, envoys: list[Envoy]) -> None:
+def settle(bench: ServedWorld, envoys: list[Envoy]) -> None:
     for _ in range(1_000):
         busy = bench.world.publish()
         for envoy in envoys:

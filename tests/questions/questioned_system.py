@@ -29,7 +29,7 @@ SEED = 20261122
 _WITHIN_SECONDS = 600.0
 
 
-class Site:
+class QuestionedSystem:
     """``tenants``: what is there. ``took``: question → seconds that its command took, the start of Python included."""
 
     def __init__(self, bench: ProcessSystem, tenants: Tenants, compiler: Process, address: str) -> None:
@@ -72,7 +72,9 @@ class Site:
 
 
 @asynccontextmanager
-async def running_site(etcd: Etcd, store: EtcdStore, folder: Path, groups: int, networks: int) -> AsyncIterator[Site]:
+async def running_questioned_system(
+    etcd: Etcd, store: EtcdStore, folder: Path, groups: int, networks: int
+) -> AsyncIterator[QuestionedSystem]:
     """A converged system. Besides ``groups`` that name each other at random there are ``web``, which lets ``db`` in by
     its second rule, and ``db``; each of ``networks`` has an interface, every twentieth a router over twenty of them."""
     loaded = installed(Configuration(intentc=Intentc(compilers=("contrail",))))
@@ -84,9 +86,9 @@ async def running_site(etcd: Etcd, store: EtcdStore, folder: Path, groups: int, 
         await tenants.sync(own[1:])
         compiler = bench.start()
         address = (await compiler.url()).removeprefix("http://")
-        site = Site(bench, tenants, compiler, address)
-        await site.settled()
-        yield site
+        system = QuestionedSystem(bench, tenants, compiler, address)
+        await system.settled()
+        yield system
 
 
 WEB_RULES = "aaaaaaaa-0000-4000-8000-000000000001", "aaaaaaaa-0000-4000-8000-000000000002"

@@ -1,4 +1,7 @@
-"""Elements and worlds for the tests of the xDS server, without a store."""
+"""A served world: the state of an xDS server without a store and without streams over gRPC, and elements for it.
+
+Use it for what the server decides; ``handmade_system`` has a whole server, ``gateway_system`` a real Envoy as well.
+"""
 
 from __future__ import annotations
 
@@ -110,7 +113,7 @@ def served(world: World, kind: Type) -> set[str]:
     return set(world.resources(kind))
 
 
-class Bench:
+class ServedWorld:
     """A world with its rejection analyzer, and what was recorded. ``now``: seconds that its clock shows."""
 
     def __init__(self) -> None:
@@ -130,7 +133,7 @@ class Bench:
 class Envoy:
     """A stream, with the Envoy that answers on it. ``whole``: it speaks the dialect of the whole state."""
 
-    def __init__(self, bench: Bench, *, whole: bool = False) -> None:
+    def __init__(self, bench: ServedWorld, *, whole: bool = False) -> None:
         self.bench = bench
         self.whole = whole
         self.now = 0.0
@@ -165,8 +168,8 @@ def names_in(response: Response | None) -> set[str]:
     return {resource.name for resource in response.resources}
 
 
-def published(*versions: Version) -> Bench:
-    bench = Bench()
+def published(*versions: Version) -> ServedWorld:
+    bench = ServedWorld()
     want(bench.world, *versions)
     bench.world.publish()
     return bench

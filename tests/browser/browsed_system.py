@@ -35,7 +35,7 @@ WEB, DATABASE, SPITEFUL = "web", "database", '<img src=x onerror="alert(1)">'
 NETWORK, BROKEN = "front", "broken"
 
 
-class Site:
+class BrowsedSystem:
     """``url``: of the diagnostics. ``world``: what a person does at the API server."""
 
     def __init__(self, world: LiveSystem, stack: AsyncExitStack) -> None:
@@ -100,7 +100,7 @@ def _from(group: str) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def site(installation: str = "") -> AsyncIterator[Site]:
+async def browsed_system(installation: str = "") -> AsyncIterator[BrowsedSystem]:
     """A system of which nothing runs yet but etcd. ``installation``: a name, if it will be seen."""
     async with AsyncExitStack() as stack:
         etcd = await stack.enter_async_context(running_etcd())
@@ -111,7 +111,7 @@ async def site(installation: str = "") -> AsyncIterator[Site]:
             own = msgspec.structs.replace(world.configuration.intentc, installation=installation)
             world.configuration = msgspec.structs.replace(world.configuration, intentc=own)
         world.person = await stack.enter_async_context(httpx2.AsyncClient(headers=PERSON, trust_env=False))
-        yield Site(world, stack)
+        yield BrowsedSystem(world, stack)
 
 
 # The browser

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 from intentc.model import Key, Kind, Name, Schema, kebab, snake
 
+from .admission import NO_RULES, RULES
 from .admission.well_known import ACCESS_LIST, DEFAULT_DOMAIN, DOMAIN, PROJECT
 from .authorization import (
     READ,
@@ -139,6 +140,7 @@ class Access:
         if not self.all:
             self._ownership(key, (before or {}).get("perms2") or {}, after.get("perms2") or {}, is_new=before is None)
             await self._references(draft, kind, before, after)
+            await self._joined(draft, key, before, after)
 
     async def _outputs(self, draft: Draft, key: Key, kind: Kind, before: Document, after: Document) -> None:
         hint = f"(the API server's intentc.compiler_users names compilers' users; {self._caller.user_id} is none)"
@@ -161,6 +163,21 @@ class Access:
             for uuid in {entry.get("uuid") for entry in after.get(field) or ()} - known:
                 target = Key(relation, uuid)
                 self.on(target, await draft.document(target) or {}, REFER)
+
+    async def _joined(self, draft: Draft, key: Key, before: Document | None, after: Document) -> None:
+        """Require the right to refer to what the resource newly acts on by a name. What is absent may be somebody
+        else's tomorrow, unless it would be in the resource's own project."""
+        rules = RULES.get(key.kind, NO_RULES)
+        for name in sorted(set(rules.joined(after)) - set(rules.joined(before or {}))):
+            uuid = await draft.find(name)
+            if uuid is not None:
+                self.on(Key(name.kind, uuid), await draft.document(Key(name.kind, uuid)) or {}, REFER)
+            elif name.fq_name[:-1] != tuple(after["fq_name"][:-1]):
+                raise Forbidden(
+                    f"there is no {kebab(name.kind)} {':'.join(name.fq_name)} yet, and it would be in another project; "
+                    f"name it once it is there and shared with yours",
+                    key=key,
+                )
 
     async def parent(self, draft: Draft, document: Document) -> None:
         """Require that the caller may write the parent of a new resource."""

@@ -5,10 +5,13 @@ Pure functions of the change; they read nothing and request nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
+from intentc.model import Name
+
 from ..errors import BadRequest
-from .rules import Change, Found, Rules, Uuids
+from .rules import Change, Document, Found, Rules, Uuids
 
 _LETTERS = frozenset("CRUD")
 _TEMPLATES = "service_template_refs"
@@ -37,9 +40,16 @@ class ApiAccessListRules(Rules):
 
 
 class ServiceInstanceRules(Rules):
-    """An instance has one template at most: its mode and interfaces come from there."""
+    """An instance has one template at most: its mode and interfaces come from there. With ``auto_policy`` it changes
+    the lists of the networks that it names (docs/contrail.md D.8.6)."""
 
     kind: ClassVar[str] = "service_instance"
+
+    def joined(self, document: Document) -> Iterable[Name]:
+        properties = document.get("service_instance_properties") or {}
+        for interface in (properties.get("interface_list") or ()) if properties.get("auto_policy") else ():
+            if interface.get("virtual_network"):
+                yield Name("virtual_network", tuple(interface["virtual_network"].split(":")))
 
     def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
         templates = (change.after or {}).get(_TEMPLATES) or ()

@@ -18,6 +18,7 @@ from ..errors import BadRequest, Conflict
 from .rules import Change, Document, Found, Rules, Uuids
 
 _FIELD = "network_policy_entries"
+_PARTS_OF_A_SERVICE = 3
 _NOT_COMPARED = frozenset({"rule_uuid", "created", "last_modified"})
 
 
@@ -75,10 +76,22 @@ def check_family(subnet: Document, ethertype: Any, where: str) -> None:
         raise BadRequest(f"{where}: subnet {network} does not fit ethertype {ethertype}")
 
 
+def analyzer(mirrored: Document | None) -> Iterator[Name]:
+    """The service instance that ``mirror_to`` of a rule or of a port names; names of another form are no services."""
+    name = tuple((((mirrored or {}).get("mirror_to") or {}).get("analyzer_name") or "").split(":"))
+    if len(name) == _PARTS_OF_A_SERVICE:
+        yield Name("service_instance", name)
+
+
 class NetworkPolicyRules(Rules):
-    """Every rule has an action, none names a security group, and no two are equal."""
+    """Every rule has an action, none names a security group, and no two are equal. Networks that attach a policy are
+    linked with those of its analyzers (docs/contrail.md D.8.7)."""
 
     kind: ClassVar[str] = "network_policy"
+
+    def joined(self, document: Document) -> Iterator[Name]:
+        for rule in rules_of(document, _FIELD):
+            yield from analyzer(rule.get("action_list"))
 
     def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
         after = change.after

@@ -190,6 +190,11 @@ class Rules:
 
         Removes references to companions, which may not exist yet: a resource that was exported can be created again."""
 
+    def joined(self, document: Document) -> Iterable[Name]:
+        """What a resource acts on by naming it in a field, without being asked for: as for a reference, a user must be
+        allowed to refer to it."""
+        return ()
+
     def lookups(self, change: Change) -> Iterable[Lookup]:
         """The resources that ``admit`` needs."""
         return ()

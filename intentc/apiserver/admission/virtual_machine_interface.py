@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
+from intentc.model.names import Name
+
 from ..errors import BadRequest
+from .policy_rules import analyzer
 from .rules import ByName, Change, Document, Found, Lookup, Rules, Uuids
 
 _MAC_FIELD = "virtual_machine_interface_mac_addresses"
@@ -18,10 +21,14 @@ class VirtualMachineInterfaceRules(Rules):
     """The rules of ports.
 
     A port has at least one network. Without a MAC address it gets one derived from its uuid. A new port, and one that
-    moves to another network, gets a reference to that network's primary routing instance.
+    moves to another network, gets a reference to that network's primary routing instance. The network of a port that is
+    mirrored is linked with its analyzer's (docs/contrail.md D.8.7).
     """
 
     kind: ClassVar[str] = "virtual_machine_interface"
+
+    def joined(self, document: Document) -> Iterable[Name]:
+        return analyzer((document.get("virtual_machine_interface_properties") or {}).get("interface_mirror"))
 
     def lookups(self, change: Change) -> Iterable[Lookup]:
         before = {instance.fq_name for instance in _primary_instances(change.before or {})}

@@ -34,6 +34,8 @@ RULES = [
     ("network-policy", "Member:CRUD"),
     ("access-control-list", "Member:CRUD"),
     ("security-group", "Member:CRUD"),
+    ("service-instance", "Member:CRUD"),
+    ("virtual-machine-interface", "Member:CRUD"),
     ("project", "Member:R"),
     ("routing-instance", "Member:R"),
 ]

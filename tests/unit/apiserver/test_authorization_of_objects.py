@@ -279,3 +279,60 @@ async def test_every_project_refers_to_the_default_ipam_and_changes_it_not(world
     change = {"network-ipam": {"display_name": "mine"}}
     answer = await world.call(Mode.RBAC, "member", "PUT", f"/network-ipam/{reference['uuid']}", change)
     assert answer.status_code == 403
+
+
+@pytest.mark.parametrize(("access", "status"), [(0, 403), (1, 200)])
+async def test_a_service_with_a_policy_of_its_own_asks_its_networks(world: World, access: int, status: int) -> None:
+    """docs/contrail.md D.8.6"""
+    name = world.name()
+    network = await world.made("virtual-network", {"fq_name": [*DEMO, name]}, "member")
+    shared = {"virtual-network": {"perms2": {"share": [{"tenant": "other", "tenant_access": access}]}}}
+    assert (
+        await world.call(Mode.RBAC, "member", "PUT", f"/virtual-network/{network['uuid']}", shared)
+    ).status_code == 200
+    interfaces = [{"virtual_network": ":".join(network["fq_name"])}, {"virtual_network": ":".join([*OTHER, "later"])}]
+    own = {"service_instance_properties": {"auto_policy": True, "interface_list": interfaces}}
+    body = {"fq_name": [*OTHER, name], "parent_type": "project"}
+    answer = await world.call(
+        Mode.RBAC, "stranger", "POST", "/service-instances", {"service-instance": {**body, **own}}
+    )
+    assert answer.status_code == status, answer.text
+    quiet = {"service_instance_properties": {"auto_policy": False, "interface_list": interfaces}}
+    service = await world.made("service-instance", {**body, "fq_name": [*OTHER, f"{name}-2"], **quiet}, "stranger")
+    path = f"/service-instance/{service['uuid']}"
+    assert (await world.call(Mode.RBAC, "stranger", "PUT", path, {"service-instance": own})).status_code == status
+
+
+async def test_a_service_names_no_network_that_may_be_somebody_elses_tomorrow(world: World) -> None:
+    interfaces = [{"virtual_network": ":".join([*DEMO, "not-there-yet"])}]
+    own = {"service_instance_properties": {"auto_policy": True, "interface_list": interfaces}}
+    body = {"service-instance": {"fq_name": [*OTHER, world.name()], "parent_type": "project", **own}}
+    answer = await world.call(Mode.RBAC, "stranger", "POST", "/service-instances", body)
+    assert answer.status_code == 403 and "not-there-yet" in answer.text
+
+
+@pytest.mark.parametrize(("access", "status"), [(0, 403), (1, 200)])
+async def test_what_mirrors_to_a_service_asks_it(world: World, access: int, status: int) -> None:
+    """docs/contrail.md D.8.7"""
+    name = world.name()
+    service = {"fq_name": [*DEMO, name], "parent_type": "project"}
+    uuid = (await world.made("service-instance", service, "member"))["uuid"]
+    shared = {"service-instance": {"perms2": {"share": [{"tenant": "other", "tenant_access": access}]}}}
+    assert (await world.call(Mode.RBAC, "member", "PUT", f"/service-instance/{uuid}", shared)).status_code == 200
+    network = await world.made("virtual-network", {"fq_name": [*OTHER, name]}, "stranger")
+    for analyzer, expected in ((":".join([*DEMO, name]), status), ("a machine of mine", 200)):
+        rule = {"action_list": {"mirror_to": {"analyzer_name": analyzer}}}
+        policy = {"fq_name": [*OTHER, world.name()], "network_policy_entries": {"policy_rule": [rule]}}
+        mirror = {"interface_mirror": {"mirror_to": {"analyzer_name": analyzer}}}
+        port = {
+            "fq_name": [*OTHER, world.name()],
+            "parent_type": "project",
+            "virtual_network_refs": [{"uuid": network["uuid"]}],
+            "virtual_machine_interface_properties": mirror,
+        }
+        for kind, path, body in (
+            ("network-policy", "/network-policys", policy),
+            ("virtual-machine-interface", "/virtual-machine-interfaces", port),
+        ):
+            answer = await world.call(Mode.RBAC, "stranger", "POST", path, {kind: body})
+            assert answer.status_code == expected, answer.text

@@ -17,6 +17,7 @@ from .bgp_server import BgpServerIntent
 from .bgpvpn import BgpvpnIntent
 from .floating_ip import FloatingIpIntent
 from .instance_ip import InstanceIpIntent
+from .leftovers import VIEWS
 from .logical_router import LogicalRouterIntent
 from .mirroring_service import MirroringServiceIntent
 from .network_policy import NetworkPolicyIntent
@@ -66,5 +67,6 @@ compiler = Compiler(
     ],
     pools=[NUMBER_POOL, PORT_POOL, VLAN_POOL],
     settings=["contrail.logical_routers_enabled"],
+    views=VIEWS,
 )
 """The entry point ``contrail`` of the group ``intentc.compilers``."""

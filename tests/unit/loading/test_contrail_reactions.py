@@ -96,11 +96,24 @@ logical_router/route_target:
 global_system_config/self: all:routing_instance all:logical_router all:virtual_network all:bgp_router
 bgp_router/global_system_config:
 bgp_router/sub_cluster:
-physical_router/fabric: bgp_router
+physical_router/fabric: bgp_router physical_interface
 fabric/self: physical_router
 sub_cluster/self: bgp_router
-project/self: logical_router
+project/self: logical_router virtual_machine_interface
 route_target/self: logical_router
+virtual_machine_interface/project:
+service_instance/self: routing_policy route_aggregate
+service_instance/service_template:
+service_template/self: service_instance
+physical_router/self: physical_interface
+physical_interface/self:
+physical_interface/physical_router:
+virtual_router/self:
+node/self: port
+port/self:
+port/node:
+routing_policy/service_instance:
+route_aggregate/service_instance:
 """
 
 

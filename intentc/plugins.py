@@ -2,6 +2,8 @@
 
 Why it exists: the service, the offline compile, tests and ``check`` must find the same compilers, or report the same
 error. Only named compilers are imported. Their authors decide what a compiler holds.
+
+I/O: importing compilers and reading the files that ship with them. It keeps nothing.
 """
 
 from __future__ import annotations

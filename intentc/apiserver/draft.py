@@ -4,6 +4,8 @@ Why it exists: creates, updates and deletes of one request are staged here first
 in any order; then one compare-and-set transaction commits everything or nothing. If a compare fails because another
 writer was faster, the work is repeated on a new draft (``mutation.py``). ``resources`` and ``admission`` decide which
 values are allowed.
+
+State: one mutation under way, in memory. It reads the store and writes nothing; ``mutation`` commits.
 """
 
 from __future__ import annotations

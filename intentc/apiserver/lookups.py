@@ -1,6 +1,8 @@
 """Finds the resources that rules name, in their state after the mutation.
 
 Why it exists: rules are pure functions; ``admission/rules.py`` defines what they can name, and here it is read.
+
+It reads through the draft and changes nothing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Extracts Envoy elements from compiled resources, and prints them as a configuration file of Envoy.
 
 Why it exists: ``compile`` and ``dev`` have the compiler's outputs in memory and need no store in between.
+
+State: none of its own; the xDS world is its caller's.
 """
 
 from __future__ import annotations

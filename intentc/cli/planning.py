@@ -1,6 +1,8 @@
 """Makes a plan: reads the live state, and carries out an input over a copy of it, as the commands would.
 
 Why apart from ``plan``: ``apply`` of a saved plan makes the plan again. ``offline.preview`` defines what a plan is.
+
+I/O: reads of etcd and the API server. It writes nothing to the live system.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Why it exists: help must be quick, and ``intentc --config-file F`` alone must run the service, with any option of
 ``run`` after it. Each command is ``command`` in ``cli/commands/<name>.py`` (``_`` in place of ``-``).
+
+It keeps nothing and loads a command's module only when it is called.
 """
 
 from __future__ import annotations

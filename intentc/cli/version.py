@@ -3,6 +3,8 @@
 Why it exists: a version alone does not identify the code of a checkout, or of a wheel between two releases. A wheel
 contains the commit in a file, which ``hatch_build.py`` writes with the functions below; a checkout queries git. Else
 the commit is ``unknown``. This module imports only the standard library, since the build runs it by itself.
+
+Read-only: the package's metadata, and the checkout.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 The watch reports a restore, or a listing shows a key in an older version than before. Then everything remembered of
 the store is void; evaluation goes on. The engine allows writes again once everything is compared, or leaves that to a
 caller that needs more (an audit, for example).
+
+State: whether a comparison is under way. It withholds and allows writes; no I/O.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@
 compiled, its outputs stay; ``rejected``: the API server rejects it; ``delayed``: a write failed and is tried again;
 ``contended``: another writer reverts it; ``paused``: by an operator, or dropped; ``planned``: nothing may be written
 now; ``withheld``: its deletion needs approval; ``absent``. ``why/waiting.py`` says what must happen first.
+
+Read-only; it keeps nothing.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Why it exists: a view is an author's pure function over objects, and reading thousands of objects takes longer than the
 loop may be held. So the objects are gathered at one moment, which is quick, and read in a thread. ``diagnostics`` and
 the commands choose, page and show the rows.
+
+Read-only; it keeps nothing.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ It accepts four forms, mixed over documents and files, in YAML or JSON: Contrail
 get -o yaml``, and Kubernetes manifests (``apiVersion``, ``kind``, ``metadata``), alone or in a ``List``. Manifests are
 flattened here, so that no other module handles them. Only the fields that identify a resource are checked; admission
 checks the others.
+
+I/O: reading files. It keeps nothing.
 """
 
 from __future__ import annotations

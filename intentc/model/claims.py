@@ -3,6 +3,8 @@
 An evaluation yields claims and ``Fact`` values. ``planning`` merges all claims on one object, whatever their origins,
 into its desired state; nothing here knows the present state. Property and attribute values are the frozen structs of
 the kind's schema (``kind.py``), never dicts or lists.
+
+Values only: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 ``evaluation`` reads through it and records each read; ``logic`` implements it over cache, graph, allocations, facts and
 settings. ``evaluation`` hides what compilers wrote, not this module. Sets are tuples sorted by fq_name, then uuid, so
 that their order is always the same for an evaluation.
+
+Declarations only: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 ``intentc compile`` and the tests of intents run on it. Everything happens in the caller's task in a fixed order, and
 values that a live server chooses (uuids, times) are derived from names, so that the same input gives the same bytes.
+
+It owns that engine and its store.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 ``assumed.py`` makes it, the planner reads it. Values are decoded on first use, since most plans of an absent or foreign
 object never need them. ``ownership.py`` decides whether the object is ours.
+
+Values only, computed from the cache; nothing is changed.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ A property has one writer, unless its schema says that its elements are independ
 joined by key. References are united by target; if the schema names a function, the attributes for one target are
 merged. Contributors that disagree get a problem each, and the stored value stays; so do those that contradict each
 other about a shared list. The order of contributors never matters. ``diff.py`` computes the writes.
+
+Pure functions of values: no state, no I/O.
 """
 
 from __future__ import annotations

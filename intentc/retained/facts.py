@@ -9,6 +9,8 @@ create revision, which is 0 for a fact that is an intent itself.
 A struct value carries the name and all field names of its class. It is read only with a class of that name and with
 these fields that this process has already loaded: nothing in etcd names code to load, and facts of a different form in
 a new compiler version are ignored.
+
+I/O: these keys in etcd; it keeps nothing.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Why it exists: a watch that falls behind silently is a fault that stays hidden; everything it does in addition to
 delivering is counted here by name. ``diagnostics`` publishes the figures.
+
+Values only: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Why it exists: rules must be pure functions of values, and still depend on other resources (a port on its network). So
 they *name* what they need, and the server reads it. The default of each part is "nothing".
+
+Declarations, and pure functions: the server reads, allocates and commits.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ A network that names the target of another one joins the two, whoever owns the o
 users create, and those that networks, routers, BGP VPNs, static routes and routing policies name, must be outside the
 automatic range of the installation's autonomous system: when they are written, and when the autonomous system changes.
 The compiler handles those that exist nevertheless.
+
+Pure functions of values: the server reads, allocates and commits.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Why it exists: ``session`` implements one protocol for both. Responses are concatenated from bytes that are encoded
 already. Messages may be long and must not block other streams, so they are read and written in parts.
+
+Pure: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""``intentc apiserver``: runs the reference API server alone, over an existing etcd."""
+"""``intentc apiserver``: runs the reference API server alone, over an existing etcd.
+
+It owns the process; ``apiserver`` owns everything that runs in it.
+"""
 
 from __future__ import annotations
 

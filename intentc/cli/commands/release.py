@@ -3,6 +3,8 @@
 Why it exists: removing intentc must be as safe as introducing it. What a later compiler does with objects without a
 mark is in docs/engine.md §5.6: most it takes for a user's. Objects are written through the API server with
 compare-and-set; a second run continues with the rest. ``marks`` finds the marked objects.
+
+I/O: the API server and etcd. It changes marks, and with ``--all`` the claim on the path; it deletes no object.
 """
 
 from __future__ import annotations

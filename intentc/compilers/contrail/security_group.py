@@ -2,6 +2,8 @@
 
 It owns the lists: they are deleted with it. When a group that its rules name is created or changes its number, this
 intent runs again.
+
+It yields claims from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Shows the state of each intent and of each object: evaluated, waiting, held, rejected, queued, with its problems."""
+"""Shows the state of each intent and of each object: evaluated, waiting, held, rejected, queued, with its problems.
+
+It only reads, and owns nothing.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Why it exists: people type names joined by ``:``, and an element may contain a colon. Existing and claimed objects have
 their elements in the cache and the book; for deleted ones only the journal has them.
+
+Read-only.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Three words have distinct meanings: *converged* (nothing left to do for the appl
 rejected), *healthy* (nothing held, rejected, contended, deferred or withheld) and *problems* (what people must change
 in inputs, whether these are compiled or held). Bodies of resources never appear here. ``report`` is called every
 second, so it reads tables and counters only.
+
+Read-only; it keeps nothing.
 """
 
 from __future__ import annotations

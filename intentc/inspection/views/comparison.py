@@ -3,6 +3,8 @@
 Why in addition to the plan: a plan holds the next writes only; for an object that waits, is rejected or is paused,
 people need to see everything that it lacks. ``planning`` decides which fields are ours to write and which entries stay;
 ``differences`` compares two forms and conceals secrets.
+
+Read-only; it keeps nothing.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Why in slices: one pass over everything takes longer than the loop may be held, 
 interpreter from the loop for as long. So the resources are gathered at one moment, which is quick, and then read a few
 milliseconds at a time. ``resource_states`` computes the state of a resource; a shorter test of the same tables shows
 that most are in order.
+
+Read-only; it keeps nothing.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ configuration. ``reading`` and ``building`` read them.
 ``passed_over`` names Contrail's keys of a section that serve other programs. ``closed`` sections are ours alone: every
 unknown key there is an error. Elsewhere only a likely misspelling of our keys is one, since the file is shared with
 programs that we don't know.
+
+Declarations only: no state, no I/O.
 """
 
 from __future__ import annotations

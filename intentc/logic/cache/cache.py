@@ -3,6 +3,8 @@
 A change takes two steps, so that a caller can look at the graph before and after: ``prepare`` computes the new state of
 each key, duplicate names included, and changes nothing; ``commit`` applies it. ``logic`` decodes values and finds what
 a change affects.
+
+State: all tables, in memory; only ``logic.Service`` changes them. No I/O.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Most keys are in force and cost nothing here: their state *is* their ``Resource``. A key counts as present whatever its
 value (docs/engine.md §5.7), so a key whose value can't be used has a ``Held`` instead. Other modules decide what that
 means for an intent's outputs.
+
+Values only: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -103,6 +103,12 @@ async def exists(draft: Draft, pool: str) -> bool:
     return await draft.read(draft.layout.pool(pool)) is not None
 
 
+async def ranges(draft: Draft, pool: str) -> list[tuple[int, int]]:
+    """The ranges of a pool in order; none if it does not exist."""
+    current = await _read(draft, pool)
+    return current.ranges if current is not None else []
+
+
 async def drop(draft: Draft, pool: str) -> None:
     """Delete a pool and its allocations, if it exists.
 

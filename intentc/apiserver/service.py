@@ -275,11 +275,14 @@ class ApiServer:
         return (await self._mutate(work, fence))[1]
 
     async def ensure_pool(self, pool: str, start: int, end: int) -> None:
-        """Create the pool unless it exists."""
+        """Create the pool; one that is a single range from ``start`` is extended to ``end``, others stay."""
 
         async def work(draft: Draft) -> None:
-            if not await pools.exists(draft, pool):
+            ranges = await pools.ranges(draft, pool)
+            if not ranges:
                 await pools.create(draft, pool, start, end)
+            elif len(ranges) == 1 and ranges[0][0] == start and ranges[0][1] < end:
+                await pools.create(draft, pool, ranges[0][1], end)
 
         await self._mutate(work, None)
 

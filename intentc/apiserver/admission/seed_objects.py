@@ -38,8 +38,8 @@ POOLS: tuple[tuple[str, int, int], ...] = (
     ("security_group_id", 1, 65535),
     ("tag_id", 2, 65535),
     ("tag_type_id", 255, 65535),
-    ("route_target_number", 8000100, 8010002),
-    ("service_chain_vlan:", 1, 4094),
+    ("route_target_number", 8000100, 8000000 + 2**24 + 1),
+    ("service_chain_vlan:", 1, 4095),
 )
 """(pool or family of pools, first number, first number after)."""
 

@@ -143,6 +143,16 @@ async def test_an_older_installation_gets_the_pool_of_ports_with_the_range_of_it
     assert (await server.allocate("bgpaas_port", "o0"))[0] == 60001
 
 
+async def test_an_older_installation_gets_more_route_targets(schema: Schema) -> None:
+    server = ApiServer(MemoryStore(), schema)
+    await server.create_pool("route_target_number", 8000100, 8010002)
+    await server.allocate("route_target_number", "first")
+    for _ in range(2):
+        await write_seeds(server)
+        assert (await server.allocate("route_target_number", "last", 8000000 + 2**24))[0] == 24777216
+        assert (await server.allocate("route_target_number", "second"))[0] == 8000101
+
+
 async def test_a_family_has_a_pool_for_each_part_while_that_has_numbers(api: Api, store: MemoryStore) -> None:
     await api.server.create_pool("f:", 1, 4)
     before = {item.key for item in (await store.range("/", "0")).items}

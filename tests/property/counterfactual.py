@@ -26,6 +26,8 @@ _REFERENCE = re.compile(r"(\w+_refs)\[(.*)\]")
 _INTERNAL = re.compile(r":__contrail_lr_internal_vn_(.*)__$")
 """In the name of a router's internal network: the router's uuid."""
 _MOST = 100_000
+_WITH_CHILDREN = ("global_system_config", "fabric", "physical_router", "node")
+"""Kinds whose children are users', and are deleted along with them."""
 
 Path = tuple[str | int, ...]
 
@@ -101,6 +103,10 @@ async def _take_whole(offline: Offline, source: Source) -> None:
             assert error.status < 500, f"{source}: {error.message}"
             # What can't be without this goes, too.
             await _take_whole(offline, Source(key.kind, _name(world[key.kind][key.uuid])))
+    for kind, resources in world.items():
+        for child in resources.values():
+            if source.kind in _WITH_CHILDREN and child.get("parent_uuid") == found[0]:
+                await _take_whole(offline, Source(kind, _name(child)))
     await offline.server.delete(Key(source.kind, found[0]))
 
 

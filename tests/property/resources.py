@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.oracle.contrail import Json
 from tests.property.policies import SERVICES, chain_rule, policy_references, policy_rules
 from tests.property.services import IPAM, Part, parts, serving, subnets
+from tests.property.switches import DEVICES, bindings, provided, ways
 from tests.property.vpns import bgpvpn_fields, bgpvpn_references, logging_fields, table_fields
 
 FqName = tuple[str, ...]
@@ -135,6 +136,7 @@ networks = st.builds(
             "multi_policy_service_chains_enabled": _rarely,
             "virtual_network_properties": _rarely.map(lambda transit: {"allow_transit": transit}),
             "network_ipam_refs": subnets(),
+            "provider_properties": provided,
         }
     ).map(_allowed),
 )
@@ -151,7 +153,13 @@ interfaces = st.builds(
     Put,
     st.just("virtual_machine_interface"),
     names,
-    st.fixed_dictionaries({"parent_type": st.just("project"), "virtual_network_refs": _references(names, 1, 1)}),
+    st.fixed_dictionaries(
+        {
+            "parent_type": st.just("project"),
+            "virtual_network_refs": _references(names, 1, 1),
+            "virtual_machine_interface_bindings": bindings,
+        }
+    ),
 )
 routers = st.builds(
     Put,
@@ -239,6 +247,9 @@ mesh_switches = st.builds(
 )
 """Switched off, links stay as they were: then the outcome depends on the history (docs/contrail.md D.12)."""
 
+switches = ways.map(lambda part: Put(*part))
+"""What leads from machines with SR-IOV to the ports of a switch."""
+
 anything = st.one_of(
     groups,
     groups,
@@ -260,6 +271,7 @@ anything = st.one_of(
     policies,
     service_parts,
     service_parts,
+    switches,
 )
 
 
@@ -281,8 +293,10 @@ def tenants(draw: st.DrawFn, fewest: tuple[int, int, int, int] = (2, 2, 2, 1)) -
     there = {(put.kind, put.fq_name) for put in found}
     plugs = sorted(name for kind, name in there if kind == "virtual_network")
     found = [referring_to(_plugged_in(put, plugs), there) for put in found]
+    found += draw(st.lists(switches, max_size=6, unique_by=lambda put: put[:2]))
     first = [Put("project", name, draw(_routing)) for name in PROJECTS]
-    return [*first, Put("network_ipam", IPAM, {}), *draw(st.permutations(found))]
+    above = [Put(*part) for part in DEVICES]
+    return [*first, Put("network_ipam", IPAM, {}), *above, *draw(st.permutations(found))]
 
 
 _TENANTS_OWN = ("route_table", "bgpvpn", "virtual_machine_interface", "network_policy")

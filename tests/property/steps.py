@@ -33,6 +33,7 @@ USERS_KINDS = (
     "virtual_machine",
     "instance_ip",
 )
+_OF_SWITCHES = ("physical_interface", "port", "virtual_router")
 LOWER_KINDS = ("access_control_list", "route_target")
 
 
@@ -312,7 +313,7 @@ users_steps: st.SearchStrategy[Step] = st.one_of(
     _step(Apply, resources.anything),
     _step(Apply, resources.anything),
     _step(Replace, resources.anything.filter(lambda put: put.kind in USERS_KINDS)),
-    _step(Remove, st.sampled_from([*USERS_KINDS, "route_target", "bgp_router", "sub_cluster"]), _which),
+    _step(Remove, st.sampled_from([*USERS_KINDS, "route_target", "bgp_router", "sub_cluster", *_OF_SWITCHES]), _which),
     _step(TearDown, resources.names),
     _step(Apply, resources.mesh_switches),
     _step(Apply, resources.bgp_services),

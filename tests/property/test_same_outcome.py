@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from intentc.offline.offline import Offline
 from tests.oracle import contrail_bgp
 from tests.oracle.contrail import Expected, Json, World, actual, mark, normal
+from tests.property import switches
 from tests.property.profiles import share
 from tests.property.resources import PROJECTS, Put, tenants, without_automatic
 from tests.property.steps import USERS_KINDS, Apply, EditTargets, Step, histories
@@ -109,7 +110,7 @@ def leans_on_numbers(step: Step) -> bool:
 
 async def nameless(system: SimulatedSystem) -> Expected:
     """The outcome with owners' names in place of their route targets."""
-    world, owners = _with_internal_networks_by_router(await system.world()), {}
+    world, owners = _with_names_for_uuids(await system.world()), {}
     for kind in ("routing_instance", "logical_router"):
         owners.update({uuid: f"of {kind} {':'.join(data['fq_name'])}" for uuid, data in world.get(kind, {}).items()})
     labels = {}
@@ -131,13 +132,16 @@ async def nameless(system: SimulatedSystem) -> Expected:
     return result
 
 
-def _with_internal_networks_by_router(world: World) -> World:
-    """The world with routers' names in place of their uuids in the names of their internal networks, and without the
-    uuids of service chains that are not there, as they may follow from those names."""
+def _with_names_for_uuids(world: World) -> World:
+    """The world with names in place of uuids in the names of routers' internal networks, of port groups and of fabric
+    ports, and without the uuids of service chains that are not there, as they may follow from those names."""
     chains = set(_CHAIN.findall(json.dumps(world.get("routing_instance", {}))))
     text = _CHAIN.sub(lambda found: found[0] if found[0] in chains else "service-chain-", json.dumps(world))
     for uuid, router in world.get("logical_router", {}).items():
         text = text.replace(f"{INTERNAL}{uuid}__", f"{INTERNAL}{router['fq_name'][-1]}__")
+    for kind, before in (("virtual_network", "vmi_to_vn_"), ("physical_interface", "vgp_to_pi_")):
+        for uuid, named in world.get(kind, {}).items():
+            text = text.replace(f"{before}{uuid}__", f"{before}{' '.join(named['fq_name'])}__")
     found: World = json.loads(text)
     return found
 
@@ -206,7 +210,7 @@ def users_resources(world: World) -> list[Json]:
     whoever made it."""
     found = [
         (kind, inputs_of(world, data))
-        for kind in ("project", "network_ipam", *USERS_KINDS)
+        for kind in ("project", "network_ipam", *USERS_KINDS, *switches.KINDS)
         for data in world.get(kind, {}).values()
         if data["fq_name"][:2] != ["default-domain", "default-project"]
         if mark(data) is None

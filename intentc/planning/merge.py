@@ -179,10 +179,10 @@ class _Merging:
             for target in (*self._references.get(relation, ()), *(t for r, t in self._unwanted if r == relation)):
                 what = f"its references to {relation} to stay as they are, and the one to {target} to change"
                 self._dispute((relation, target), [*keepers, *self._wanting(relation, target)], what)
-        for (relation, target), refusing in self._unwanted.items():
+        for (relation, target), unwilling in self._unwanted.items():
             if relation not in self._kept and target in self._references.get(relation, ()):
                 what = f"a reference to {target} and none"
-                self._dispute((relation, target), [*refusing, *self._wanting(relation, target)], what)
+                self._dispute((relation, target), [*unwilling, *self._wanting(relation, target)], what)
 
     def _wanting(self, relation: str, target: Name) -> list[Key]:
         """The origins that claim something about one reference."""

@@ -97,7 +97,7 @@ async def everything(system: ContrailSystem) -> None:
 ORDERS: list[tuple[Make, ...]] = [
     order for order in permutations((network, service, table, router)) if order.index(table) < order.index(router)
 ]
-"""A router is refused before its table."""
+"""A router is rejected before its table."""
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=lambda order: "-".join(make.__name__ for make in order))

@@ -50,6 +50,18 @@ def test_no_python_has_a_word_that_is_replaced() -> None:
     assert [found for path in files for found in found_in_python(path)] == []
 
 
+def test_no_name_of_the_package_says_refused_for_what_a_server_rejects() -> None:
+    """In prose the word has its place: a connection is refused, a program refuses to start."""
+    found = {
+        f"{path.relative_to(ROOT)}: {token.string}"
+        for path in sorted((ROOT / "intentc").rglob("*.py"))
+        if path not in ELSEWHERE
+        for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline)
+        if token.type == tokenize.NAME and "refus" in token.string.lower()
+    }
+    assert found <= {"ConnectionRefusedError"}
+
+
 def test_no_page_has_a_word_that_is_replaced() -> None:
     files = [path for pattern in TEXTS for path in sorted(ROOT.glob(pattern)) if path not in ELSEWHERE]
     assert len(files) > 50

@@ -7,7 +7,7 @@ Pure functions of values. What only security groups have is in ``security_group.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 import msgspec
@@ -77,21 +77,29 @@ def check_family(subnet: Document, ethertype: Any, where: str) -> None:
 
 
 def analyzer(mirrored: Document | None) -> Iterator[Name]:
-    """The service instance that ``mirror_to`` of a rule or of a port names; names of another form are no services."""
-    name = tuple((((mirrored or {}).get("mirror_to") or {}).get("analyzer_name") or "").split(":"))
-    if len(name) == _PARTS_OF_A_SERVICE:
-        yield Name("service_instance", name)
+    """The service instance that ``mirror_to`` of a rule or of a port names."""
+    return _services([((mirrored or {}).get("mirror_to") or {}).get("analyzer_name") or ""])
+
+
+def _services(names: Iterable[str]) -> Iterator[Name]:
+    """The service instances with these names; those of another form are none."""
+    for text in names:
+        name = tuple(text.split(":"))
+        if len(name) == _PARTS_OF_A_SERVICE:
+            yield Name("service_instance", name)
 
 
 class NetworkPolicyRules(Rules):
     """Every rule has an action, none names a security group, and no two are equal. Networks that attach a policy are
-    linked with those of its analyzers (docs/contrail.md D.8.7)."""
+    linked with those of its analyzers (docs/contrail.md D.8.7), and ports of its services lead to them (D.8.5)."""
 
     kind: ClassVar[str] = "network_policy"
 
     def joined(self, document: Document) -> Iterator[Name]:
         for rule in rules_of(document, _FIELD):
-            yield from analyzer(rule.get("action_list"))
+            action = rule.get("action_list") or {}
+            yield from analyzer(action)
+            yield from _services(action.get("apply_service") or ())
 
     def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
         after = change.after

@@ -312,8 +312,8 @@ async def test_a_service_names_no_network_that_may_be_somebody_elses_tomorrow(wo
 
 
 @pytest.mark.parametrize(("access", "status"), [(0, 403), (1, 200)])
-async def test_what_mirrors_to_a_service_asks_it(world: World, access: int, status: int) -> None:
-    """docs/contrail.md D.8.7"""
+async def test_what_names_a_service_asks_it(world: World, access: int, status: int) -> None:
+    """docs/contrail.md D.8.1, D.8.7"""
     name = world.name()
     service = {"fq_name": [*DEMO, name], "parent_type": "project"}
     uuid = (await world.made("service-instance", service, "member"))["uuid"]
@@ -321,8 +321,10 @@ async def test_what_mirrors_to_a_service_asks_it(world: World, access: int, stat
     assert (await world.call(Mode.RBAC, "member", "PUT", f"/service-instance/{uuid}", shared)).status_code == 200
     network = await world.made("virtual-network", {"fq_name": [*OTHER, name]}, "stranger")
     for analyzer, expected in ((":".join([*DEMO, name]), status), ("a machine of mine", 200)):
-        rule = {"action_list": {"mirror_to": {"analyzer_name": analyzer}}}
-        policy = {"fq_name": [*OTHER, world.name()], "network_policy_entries": {"policy_rule": [rule]}}
+        policies = [
+            {"fq_name": [*OTHER, world.name()], "network_policy_entries": {"policy_rule": [{"action_list": action}]}}
+            for action in ({"mirror_to": {"analyzer_name": analyzer}}, {"apply_service": [analyzer]})
+        ]
         mirror = {"interface_mirror": {"mirror_to": {"analyzer_name": analyzer}}}
         port = {
             "fq_name": [*OTHER, world.name()],
@@ -331,7 +333,7 @@ async def test_what_mirrors_to_a_service_asks_it(world: World, access: int, stat
             "virtual_machine_interface_properties": mirror,
         }
         for kind, path, body in (
-            ("network-policy", "/network-policys", policy),
+            *(("network-policy", "/network-policys", policy) for policy in policies),
             ("virtual-machine-interface", "/virtual-machine-interfaces", port),
         ):
             answer = await world.call(Mode.RBAC, "stranger", "POST", path, {kind: body})

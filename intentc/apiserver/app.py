@@ -12,7 +12,7 @@ Additions to Contrail's API; ``GET /`` announces those that a client must know:
   gets 413.
 - References that don't block the deletion of their target, in the transaction that writes them
   (``relaxed_references``): ``"relaxed": true`` in the body of ``/ref-update``, ``"relaxed": ["<uuid of a target>", …]``
-  next to the resource in the body of a PUT and in items of ``/sync``. ``/ref-relax-for-delete`` remains.
+  next to the resource in the body of a POST or PUT and in items of ``/sync``. ``/ref-relax-for-delete`` remains.
 - A rejected ``/sync`` names the first rejected item, if the error concerns one: ``{"message": …, "item": <its index>,
   "detail": <the message without the place>}``; ``"rejected": [{"item", "detail"}]`` lists all of them.
 - ``?unreadable=true`` of a list adds ``"unreadable": [{"uuid", "fq_name", "message"}]``: stored values that can't be
@@ -150,6 +150,7 @@ class _Calls:
         answer = await self._server.create(
             kind.name,
             body.resource,
+            relaxed=body.relaxed,
             caller=caller,
             condition=requests.condition(request.headers),
             fence=requests.fence(request.headers),

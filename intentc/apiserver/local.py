@@ -40,7 +40,11 @@ class LocalWriteService:
     async def create(self, operation: Create, fence: str | None = None, /) -> Written:
         mutation = encode_mutation(operation, self._server.schema)
         answer = self._server.create(
-            operation.kind, _plain(mutation), condition=Condition(must_be_new=True), fence=_fence(fence)
+            operation.kind,
+            _plain(mutation),
+            relaxed=mutation.relaxed,
+            condition=Condition(must_be_new=True),
+            fence=_fence(fence),
         )
         return Written((await _answered(answer, relates=mutation.relates)).revision)
 

@@ -89,18 +89,24 @@ class ApiServer:
         kind: str,
         body: Any,
         *,
+        relaxed: Sequence[str] = (),
         caller: Caller = ANYONE,
         condition: Condition = NO_CONDITION,
         fence: Fence | None = None,
     ) -> Answer:
-        """Create a resource from ``body`` (its fields); returns it as stored."""
+        """Create a resource from ``body`` (its fields); returns it as stored.
+
+        ``relaxed``: uuids of targets whose deletion its references must not block.
+        """
         found = self.kind(kind)
         fields = flat_body(found, body).fields
         items = batch.parse(self.schema, [{"kind": found.name, "data": fields}]) if batch.is_readable(fields) else []
 
         async def work(draft: Draft) -> Document:
             await batch.gather_reads(draft, items)
-            return await self._resources.create(draft, found, body, caller, condition)
+            created = await self._resources.create(draft, found, body, caller, condition)
+            await self._resources.relax(draft, Key(found.name, created["uuid"]), relaxed)
+            return created
 
         return Answer(*await self._mutate(work, fence, found.name))
 

@@ -25,7 +25,8 @@ class ReferenceValue(NamedTuple):
 
 
 class Create(NamedTuple):
-    """Create an object. ``properties``: field → value. ``references``: relation → entries."""
+    """Create an object. ``properties``: field → value. ``references``: relation → entries. ``relaxed``: keys of targets
+    whose deletion these references must not block."""
 
     kind: str
     uuid: str
@@ -34,6 +35,7 @@ class Create(NamedTuple):
     mark: Mark
     properties: Mapping[str, Any]
     references: Mapping[str, tuple[ReferenceValue, ...]]
+    relaxed: tuple[Key, ...] = ()
 
     @property
     def key(self) -> Key:

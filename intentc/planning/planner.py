@@ -171,7 +171,14 @@ class Planner:
         }
         mark = Mark(self._installation, self._compiler_of_kind[name.kind], desired.owner)
         properties = claimed_properties(draft.kind, desired, None, every=True)
-        draft.operations.append(Create(name.kind, uuid, name.fq_name, desired.parent, mark, properties, references))
+        relaxed = {
+            entry.key
+            for relation, entries in references.items()
+            for entry in entries
+            if self._relaxes(draft.kind, relation, entry.key, made=True)
+        }
+        created = Create(name.kind, uuid, name.fq_name, desired.parent, mark, properties, references)
+        draft.operations.append(created._replace(relaxed=tuple(sorted(relaxed))))
 
     def _usable(self, parent: Key) -> bool:
         """Whether objects can be created below it: the server rejects a parent that it can't read."""
@@ -407,9 +414,10 @@ class Planner:
         return may_delete and not blockers(self._schema, self._installation, self._assumed, actual, self._desired).users
 
     def _relaxes(self, kind: Kind, relation: str, target: Key, made: bool) -> bool:
-        """Whether a reference must not block a user's delete of its target: we made neither end of it
-        (docs/engine.md §6.6)."""
-        if made or kind.relations[relation].derived:
+        """Whether a reference must not block a user's delete of its target: we did not make the target, and not the
+        holder either, or users write such references, too (docs/engine.md §6.6)."""
+        declared = kind.relations[relation]
+        if declared.derived or (made and declared.writer is not Writer.USER):
             return False
         try:
             actual = self._assumed.at(target)

@@ -8,7 +8,7 @@ Pure functions: no state, no I/O.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -112,14 +112,19 @@ def encode_mutation(operation: Create | Update | Delete, schema: Schema) -> Muta
     match operation:
         case Create():
             relates = operation.parent is not None or any(operation.references.values())
-            return Mutation(key, "CREATE", collection, _json(key, _create(operation, kind)), relates=relates)
+            created = _json(key, _create(operation, kind))
+            return Mutation(key, "CREATE", collection, created, relates=relates, relaxed=_uuids(operation.relaxed))
         case Update():
             data, mask = _update(operation, kind)
             relates = any(operation.references.values())
-            relaxed = tuple(target.uuid for target in operation.relaxed)
+            relaxed = _uuids(operation.relaxed)
             return Mutation(key, "UPDATE", collection, _json(key, data), mask, operation.revision, relates, relaxed)
         case Delete():
             return Mutation(key, "DELETE", collection, _json(key, {"uuid": key.uuid}), if_match=operation.revision)
+
+
+def _uuids(targets: Iterable[Key]) -> tuple[str, ...]:
+    return tuple(target.uuid for target in targets)
 
 
 def encode_reference(operation: AddReference | RemoveReference, *, relaxed: bool = False) -> bytes:

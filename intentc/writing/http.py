@@ -71,16 +71,10 @@ class HttpWriteService:
         self._gatherer = Gatherer(connection, self.capabilities, self._turns.end)
 
     async def create(self, operation: Create, fence: str | None = None) -> Written:
-        return await self._mutate(operation, fence)
+        return await self._relaxing(operation, fence)
 
     async def update(self, operation: Update, fence: str | None = None) -> Written:
-        if not operation.relaxed or await self._relaxes():
-            return await self._mutate(operation, fence)
-        with self._owing(operation.key, operation.relaxed, fence):
-            written = await self._mutate(operation._replace(relaxed=()), fence)
-        for target in operation.relaxed:
-            await self.relaxations.relax(operation.key, target, fence)
-        return written
+        return await self._relaxing(operation, fence)
 
     async def delete(self, operation: Delete, fence: str | None = None) -> Written:
         return await self._mutate(operation, fence)
@@ -113,6 +107,16 @@ class HttpWriteService:
         """Wait for writes under way, and fail others. The connection stays open."""
         await self._gatherer.aclose()
         await self.relaxations.aclose()
+
+    async def _relaxing(self, operation: Create | Update, fence: str | None) -> Written:
+        """Write an object; then, if the server does not do both at once, relax its references that must be."""
+        if not operation.relaxed or await self._relaxes():
+            return await self._mutate(operation, fence)
+        with self._owing(operation.key, operation.relaxed, fence):
+            written = await self._mutate(operation._replace(relaxed=()), fence)
+        for target in operation.relaxed:
+            await self.relaxations.relax(operation.key, target, fence)
+        return written
 
     async def _mutate(self, operation: Create | Update | Delete, fence: str | None) -> Written:
         mutation = encode_mutation(operation, self._schema)

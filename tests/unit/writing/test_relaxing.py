@@ -65,6 +65,21 @@ async def test_a_server_that_has_it_relaxes_an_updates_references_with_it(api: T
     assert (sent.path, sent.body["relaxed"]) == ("/access-list/a1", ["t1", "t2"])
 
 
+async def test_a_server_that_has_it_relaxes_a_new_objects_references_with_it(
+    api: ToyApi, write: HttpWriteService
+) -> None:
+    api.relaxes = True
+    await write.create(create()._replace(relaxed=(Key("target", "t1"),)))
+    (sent,) = api.writes
+    assert (sent.path, sent.body["relaxed"]) == ("/access-lists", ["t1"])
+
+
+async def test_elsewhere_a_new_objects_references_are_relaxed_after_it(api: ToyApi, write: HttpWriteService) -> None:
+    await write.create(create()._replace(relaxed=(Key("target", "t1"),)))
+    assert [sent.path for sent in api.writes] == ["/access-lists", RELAX]
+    assert relaxed(api) == ["t1"]
+
+
 async def test_a_gathered_update_carries_what_it_relaxes(api: ToyApi, write: HttpWriteService) -> None:
     api.relaxes = True
     await write.update(UPDATE)  # the server is known now

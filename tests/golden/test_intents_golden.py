@@ -44,6 +44,7 @@ def test_there_are_cases_for_every_topic() -> None:
         "routing_policies",
         "routers",
         "routes",
+        "service_ports",
     }
     assert {case.topic for case in CASES} == topics
     assert len(CASES) >= 40

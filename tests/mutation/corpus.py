@@ -177,6 +177,11 @@ _TO_SERVICES = [
     {"prefix": "1.0.0.0/8", "next_hop": ":".join(_OTHER_NAT)},
 ]
 
+
+def _for_left(service: FqName) -> Json:
+    return {"service_instance_refs": [{"to": list(service), "attr": {"interface_type": "left"}}]}
+
+
 ROUTED = (
     Put("service_template", _NAT_TEMPLATE, {"service_template_properties": _ONE_INTERFACE}),
     Put("service_instance", _NAT, _OF_NAT),
@@ -188,12 +193,18 @@ ROUTED = (
     Put("virtual_machine_interface", _OTHER_LEFT, _port(_LEFT, "left", "virtual_machine", _OTHER_MACHINE)),
     _serving(_OTHER_LEFT, 15),
     Put("route_table", _LEADING, {"routes": {"route": _TO_SERVICES}}),
+    Put("interface_route_table", NAMES[0], _for_left(_NAT)),
+    Put(
+        "service_health_check",
+        NAMES[0],
+        {**_for_left(_NAT), "service_health_check_properties": {"health_check_type": "end-to-end"}},
+    ),
     Put(
         "route_aggregate",
         _AGGREGATE,
         {
             "aggregate_route_entries": {"route": ["100.0.0.0/24"]},
-            "service_instance_refs": [{"to": list(_FIRST), "attr": {"interface_type": "left"}}],
+            **_for_left(_FIRST),
         },
     ),
 )

@@ -52,8 +52,9 @@ def test_without_the_edge_an_outcome_is_wrong_and_healing_names_the_reaction(com
     for story in killers(corpus, mutant, {pair.read for pair in along}):
         healed = live(corpus, story, mutant, healing=True)
         assert healed.right
-        # Other edges may lead to the same kinds, for other neighbours: then one of its pairs is named all the same.
-        assert {pair for pair in along if pair.read == story.kind} & healed.missing
+        # Other edges may lead to the same kinds, for other neighbours, and what goes takes with it what refers to it:
+        # then one of the edge's pairs is named all the same.
+        assert along & healed.missing
         named |= healed.missing
         to_name = to_name or {pair for pair in uncovered if pair.read == story.kind}
         # A story may be about an object that not all of the edge's readers read; then another one names the rest.

@@ -20,6 +20,7 @@ from tests.oracle import (
     contrail_route_targets,
     contrail_routes,
     contrail_routing_policies,
+    contrail_services,
 )
 from tests.oracle.contrail_world import Expected, Json, World, mark, normal, resources, targets
 
@@ -36,6 +37,7 @@ def expected(world: World, numbers: dict[str, int], *, routers: bool = True) -> 
         contrail_logging.expected(world),
         contrail_bgp.expected(world, numbers),
         contrail_routing_policies.expected(world),
+        contrail_services.expected(world),
         contrail_chains.expected(world, numbers),
         contrail_port_groups.expected(world),
     )
@@ -51,6 +53,7 @@ def actual(world: World) -> Expected:
         contrail_logging,
         contrail_bgp,
         contrail_routing_policies,
+        contrail_services,
         contrail_chains,
         contrail_port_groups,
     )

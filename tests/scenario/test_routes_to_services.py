@@ -30,15 +30,16 @@ async def service(system: ContrailSystem) -> None:
 
 
 async def port(system: ContrailSystem) -> None:
-    """Its left port."""
-    await system.create("port_tuple", "blue:nat:t")
+    """Its left port, on a machine."""
+    references = [{"to": fq_name("blue:nat")}]
+    await system.offline.server.create("virtual_machine", {"fq_name": ["m"], "service_instance_refs": references})
     await system.create(
         "virtual_machine_interface",
         "blue:left",
         parent_type="project",
         virtual_machine_interface_properties={"service_interface_type": "left"},
         virtual_network_refs=[{"to": fq_name("blue:vn")}],
-        port_tuple_refs=[{"to": fq_name("blue:nat:t")}],
+        virtual_machine_refs=[{"to": ["m"]}],
     )
 
 

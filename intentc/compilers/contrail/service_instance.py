@@ -1,5 +1,5 @@
-"""A service instance: the static routes that lead to it (docs/contrail.md D.9), and the policy that it may have
-(D.8.6). What chains make of it is the business of ``service_chain.py``.
+"""A service instance: the static routes that lead to it (docs/contrail.md D.9), the policy that it may have (D.8.6),
+and its addresses (D.8.9). What chains make of it is the business of ``service_chain.py``.
 
 It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from intentc import Claim, Context, Fact, Intent
 
 from .automatic_policy import automatic_policy_facts
+from .service_addresses import service_addresses
 from .service_routes import leading_routes
 
 
@@ -20,3 +21,4 @@ class ServiceInstanceIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         yield from leading_routes(self, ctx)
         yield from automatic_policy_facts(self, ctx)
+        yield from service_addresses(self, ctx)

@@ -9,20 +9,20 @@ Pure functions of values: no state, no I/O.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from intentc import View
 
 from .network_addresses import service_address
 
-LEFT, RIGHT, MANAGEMENT = "left", "right", "management"
+LEFT, RIGHT = "left", "right"
 
 IN_NETWORK, TRANSLATING, TRANSPARENT = "in-network", "in-network-nat", "transparent"
 
 ONE_WAY = ">"
 
-_WITH_DEFAULT = frozenset({LEFT, RIGHT, MANAGEMENT})
-"""The types of interfaces for which each project has a network of its own (docs/contrail.md D.8.1)."""
+OWN_NETWORKS = {LEFT: "svc-vn-left", RIGHT: "svc-vn-right", "management": "svc-vn-mgmt"}
+"""The types of interfaces for which each project has a network of its own, with its name (docs/contrail.md D.8.1)."""
 
 
 class Addresses(NamedTuple):
@@ -58,19 +58,29 @@ def mode(service: View) -> str:
     return TRANSPARENT
 
 
-def interface_networks(service: View) -> dict[str, str]:
-    """Type of interface → the network that the service has there, its fq_name joined by ``:``. The template's list of
-    interfaces gives the types, the service's list the networks; without a name it is the project's own network for
-    services of that type."""
-    found: dict[str, str] = {}
+class Interface(NamedTuple):
+    """An interface of a service: its type, its place in the service's list, its network (its fq_name joined by ``:``,
+    may be empty), and its allowed address pairs."""
+
+    side: str
+    position: int
+    network: str
+    pairs: tuple[Any, ...]
+
+
+def interfaces(service: View) -> dict[str, Interface]:
+    """Type → interface. The template's list of interfaces gives the types, the service's own list the rest. Without a
+    network's name it is the project's own network for services of that type."""
+    found: dict[str, Interface] = {}
     given = service.service_instance_properties.interface_list
     for template in service.references("service_template")[:1]:
         types = template.service_template_properties.interface_type
-        for declared, interface in zip(types, given, strict=False):
+        for position, (declared, interface) in enumerate(zip(types, given, strict=False)):
             side = declared.service_interface_type
-            default = f"{':'.join(service.fq_name[:-1])}:svc-vn-{'mgmt' if side == MANAGEMENT else side}"
-            found.setdefault(side, interface.virtual_network or (default if side in _WITH_DEFAULT else ""))
-    return {side: network for side, network in found.items() if network}
+            own = f"{':'.join(service.fq_name[:-1])}:{OWN_NETWORKS[side]}" if side in OWN_NETWORKS else ""
+            pairs = tuple(interface.allowed_address_pairs.allowed_address_pair)
+            found.setdefault(side, Interface(side, position, interface.virtual_network or own, pairs))
+    return found
 
 
 def is_physical(service: View) -> bool:

@@ -17,7 +17,7 @@ from intentc import Claim, Context, Fact, Name, Source, View, refer, shared
 from .network_addresses import version_of
 from .route_target_sources import Reasons
 from .route_targets import IMPORT
-from .service_ports import LEFT, TRANSLATING, interface_networks, mode, running
+from .service_ports import LEFT, TRANSLATING, interfaces, mode, running
 
 ROUTED = "routed_table"
 """The fact that a router refers to a route table: (target, whether lists name it, reasons) for each of its targets."""
@@ -58,8 +58,8 @@ def routed_tables(router: View, targets: Iterable[tuple[str, bool, Reasons]]) ->
 
 def leading_routes(service: View, ctx: Context) -> Iterator[Fact]:
     """The routes of tables with routers that lead to ``service``, if it translates addresses."""
-    network = interface_networks(service).get(LEFT)
-    if mode(service) != TRANSLATING or network is None:
+    interface = interfaces(service).get(LEFT)
+    if mode(service) != TRANSLATING or interface is None:
         return
     name = ":".join(service.fq_name)
     named = [
@@ -79,7 +79,7 @@ def leading_routes(service: View, ctx: Context) -> Iterator[Fact]:
         if address and targets:
             found.append(tuple(ServiceRoute(prefix, address, targets)))
     if found:
-        yield Fact(LEADING, network, (name, tuple(found)))
+        yield Fact(LEADING, interface.network, (name, tuple(found)))
 
 
 def routes_to_services(network: View, ctx: Context) -> tuple[list[Route], dict[str, tuple[bool, Reasons]]]:

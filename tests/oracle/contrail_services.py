@@ -105,28 +105,44 @@ def pairs_of(world: World, service: Json, side: str) -> list[Json]:
     return []
 
 
+def stored_addresses(service: Json) -> Json:
+    """The addresses to which a service refers, with the types of their interfaces."""
+    entries = service.get("instance_ip_refs") or []
+    return {":".join(entry["to"]): (entry.get("attr") or {}).get("interface_type") or "" for entry in entries}
+
+
+def stored_of_services(port: Json) -> list[str]:
+    """What a port refers to because of its services."""
+    return sorted(
+        f"{kind} {':'.join(entry['to'])}"
+        for kind in ("interface_route_table", "service_health_check")
+        for entry in port.get(f"{kind}_refs") or []
+        if (entry.get("attr") or {}).get("of_service")
+    )
+
+
 def actual(world: World) -> Expected:
     """What is there, in the same form."""
     found: Expected = {}
     for service in resources(world, "service_instance"):
-        entries = service.get("instance_ip_refs") or []
-        types = {":".join(entry["to"]): (entry.get("attr") or {}).get("interface_type") or "" for entry in entries}
-        found["service_instance", tuple(service["fq_name"])] = {"instance_ip_refs": types}
+        found["service_instance", tuple(service["fq_name"])] = {"instance_ip_refs": stored_addresses(service)}
     for port in resources(world, "virtual_machine_interface"):
-        ours = [
-            f"{kind} {':'.join(entry['to'])}"
-            for kind in ("interface_route_table", "service_health_check")
-            for entry in port.get(f"{kind}_refs") or []
-            if (entry.get("attr") or {}).get("of_service")
-        ]
-        found["virtual_machine_interface", tuple(port["fq_name"])] = {"of_services": sorted(ours)}
+        found["virtual_machine_interface", tuple(port["fq_name"])] = {"of_services": stored_of_services(port)}
     for address in resources(world, "instance_ip"):
-        if mark(address) is not None and ("service_instance_ip" in address or "service_health_check_ip" in address):
-            kinds = ("virtual_machine_interface", "virtual_network", "network_ipam")
-            refers = [":".join(entry["to"]) for kind in kinds for entry in address.get(f"{kind}_refs") or []]
-            fields = {field: address.get(field) for field in FIELDS}
-            found["instance_ip", tuple(address["fq_name"])] = {**normal(fields), "refers": sorted(refers)}
+        if mark(address) is not None and is_of_service(address):
+            found["instance_ip", tuple(address["fq_name"])] = stored_fields(address)
     return found
+
+
+def is_of_service(address: Json) -> bool:
+    """Whether the instance IP is a service's own, and not a chain's."""
+    return bool(address.get("service_instance_ip") or address.get("service_health_check_ip"))
+
+
+def stored_fields(address: Json) -> Json:
+    kinds = ("virtual_machine_interface", "virtual_network", "network_ipam")
+    refers = [":".join(entry["to"]) for kind in kinds for entry in address.get(f"{kind}_refs") or []]
+    return {**normal({field: address.get(field) for field in FIELDS}), "refers": sorted(refers)}
 
 
 FIELDS = (

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from tests.oracle import contrail_transparent
+from tests.oracle import contrail_services, contrail_transparent
 from tests.oracle.contrail import Expected, World, expected, normal
 from tests.oracle.contrail_chains import INFORMATION, mirror_address_of
 from tests.property.policies import policy_references, policy_rules
@@ -188,7 +188,12 @@ def in_oracles_form(compiled: NaiveCompile) -> Expected:
                 rules = normal((data.get("vrf_assign_table") or {}).get("vrf_assign_rule") or [])
                 steering = contrail_transparent.steering_of(data)
                 fields = {"vrf_assign_table": rules, "steering": steering, "mirror": mirror_address_of(data)}
+                fields["of_services"] = contrail_services.stored_of_services(data)
                 result[kind, name] = {"bgp_router_refs": {}, **fields}  # no BGP service is here
+            case "service_instance":
+                result[kind, name] = {"instance_ip_refs": contrail_services.stored_addresses(data)}
+            case "instance_ip" if (kind, name) in objects and contrail_services.is_of_service(data):
+                result[kind, name] = contrail_services.stored_fields(data)
             case "instance_ip" if (kind, name) in objects:
                 ipam = [":".join(entry["to"]) for entry in data["network_ipam_refs"]]
                 fields = {"family": data["instance_ip_family"], "secondary": data["instance_ip_secondary"]}

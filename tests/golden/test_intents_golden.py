@@ -10,16 +10,30 @@ from typing import Any
 
 import pytest
 
+from intentc.cli.offline_inputs import apply_inputs
+from intentc.cli.ordering import targets_first
+from intentc.loading.resources import load_resources
 from intentc.model import Key
 from tests.oracle import contrail_transparent
 from tests.oracle.contrail import Expected, World, expected, normal
 from tests.oracle.contrail_chains import INFORMATION, mirror_address_of
+from tests.support.contrail_system import ContrailSystem
 from tests.support.golden.cases import Case, cases
 from tests.support.golden.comparing import Golden
 from tests.support.golden.naive_compile import SEEDS, NaiveCompile
 from tests.support.golden.projection import projected
 
 CASES = list(cases("contrail"))
+
+
+def leads_on(case: Case) -> bool:
+    """Whether intents read what others made and the server completed: addresses of services, and what follows."""
+    written = case.document()["resources"]
+    return any(found.get("service_instance_ip") for found in written if found["kind"] == "instance_ip")
+
+
+BY_INTENTS = [case for case in CASES if not leads_on(case)]
+THROUGH_THE_SERVER = [case for case in CASES if leads_on(case)]
 SEED_TARGETS = {("target:64512:8000100",), ("target:64512:8000101",)}
 """Of the two seeded networks that have a route target of their own."""
 
@@ -50,7 +64,7 @@ def test_there_are_cases_for_every_topic() -> None:
     assert len(CASES) >= 40
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", BY_INTENTS, ids=lambda case: case.name)
 def test_the_intents_give_the_expected_output(case: Case, golden: Golden) -> None:
     golden.check(case, projected(NaiveCompile(case.resources(), case.settings()).document()), authority=case.as_stored)
 
@@ -61,7 +75,7 @@ def test_the_order_of_the_input_does_not_matter(case: Case) -> None:
     assert NaiveCompile(resources[::-1], settings).document() == NaiveCompile(resources, settings).document()
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", BY_INTENTS, ids=lambda case: case.name)
 def test_the_oracle_gives_the_expected_output(case: Case) -> None:
     compiled = NaiveCompile(case.resources(), case.settings())
     routers = case.settings().get("contrail.logical_routers_enabled", True)
@@ -70,6 +84,17 @@ def test_the_oracle_gives_the_expected_output(case: Case) -> None:
         name = (resource["kind"], tuple(resource["fq_name"]))
         assert compiler_fields(found.pop(name), resource["kind"]) == compiler_fields(resource, resource["kind"])
     assert unexplained(found, compiled.stored) == []
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("case", THROUGH_THE_SERVER, ids=lambda case: case.name)
+async def test_the_oracle_agrees_with_what_passes_through_the_server(case: Case) -> None:
+    system = ContrailSystem()
+    await system.offline.seed()
+    schema = system.loaded.schema
+    await apply_inputs(system.offline, targets_first(load_resources([str(case.given)], schema), schema))
+    await system.check()
+    assert (await system.restart()).write.written == []
 
 
 def stored_world(stored: dict[Key, dict[str, Any]]) -> World:

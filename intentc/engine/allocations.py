@@ -126,8 +126,12 @@ class Allocations:
         """Replace the requests of an intent by those of this evaluation; release what it no longer reads."""
         origin = outcome.key.uuid
         if (outcome.requests or origin in self._requested) and outcome.status not in {Status.FAILED, Status.HELD}:
-            self._requested[origin] = {Entry(request.pool, request.owner): request for request in outcome.requests}
-            if not outcome.requests:
+            # A fact may be named by the uuid of a resource, and has an intent of its own then.
+            others = self._requested.get(origin, {}).items()
+            self._requested[origin] = {entry: request for entry, request in others if request.origin != outcome.key} | {
+                Entry(request.pool, request.owner): request for request in outcome.requests
+            }
+            if not self._requested[origin]:
                 del self._requested[origin]
             elif not self._permission.reasons:
                 for entry in self._requested[origin]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from tests.oracle import contrail_chains
 from tests.oracle.contrail import mark
 from tests.oracle.contrail_chains import INFORMATION
+from tests.oracle.contrail_route_targets import SPECIAL
 from tests.property.resources import Put
 from tests.property.steps import Step
 from tests.support.simulated_system import INSTALLATION, POOL, PORT_POOL, VLAN_POOLS, SimulatedSystem
@@ -20,7 +21,8 @@ FIRST_SHORT_NUMBER = 8_000
 
 
 async def check_numbers(system: SimulatedSystem) -> None:
-    """Owners and numbers are one to one, and each number is carried by a route target of its owner, which exists."""
+    """Owners and numbers are one to one, each number is carried by a route target of its owner, which exists, and each
+    routing instance has one."""
     world, numbers = await system.world(), await system.numbers()
     assert len(set(numbers.values())) == len(numbers), f"a number has two owners: {numbers}"
     for owner, number in numbers.items():
@@ -37,6 +39,9 @@ async def check_numbers(system: SimulatedSystem) -> None:
         assert exists or carried, f"{owner} is gone, and its number {number} is still taken"
         assert carried <= {number, number - FIRST_NUMBER + FIRST_SHORT_NUMBER}
         assert carried, f"{owner} has the number {number}, and no route target that carries it"
+    served = {owner.split("/")[1] for owner in numbers}
+    for uuid, instance in world.get("routing_instance", {}).items():
+        assert uuid in served or tuple(instance["fq_name"]) in SPECIAL, f"{instance['fq_name']} has no number"
 
 
 async def check_ports(system: SimulatedSystem) -> None:

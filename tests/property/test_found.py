@@ -8,7 +8,7 @@ from intentc.model import Key
 from intentc.offline.offline import Offline
 from tests.property.demands import live
 from tests.property.resources import NAMES, PROJECTS, SYSTEMS, Put
-from tests.property.steps import Apply, ForeignList, Replace, Restart, Settle, Spoil
+from tests.property.steps import Apply, ForeignList, Kill, Replace, Restart, Settle, Spoil
 from tests.support.simulated_system import LOADED, POOL, SimulatedSystem
 
 pytestmark = pytest.mark.anyio
@@ -37,10 +37,12 @@ async def test_what_must_wait_for_a_held_intent_waits_without_turning_round() ->
 async def test_a_route_target_that_only_a_users_router_keeps_is_given_to_the_routers_instances() -> None:
     """It was taken for one that is about to go, although the router's reference keeps it from going."""
     network, other = NAMES[:2]
-    port = Put("virtual_machine_interface", other, {"parent_type": "project", "virtual_network_refs": [{"to": other}]})
+    port = Put(
+        "virtual_machine_interface", other, {"parent_type": "project", "virtual_network_refs": [{"to": list(other)}]}
+    )
     listed = Put("virtual_network", network, {"route_target_list": {"route_target": ["target:1:2"]}})
     unlisted = Put("virtual_network", network, {"route_target_list": {"route_target": []}})
-    fields = {"virtual_machine_interface_refs": [{"to": other}], "route_target_refs": [{"to": ["target:1:2"]}]}
+    fields = {"virtual_machine_interface_refs": [{"to": list(other)}], "route_target_refs": [{"to": ["target:1:2"]}]}
     begin = [PROJECT, listed, Put("virtual_network", other, {}), port]
     await live(begin, [Settle(), Apply(unlisted), Apply(Put("logical_router", other, fields))])
 
@@ -70,3 +72,17 @@ async def test_a_given_number_is_kept_for_its_owner_until_that_comes() -> None:
     assert len(numbers) > 1
     targets = [r["fq_name"] for r in offline.outputs() if r["kind"] == "route_target"]
     assert targets == [["target:64512:8000100"]]
+
+
+async def test_a_number_is_asked_for_though_the_fact_of_a_bgp_server_bears_the_uuid_of_its_instance() -> None:
+    """After a restart the fact was evaluated after the routing instance, and took its open request away."""
+    network = NAMES[1]
+    port = Put(
+        "virtual_machine_interface",
+        network,
+        {"parent_type": "project", "virtual_network_refs": [{"to": list(network)}]},
+    )
+    fields = {"autonomous_system": 64600, "virtual_machine_interface_refs": [{"to": list(network)}]}
+    begin = [PROJECT, Put("virtual_network", network, {}), port, Put("bgp_as_a_service", NAMES[0], fields)]
+    for requests in range(8):
+        await live(begin, [Kill(requests, after_sending=False)])

@@ -80,6 +80,9 @@ class Allocations:
         self._requested: dict[str, dict[Entry, AllocationRequest]] = {}
         self._held: dict[str, dict[Entry, int]] = {}
         self._leaving: set[str] = set()
+        self._to_check: set[str] = set()
+        """Those of ``_leaving`` of which it is not known whether an object holds them up; the others are queued, or
+        ``carriers`` reports when the object no longer does."""
         self._unsure: set[Entry] = set()
         """Entries whose last request failed after it was sent: the allocator may hold a number for them."""
         self._queued: KeyedQueue[Entry] = KeyedQueue(backoff=Backoff(first=0.05, last=30.0))
@@ -111,10 +114,12 @@ class Allocations:
         self.known = invalidations == self._invalidations
 
     def release_ownerless(self) -> None:
-        """Free the allocations whose owners don't exist (any more). Called once the world is listed."""
+        """Free the allocations whose owners don't exist (any more). Called once the world is listed: what was known of
+        objects may have changed without an event, so the others that are to be freed are checked again as well."""
         for origin in tuple(self._held):
             if not self._logic.has_intent(origin):
                 self.release(origin)
+        self._to_check |= self._leaving
 
     def invalidate(self) -> None:
         """Queue a read of all allocations, since what is known of them may be wrong."""
@@ -146,6 +151,7 @@ class Allocations:
         for entries in self._requested.values():
             for entry in entries:
                 self._queued.add(entry)
+        self._to_check |= self._leaving
         self.queue_releases()
 
     @property
@@ -170,16 +176,19 @@ class Allocations:
             self._requested.pop(origin, None)
         if origin in self._held:
             self._leaving.add(origin)
+            self._to_check.add(origin)
 
     def queue_releases(self) -> None:
         """Queue the releases that nothing blocks any more; called after an acknowledged write or an applied batch."""
         if self._permission.reasons:
             return
-        for origin in tuple(self._leaving):
+        self._to_check |= self._carriers.take_freed()
+        to_check, self._to_check = self._to_check, set()
+        for origin in to_check:
             unread = [entry for entry in self._held.get(origin, ()) if not self._is_read(entry)]
             if not unread:
                 self._leaving.discard(origin)
-            elif not self._carriers.may_show(origin):
+            elif not self._carriers.hold_up(origin):
                 for entry in unread:
                     self._queued.add(entry, resync=True)
 
@@ -228,7 +237,7 @@ class Allocations:
             elif (
                 entry in self._held.get(entry.origin, ())
                 and not self._is_read(entry)
-                and not self._carriers.may_show(entry.origin)
+                and not self._carriers.hold_up(entry.origin)
             ):
                 await self._free(entry, warrant.fence)
             elif entry in self._unsure:
@@ -310,6 +319,7 @@ class Allocations:
             self._held[entry.origin].pop(entry, None)
             if not self._held[entry.origin]:
                 del self._held[entry.origin]
+                self._leaving.discard(entry.origin)
         self._scheduler.schedule(self._logic.allocated(*entry, value).jobs)
 
     def _fulfilled(self, entry: Entry) -> None:

@@ -1,13 +1,14 @@
 """Knows which stored objects may show what an intent no longer claims, so that an allocation is freed only after them.
 
 It follows the marks in the store, and the creations that are under way. It follows the objects of which an intent
-changed its claims, until their next plan is carried out; after a start, also what earlier processes left unclaimed. Who
-claims an object now is in the claim book. State: the objects of each intent and the reverse, in memory.
+changed its claims, until their next plan is carried out; after a start, also what earlier processes left unclaimed. An
+intent that has to wait waits for one object at a time, so that nobody looks at all intents after each write. Who claims
+an object now is in the claim book. State: the objects of each intent and the reverse, in memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from ..model import SHARED, HeldInput, Name
 from ..planning import Assumed, ClaimBook, Plan
@@ -27,6 +28,9 @@ class Carriers:
         self._changed_by: dict[Name, set[str]] = {}
         self._left_over: set[Name] = set()
         self._released_at_start: frozenset[str] = frozenset()
+        self._waits: dict[str, Name] = {}
+        self._waiting: dict[Name, set[str]] = {}
+        self._freed: set[str] = set()
 
     def seen(self, names: Iterable[Name]) -> None:
         """Record the marks of stored objects that changed."""
@@ -78,6 +82,7 @@ class Carriers:
                 self._changed[origin].discard(name)
                 if not self._changed[origin]:
                     del self._changed[origin]
+            self._frees(name)
 
     def _is_unfinished(self, plan: Plan) -> bool:
         """Whether something may stay in an object although its plan is carried out: the plan reports a problem or
@@ -93,11 +98,41 @@ class Carriers:
             self._forget(name)
         return frozenset(self._carriers.get(origin, ()))
 
-    def may_show(self, origin: str) -> bool:
-        """Whether a stored object may still show what this origin no longer claims."""
-        if origin in self._changed or (self._left_over and origin in self._released_at_start):
-            return True
-        return any(all(key.uuid != origin for key in self._book.on(name)) for name in self.of(origin))
+    def hold_up(self, origin: str) -> bool:
+        """Whether a stored object may still show what this origin no longer claims. If so, ``take_freed`` names the
+        origin once that object no longer does."""
+        before = self._waits.pop(origin, None)
+        if before is not None:
+            self._waiting[before].discard(origin)
+            if not self._waiting[before]:
+                del self._waiting[before]
+        name = self._holding_up(origin)
+        if name is None:
+            return False
+        self._waits[origin] = name
+        self._waiting.setdefault(name, set()).add(origin)
+        return True
+
+    def take_freed(self) -> Set[str]:
+        """The origins whose object no longer holds them up; another one may. Each is given out once."""
+        freed, self._freed = self._freed, set()
+        return freed
+
+    def _holding_up(self, origin: str) -> Name | None:
+        """One object that may still show something; an origin waits for each in turn."""
+        changed = self._changed.get(origin) or (self._left_over if origin in self._released_at_start else ())
+        for name in changed:
+            return name
+        for name in self.of(origin):
+            if all(key.uuid != origin for key in self._book.on(name)):
+                return name
+        return None
+
+    def _frees(self, name: Name) -> None:
+        """The object no longer shows what the origins that wait for it don't claim."""
+        for origin in self._waiting.pop(name, ()):
+            del self._waits[origin]
+            self._freed.add(origin)
 
     def _forget(self, name: Name) -> None:
         origin = self._origin.pop(name, None)
@@ -105,6 +140,7 @@ class Carriers:
             self._carriers[origin].discard(name)
             if not self._carriers[origin]:
                 del self._carriers[origin]
+            self._frees(name)
 
     def _carries(self, name: Name, origin: str) -> bool:
         try:

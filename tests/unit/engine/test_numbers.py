@@ -96,3 +96,31 @@ async def test_numbers_of_owners_that_vanished_meanwhile_are_freed_at_the_start(
     again = BoxSystem(box_system.offline.store)
     await again.offline.settle()
     assert await owners(again) == {"b": 2}
+
+
+@pytest.mark.parametrize("boxes", [10, 40])
+@pytest.mark.parametrize("away", [False, True], ids=["live", "while away"])
+async def test_owners_that_are_deleted_together_are_looked_at_a_few_times_each(
+    box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch, boxes: int, away: bool
+) -> None:
+    """Each of them after each write would be the square of their number: seconds for 900 of them."""
+    names = [f"box-{number}" for number in range(boxes)]
+    await box_system.boxes(*names, text="number")
+    if away:
+        await box_system.remove(*names, settle=False)
+        box_system = BoxSystem(box_system.offline.store)
+    carriers, looked_at = box_system.engine._carriers, 0
+    hold_up = carriers.hold_up
+
+    def counted(origin: str) -> bool:
+        nonlocal looked_at
+        looked_at += 1
+        return hold_up(origin)
+
+    monkeypatch.setattr(carriers, "hold_up", counted)
+    async with box_system.running():
+        if not away:
+            await box_system.remove(*names, settle=False)
+        await box_system.settled()
+    assert await box_system.numbers() == {}
+    assert boxes <= looked_at <= 4 * boxes

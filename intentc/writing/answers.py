@@ -98,7 +98,7 @@ def failure(answer: Answer, *, relates: bool = False) -> WriteError:
         case 412 if message.lower().startswith("fence"):
             return Fenced(status, message)
         case 412 if "quota" in message.lower():
-            # Contrail's own use of 412, from before there were preconditions (docs/contrail.md B.4).
+            # A project's quota, which Contrail's servers answer with the same status (docs/contrail.md B.4, B.7).
             return Rejected(status, message)
         case 404 | 409 | 412:
             return Conflict(status, message)

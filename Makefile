@@ -7,9 +7,9 @@ READY := $(VENV)/.ready
 .PHONY: demo check unit test properties questions faults chaos simulate mutation browser recording bench fix lock clean
 .DEFAULT_GOAL := test
 
-# The main job on the sample tenant: etcd, API server and compiler start, compile, show what came out, and end.
+# The main job on the sample tenants: etcd, API server and compiler start, compile, show what came out, and end.
 demo: $(READY)
-	$(BIN)/intentc dev --load sample/tenant.yml --exit-when-converged
+	$(BIN)/intentc dev --load sample/tenant.yml sample/chain.yml --exit-when-converged
 
 # Format, types and layers.
 check: $(READY)

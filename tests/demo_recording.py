@@ -22,7 +22,7 @@ from rich.text import Text
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "docs" / "screenshots" / "demo.svg"
 COMMAND = ("make", "--no-print-directory", "demo")
-_WIDTH = 128
+_WIDTH = 144
 _PICTURE = "demo"
 _FONT_FILES = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 

@@ -107,7 +107,7 @@ class _Making:
         self._ctx = ctx
         named = tuple(Source("service_instance", service.name) for service in services)
         asked = (ends[chain.left].reasons, ends[chain.right].reasons)
-        self._reasons: Reasons = [tuple(dict.fromkeys((*one, *other, *named))) for one, other in product(*asked)]
+        self._reasons: Reasons = [_in_order(*one, *other, *named) for one, other in product(*asked)]
 
     def addresses(self) -> Iterator[Claim]:
         """The addresses of the chain for its transparent services."""
@@ -233,6 +233,11 @@ class _Making:
         for reason in self._reasons if self._ctx.explaining else ():
             self._ctx.because(claim, *dict.fromkeys((*reason, *sources)))
         return claim
+
+
+def _in_order(*sources: Source) -> tuple[Source, ...]:
+    """Each source once, as a story: the rules of policies first, then the networks that attach them, then services."""
+    return tuple(sorted(dict.fromkeys(sources), key=lambda source: source.kind != "network_policy"))
 
 
 def shared_targets(network: str, target: ResourceClaim, ctx: Context) -> Iterator[Claim]:

@@ -28,7 +28,7 @@ def _head(answer: Document, amiss: int) -> str:
     more = f" and {total - 3} more" if total > 3 else ""
     behind = ", ".join(f"{owner['kind']} {owner['name']}" for owner in owners[:3]) + more
     if role == FACT:
-        return f"A value that intents share, in memory only; {total} resources contribute to it"
+        return f"A value that intents share, in memory only; {total} resources contribute to it: {behind}"
     if not answer["exists"]:
         return (
             f"It does not exist yet: {behind} claims it"

@@ -33,7 +33,7 @@ def test_each_line_appears_at_its_time_and_nothing_is_loaded() -> None:
 def test_the_picture_that_ships_shows_what_the_sample_gives(intentc: Intentc) -> None:
     """`make recording` draws it again."""
     shown = "\n".join(lines_of(FILE.read_text()))
-    for row in intentc("compile", ROOT / "sample" / "tenant.yml").out.splitlines():
+    for row in intentc("compile", *(ROOT / "sample" / name for name in ("tenant.yml", "chain.yml"))).out.splitlines():
         kind, name = row.split()[:2]
         # The server gives the numbers of allocated route targets.
         if not name.startswith("target:"):

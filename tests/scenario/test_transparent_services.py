@@ -11,6 +11,7 @@ import pytest
 
 from intentc.apiserver.references import ReferenceUpdate
 from intentc.model import Key
+from intentc.offline.audit import audit
 from tests.oracle.contrail_transparent import steering_of
 from tests.support.contrail_policies import attached, policy, rule
 from tests.support.contrail_system import ContrailSystem, fq_name
@@ -184,6 +185,27 @@ async def test_a_chain_survives_a_restart_and_what_ended_meanwhile_is_deleted(cl
     again = Clear(await again.system.restart())
     assert await again.addresses() == {} and await again.vlans() == {}
     await again.check()
+
+
+async def test_an_audit_misses_an_address_and_nothing_else(clear: Clear) -> None:
+    """docs/contrail.md D.8.4"""
+    await clear.service("s1", "t1")
+    await clear.rules(("s1",), ("s1",))
+    offline = clear.system.offline
+
+    async def differing() -> set[str]:
+        found = await audit(clear.system.loaded, offline.store, offline.local, path="contrail", installation="default")
+        return {difference.kind for difference in found.differences}
+
+    assert len(await clear.addresses()) == 2 and await differing() == set()
+    clear.system.stop()
+    for name, address in (await clear.system.stored("instance_ip")).items():
+        if name.endswith("-v4"):
+            await offline.server.delete(Key("instance_ip", address["uuid"]))
+    # The other family serves meanwhile, so instances and ports differ as well.
+    assert await differing() == {"instance_ip", "routing_instance", "virtual_machine_interface"}
+    await clear.system.restart()
+    assert await differing() == set()
 
 
 async def test_what_others_delete_is_made_again(clear: Clear) -> None:

@@ -15,13 +15,15 @@ from .bgp_as_a_service import PORT_POOL, BgpAsAServiceIntent
 from .bgp_router import BgpRouterIntent
 from .bgp_server import BgpServerIntent
 from .bgpvpn import BgpvpnIntent
+from .fabric_port import FabricPortIntent
 from .floating_ip import FloatingIpIntent
 from .instance_ip import InstanceIpIntent
 from .leftovers import VIEWS
 from .logical_router import LogicalRouterIntent
 from .mirroring_service import MirroringServiceIntent
 from .network_policy import NetworkPolicyIntent
-from .port_groups import FabricPortIntent, SriovPortGroupIntent
+from .physical_interface import PhysicalInterfaceIntent
+from .port import PortIntent
 from .project import ProjectIntent
 from .route_aggregate import RouteAggregateIntent
 from .route_targets import NUMBER_POOL
@@ -31,10 +33,11 @@ from .security_group import SecurityGroupIntent
 from .security_logging_object import SecurityLoggingObjectIntent
 from .service_chain import ServiceChainIntent
 from .service_instance import ServiceInstanceIntent
-from .switch_ports import PhysicalInterfaceIntent, PortIntent, VirtualRouterIntent
+from .sriov_port_group import SriovPortGroupIntent
 from .transparent_service import VLAN_POOL
 from .virtual_machine_interface import VirtualMachineInterfaceIntent
 from .virtual_network import VirtualNetworkIntent
+from .virtual_router import VirtualRouterIntent
 
 compiler = Compiler(
     "contrail",

@@ -4,14 +4,15 @@ Such an interface passes by the virtual router of its host, so the switch must k
 a port group with a *fabric port* for the network. Each of the two is a fact that interfaces yield, and an intent while
 any does, since interfaces share both.
 
-It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
+It yields facts from what it reads through ``ctx``, and keeps nothing; the claims are those of ``sriov_port_group.py``
+and ``fabric_port.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from intentc import Claim, Context, Fact, Intent, Name, Source, View, refer
+from intentc import Context, Fact, View
 
 from .switch_ports import switch_port
 
@@ -35,55 +36,11 @@ def port_group_facts(interface: View, ctx: Context) -> Iterator[Fact]:
             continue
         place = switch_port(host, provided.physical_network, ctx)
         if place is not None and provided.segmentation_id:
-            port = ":".join((*project.fq_name, _port_name(network)))
+            port = ":".join((*project.fq_name, fabric_port_name(network)))
             yield Fact(PORT_GROUP, place, (port, ":".join(interface.fq_name)))
             yield Fact(FABRIC_PORT, f"{project.uuid} {network.uuid}", True)
 
 
-class SriovPortGroupIntent(Intent):
-    """A fact; its name is the uuid of the physical interface."""
-
-    kind = PORT_GROUP
-
-    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        interface = ctx.get("physical_interface", self.name)
-        switch = interface.parent() if interface is not None else None
-        fabrics = switch.references("fabric")[:1] if switch is not None else ()
-        if interface is None or not fabrics:
-            return
-        name = f"__internal_sriov_vgp_to_pi_{interface.uuid}__"
-        group = self.child_of(
-            fabrics[0], "virtual_port_group", name, virtual_port_group_user_created=False, usage="sriov-vm"
-        )
-        yield group
-        yield refer(group, interface)
-        served: dict[str, list[str]] = {}
-        for _, (port, of_machine) in ctx.contributions(PORT_GROUP, self.name):
-            served.setdefault(port, []).append(of_machine)
-        for port, machines in sorted(served.items()):
-            reference = refer(group, Name("virtual_machine_interface", tuple(port.split(":"))))
-            for of_machine in machines:
-                ctx.because(reference, Source("virtual_machine_interface", of_machine))
-            yield reference
-
-
-class FabricPortIntent(Intent):
-    """A fact; its name is made of the uuids of the project and of the network."""
-
-    kind = FABRIC_PORT
-
-    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        of_project, of_network = self.name.split(" ")
-        project, network = ctx.get("project", of_project), ctx.get("virtual_network", of_network)
-        if project is None or network is None:
-            return
-        tagged = {"sub_interface_vlan_tag": network.provider_properties.segmentation_id}
-        port = self.child_of(
-            project, "virtual_machine_interface", _port_name(network), virtual_machine_interface_properties=tagged
-        )
-        yield port
-        yield refer(port, network)
-
-
-def _port_name(network: View) -> str:
+def fabric_port_name(network: View) -> str:
+    """The name of the fabric port of a network."""
     return f"__internal_sriov_vmi_to_vn_{network.uuid}__"

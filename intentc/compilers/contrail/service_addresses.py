@@ -3,6 +3,8 @@
 
 The server gives them: from the network of service chains for the service itself, from the ports' network for health
 checks that reach from end to end.
+
+It yields claims from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

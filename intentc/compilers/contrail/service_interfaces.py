@@ -1,7 +1,8 @@
 """What ports get from the service instances to which they belong by their port tuples: route tables, health checks and
 allowed address pairs of the service's interface (docs/contrail.md D.8.9).
 
-A port belongs to an interface by its type. The service's own addresses are the business of ``service_addresses.py``.
+A port belongs to an interface by its type. The service's own addresses are the business of ``service_addresses.py``. It
+yields claims from what it reads through ``ctx``, and keeps nothing.
 """
 
 from __future__ import annotations

@@ -32,7 +32,8 @@ TABLE = {
     "virtual_machine_interface": (
         "project virtual_machine virtual_router",
         "virtual_network virtual_machine security_group port_tuple routing_instance(PolicyBasedForwardingRuleType) "
-        "bgp_router interface_route_table service_health_check security_logging_object virtual_machine_interface "
+        "bgp_router interface_route_table(ServicePortTag) service_health_check(ServicePortTag) security_logging_object "
+        "virtual_machine_interface "
         "physical_interface qos_config service_endpoint firewall_group bridge_domain(BridgeDomainMembershipType)",
     ),
     "virtual_machine": ("", "service_instance*"),
@@ -205,6 +206,9 @@ def test_what_compilers_write_is_declared_and_nothing_else(contrail: Schema) -> 
         ("security_logging_object", "security_logging_object_rules"): "compiler",
         ("routing_instance", "static_route_entries"): "compiler",
         ("virtual_machine_interface", "routing_instance"): "shared",
+        ("virtual_machine_interface", "interface_route_table"): "shared",
+        ("virtual_machine_interface", "service_health_check"): "shared",
+        ("service_instance", "instance_ip"): "compiler",
         ("security_group", "security_group_id"): "server",
         ("virtual_network", "virtual_network_network_id"): "server",
     }

@@ -103,7 +103,7 @@ project/self: logical_router virtual_machine_interface
 route_target/self: logical_router
 virtual_machine_interface/project:
 service_instance/self: routing_policy route_aggregate
-service_instance/service_template:
+service_instance/service_template: port_tuple
 service_template/self: service_instance
 physical_router/self: physical_interface
 physical_interface/self:
@@ -114,6 +114,10 @@ port/self:
 port/node:
 routing_policy/service_instance:
 route_aggregate/service_instance:
+service_instance/interface_route_table: port_tuple
+service_instance/service_health_check: port_tuple
+interface_route_table/self: service_instance
+service_health_check/self: service_instance
 """
 
 

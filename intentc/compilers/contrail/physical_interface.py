@@ -1,0 +1,22 @@
+"""A port of a switch is found by the names that hosts know it by (docs/contrail.md D.16).
+
+It yields facts from what it reads through ``ctx``, and keeps nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from intentc import Claim, Context, Fact, Intent
+
+from .switch_ports import SWITCH_PORT, shown, way
+
+
+class PhysicalInterfaceIntent(Intent):
+    kind = "physical_interface"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        switch = self.parent()
+        if switch is not None and switch.physical_router_hostname and switch.references("fabric"):
+            place = way(switch.physical_router_hostname, shown(self).replace(":", "_"))
+            yield Fact(SWITCH_PORT, place, (self.fq_name, self.uuid))

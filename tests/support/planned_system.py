@@ -160,7 +160,9 @@ def _translated(value: Any, fresh: dict[int, str], known: str, field: str = "") 
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int):
-        is_number = value in fresh and (value >= SECURITY_GROUP_OFFSET or field.endswith("_id"))
+        # A small number of a group is one that its user configured, not one of another pool.
+        small = field.endswith("_id") and not field.endswith("security_group_id")
+        is_number = value in fresh and (small or value >= SECURITY_GROUP_OFFSET)
         return fresh[value] if is_number else value
     if isinstance(value, str):
         return _text(value, fresh, known)

@@ -25,9 +25,9 @@ from ..queue import KeyedQueue
 from ..writing import Fenced, ReadService, Rejected, Throttled, Unreachable, WriteError, WriteService
 from .api_throttle import ApiThrottle
 from .carriers import Carriers
-from .intent_states import IntentStates
 from .permission import Permission
 from .scheduler import Scheduler
+from .state_tables import StateTables
 
 _LOG = logging.getLogger(__name__)
 _AWAY = 1.0
@@ -60,18 +60,18 @@ class Allocations:
         *,
         installation: str,
         logic: Service,
-        write: WriteService,
-        read: ReadService,
+        writer: WriteService,
+        reader: ReadService,
         permission: Permission,
         throttle: ApiThrottle[Name],
-        states: IntentStates,
+        states: StateTables,
         scheduler: Scheduler,
         carriers: Carriers,
     ) -> None:
         self._installation = installation
         self._logic = logic
-        self._write = write
-        self._read = read
+        self._writer = writer
+        self._reader = reader
         self._permission = permission
         self._throttle = throttle
         self._states = states
@@ -103,7 +103,7 @@ class Allocations:
     async def load(self) -> None:
         """Read all allocations: before the first evaluation, and after the store was restored to an older state."""
         invalidations = self._invalidations
-        entries = await self._read.all_allocations(f"{self._installation}/")
+        entries = await self._reader.all_allocations(f"{self._installation}/")
         found = {Entry(pool, owner): value for pool, owner, value in entries}
         for entry in [entry for entries in self._held.values() for entry in entries]:
             if entry not in found:
@@ -138,7 +138,7 @@ class Allocations:
             }
             if not self._requested[origin]:
                 del self._requested[origin]
-            elif not self._permission.reasons:
+            elif not self._permission.withheld_for:
                 for entry in self._requested[origin]:
                     self._queued.add(entry)
         if origin in self._held and outcome.status in {Status.DONE, Status.DELETED}:
@@ -180,7 +180,7 @@ class Allocations:
 
     def queue_releases(self) -> None:
         """Queue the releases that nothing blocks any more; called after an acknowledged write or an applied batch."""
-        if self._permission.reasons:
+        if self._permission.withheld_for:
             return
         self._to_check |= self._carriers.take_freed()
         to_check, self._to_check = self._to_check, set()
@@ -229,7 +229,7 @@ class Allocations:
             elif warrant is None:
                 # Permission was withdrawn meanwhile; ``resume`` queues the request again. If only the lease or the
                 # watch is uncertain right now, nothing resumes it, so retry.
-                if not self._permission.reasons:
+                if not self._permission.withheld_for:
                     self._queued.retry(entry, after=_AWAY)
                 return False
             elif entry in self._requested.get(entry.origin, ()):
@@ -289,7 +289,7 @@ class Allocations:
             self._states.rejected_requests.hold(request.origin, problem)
 
     async def _grant(self, entry: Entry, fence: str | None) -> None:
-        value = await self._write.allocate(*entry, fence)
+        value = await self._writer.allocate(*entry, fence)
         crashpoints.reach("allocate.answered")
         self._note(entry, value)
         if not self._is_read(entry):
@@ -307,7 +307,7 @@ class Allocations:
         # The allocation is hidden first: an evaluation that runs meanwhile must request anew, not get what is about to
         # be freed. It stays in ``_held`` until the answer, so that a failed release is tried again.
         self._scheduler.schedule(self._logic.allocated(*entry, None).jobs)
-        await self._write.free(*entry, self._held[entry.origin][entry], fence)
+        await self._writer.free(*entry, self._held[entry.origin][entry], fence)
         crashpoints.reach("free.answered")
         self._note(entry, None)
 

@@ -24,14 +24,14 @@ from .api_throttle import ApiThrottle
 from .applier import LastGoodValues
 from .drift import Drift
 from .engine import Engine
-from .intent_states import IntentStates
 from .permission import Permission
+from .state_tables import StateTables
 
 
 def assemble(
     loaded: Loaded,
-    write: WriteService,
-    read: ReadService,
+    writer: WriteService,
+    reader: ReadService,
     *,
     installation: str,
     settings: Mapping[str, Any] | None = None,
@@ -60,7 +60,7 @@ def assemble(
         healing=healing,
         installation=installation,
     )
-    states = IntentStates()
+    states = StateTables()
     book = ClaimBook()
     assumed = Assumed(schema, logic, clock)
 
@@ -74,8 +74,8 @@ def assemble(
         book=book,
         assumed=assumed,
         planner=Planner(schema, installation, loaded.compiler_of_kind, book, assumed, held, guard),
-        write=write,
-        read=read,
+        writer=writer,
+        reader=reader,
         journal=Journal(journal_size, journal_bytes, writer=f"{installation}/{process}"),
         states=states,
         permission=Permission(observe=observe),

@@ -1,50 +1,57 @@
 """The engine: the nine steps of an event's path (docs/architecture.md), wired in one file.
 
-Read it from top to bottom. The **watch** delivers a batch (1), **logic** applies it and finds the affected intents (2),
-the **scheduler** keeps one job per intent (3), **workers** take jobs (4) and **evaluate** them (5). The output of an
-evaluation becomes **claims** on objects (6), each object is **planned** from all claims on it (7) and **written** (8),
-and evaluations, writes and deletions are recorded in the **journal** (9). Each step is a class in ``intentc/engine/``.
-It gets the stages that it uses, the two queues (``scheduler`` for intents, ``object_queue`` for objects) and later
+``__init__`` builds the steps from the last to the first, since each gets later ones; ``run`` shows them in order. The
+**watch** delivers a batch (1), **logic** applies it and finds the affected intents (2), the **scheduler** keeps one job
+per intent (3), **workers** take jobs (4) and **evaluate** them (5). The output of an evaluation becomes **claims** on
+objects (6), each object is **planned** from all claims on it (7) and **written** (8), and evaluations, writes and
+deletions are recorded in the **journal** (9). Each step is a class in ``intentc/engine/``. It gets the stages that it
+uses (``logic``, ``planning`` …), the two queues (``scheduler`` for intents, ``object_queue`` for objects) and later
 steps. It never calls an earlier step: the engine's loops pass on what it returns. ``assembly.py`` decides which stages
 are used: a real etcd and HTTP, or memory.
 
-An engine is in several of these states at once:
+State: whether planning may begin; all other state is the steps' and stages'. I/O: in the steps that get ``writer`` and
+``reader``.
+
+An engine is in several of these states at once, in each from when the second column holds until the third does:
 
 ===========  ==============================  =================================  =======================================
 state        entered when                    left when                          what may happen in it
 ===========  ==============================  =================================  =======================================
 listing      the process starts              the first listing is applied       nothing is evaluated, planned or
                                                                                 allocated
-pass due     a listing is applied, the       no job is left, and none cools     evaluations; no plan; writes under way
-             first one too                   down: orphans are queued           go on
-evaluating   a batch, a correction,          no job is left, or 1,000           evaluations; no new plan; writes under
-             allocations or a reload,        evaluations are done               way go on
-             applied while *planning*,
-             queued jobs
-planning     *pass due* or *evaluating*      *evaluating* begins, or *pass      plans, writes, allocations; evaluations
-             ends                            due* queues jobs                   that remain, or that facts or
+pass due     a listing is applied, also the  no job is left and none cools      evaluations; no plan; writes under way
+             first one                       down; then orphans are queued      go on
+evaluating   jobs are queued while           no job is left, or 1,000           evaluations; no new plan; writes under
+             *planning*, by a batch, a       evaluations are done               way go on
+             correction, allocations or a
+             reload
+planning     *pass due* or *evaluating*      *evaluating* is entered, or *pass  plans, writes, allocations; evaluations
+             is left                         due* queues jobs                   that remain, or that facts or
                                                                                 directives queue
 throttled    the API server is unreachable   the pause is over                  evaluations, read-backs; no new plan,
              or asks for a pause, or the                                        write or allocation
              rate limit is used up
-withheld     a reason is given: observing,   ``allow`` removes the last reason  evaluations; plans, only reported; no
+withheld     a reason is given: observing,   ``lift`` removes the last reason   evaluations; plans, only reported; no
              standing by, restored,                                             write, no allocation
              upgrade, ending
 uncertain    the watch is not ready, or the  the watch is ready and the lease   as *withheld*; each object and request
              lease is not certain            is certain                         is retried within a second
-restored     the watch reports a restore,    *planning*, no pass due,           as *withheld*; assumed writes and
-             or a listing or a key in it is  allocations read; with             journal lines of the former store are
-             older than before               ``confirm_restores``: the caller   void
-                                             calls ``allow``
-quiet        the first pass is made;         one of these ends                  back-offs only
-             nothing is queued or under
-             way, or written and not seen;
-             no intent cools down
-converged    *quiet*; only rejected and      one of these ends                  ``settled`` returns
-             contended objects back off, no
-             allocation does; no plan or
-             request waits for permission
-             (unless it observes)
+restored     the watch reports a restore,    the engine is *planning*, no pass  as *withheld*; assumed writes and
+             or a listing or a key in it is  is due, and the allocations are    journal lines of the former store are
+             older than before               read; if confirmation is           void
+                                             required: the caller calls
+                                             ``lift``
+quiet        the first pass is complete;     a condition no longer holds        back-offs only
+             nothing is queued, under way,
+             or written and not yet echoed
+             by the watch; no intent cools
+             down
+converged    *quiet* holds; only rejected    a condition no longer holds        ``settled`` returns
+             and contended objects back off
+             and no allocation does; while
+             writes are withheld (unless
+             observing), also: no plan or
+             allocation waits for permission
 ending       ``run`` is cancelled or fails   no write is under way, or 8        as *withheld*; writes under way may end
                                              seconds have passed
 ===========  ==============================  =================================  =======================================
@@ -74,7 +81,6 @@ from .claims import Claims
 from .drift import Drift
 from .edges import edges_of
 from .evaluator import Evaluator
-from .intent_states import IntentStates
 from .log_fields import LogFields
 from .object_changes import ObjectChanges
 from .object_planner import ObjectPlanner
@@ -90,11 +96,12 @@ from .repairs import Repairs
 from .restore_guard import RestoreGuard
 from .scheduler import Scheduler
 from .sender import Sender
+from .state_tables import StateTables
 from .view import Outputs, Progress, States, View, World
 from .write_failures import WriteFailures
 
 _LOG = logging.getLogger(__name__)
-_BURST = 1000
+_MAX_BURST = 1000
 """Evaluations in a row after which writes get a turn although more jobs wait."""
 _READ_BACK_PERIOD = 1.0
 """Seconds between checks for assumed writes whose echo is missing."""
@@ -109,7 +116,7 @@ _DRAIN = 8.0
 class Engine:
     """One compiler at work. ``run`` serves until it is cancelled; ``step`` makes one pass in the caller's own task.
 
-    ``names``: other names that people use for compiled objects."""
+    ``names``: by program (``envoy``): how its names map to objects."""
 
     def __init__(
         self,
@@ -120,10 +127,10 @@ class Engine:
         book: ClaimBook,
         assumed: Assumed,
         planner: Planner,
-        write: WriteService,
-        read: ReadService,
+        writer: WriteService,
+        reader: ReadService,
         journal: Journal,
-        states: IntentStates,
+        states: StateTables,
         permission: Permission,
         throttle: ApiThrottle[Name],
         drift: Drift,
@@ -132,22 +139,22 @@ class Engine:
         in_flight: int = _IN_FLIGHT,
         last_good: LastGoodValues | None = None,
     ) -> None:
-        self._logic, self._planner, self._states = logic, planner, states
+        self._logic, self._planner, self._tables = logic, planner, states
         self._drift, self._permission = drift, permission
-        self._workers, self._burst = workers, 0
+        self._workers, self._burst_ends_at = workers, 0
         self._planning, self._moved = asyncio.Event(), asyncio.Event()
-        # From the last step to the first: each is given those after it.
+        # From the last step to the first, since each is given later ones.
         self._log_fields = log = LogFields(logic=logic, journal=journal)
         self._objects = objects = ObjectQueue()
-        self._scheduler = scheduler = Scheduler(logic=logic)
+        self._scheduler = scheduler = Scheduler(logic=logic)  # 3
         self._carriers = carriers = Carriers(assumed=assumed, book=book, objects=objects)
-        self._read_back = ReadBack(read=read, assumed=assumed, book=book, objects=objects, log_fields=log)
+        self._read_back = ReadBack(reader=reader, assumed=assumed, book=book, objects=objects, log_fields=log)
         failures = WriteFailures(
             states=states, permission=permission, throttle=throttle, objects=objects,
             read_back=self._read_back, log_fields=log,
         )  # fmt: skip
         self._sender = sender = Sender(  # 8
-            logic=logic, assumed=assumed, write=write, journal=journal, permission=permission, objects=objects,
+            logic=logic, assumed=assumed, writer=writer, journal=journal, permission=permission, objects=objects,
             carriers=carriers, failures=failures, log_fields=log,
         )  # fmt: skip
         pauses = Pauses(logic=logic, book=book, assumed=assumed, states=states)
@@ -161,12 +168,12 @@ class Engine:
         )  # fmt: skip
         self._orphan_collector = OrphanCollector(logic=logic, book=book, planner=planner, drift=drift, objects=objects)
         self._allocations = allocations = Allocations(
-            installation=installation, logic=logic, write=write, read=read, permission=permission, throttle=throttle,
-            states=states, scheduler=scheduler, carriers=carriers,
+            installation=installation, logic=logic, writer=writer, reader=reader, permission=permission,
+            throttle=throttle, states=states, scheduler=scheduler, carriers=carriers,
         )  # fmt: skip
         self._evaluator = Evaluator(  # 4, 5
             logic=logic, runner=runner, states=states, journal=journal, scheduler=scheduler, allocations=allocations,
-            claims=Claims(book=book, guard=planner.guard, drift=drift, objects=objects, carriers=carriers),
+            claims=Claims(book=book, guard=planner.guard, drift=drift, objects=objects, carriers=carriers),  # 6
             log_fields=log,
         )  # fmt: skip
         self._restore_guard = RestoreGuard(
@@ -194,7 +201,7 @@ class Engine:
             sender=sender, allocations=allocations, orphan_collector=self._orphan_collector, permission=permission,
             throttle=throttle, drift=drift, reloads=self.reloads,
         )  # fmt: skip
-        self.journal = journal
+        self.journal = journal  # 9
         self.view = View(self.world, self.outputs, self.states, self.progress, journal)
 
     async def run(self, events: AsyncIterator[Snapshot | Batch]) -> None:
@@ -208,7 +215,7 @@ class Engine:
                     group.start_soon(self._evaluate)  # 3, 4, 5 → 6
                     group.start_soon(self._reconcile)  # 6, 7, 8
                 group.start_soon(self._allocate)
-                group.start_soon(self._settle_assumed)
+                group.start_soon(self._housekeep)
         finally:
             self._permission.withhold(ENDING, "no write is begun any more")
             with anyio.move_on_after(_DRAIN, shield=True):
@@ -216,39 +223,40 @@ class Engine:
 
     async def _apply(self, events: AsyncIterator[Snapshot | Batch]) -> None:
         async for item in events:
-            await self.take(item)
+            await self.apply_item(item)
 
     async def _evaluate(self) -> None:
         while True:
             slow = await self._evaluator.serve_next()
-            self._worked()
-            await self._evaluator.rest(give_way=slow)
+            self._after_work()
+            await self._evaluator.yield_to_loop(give_way=slow)
 
     async def _reconcile(self) -> None:
         while True:
-            self._worked(await self._reconciler.serve_next())
-            await self._reconciler.rest()
+            self._after_work(await self._reconciler.serve_next())
+            await self._reconciler.yield_to_loop()
 
     async def _allocate(self) -> None:
         while True:
             for entry in await self._allocations.next(self._planning):
-                self._allocated(await self._allocations.serve_in_turn(entry))
+                self._after_allocation(await self._allocations.serve_in_turn(entry))
 
-    async def _settle_assumed(self) -> None:
-        """Read back assumed writes without an echo, and forget what is no longer needed."""
-        looks = 0
+    async def _housekeep(self) -> None:
+        """Once a second: read back assumed writes without an echo, and forget what is no longer needed."""
+        rounds = 0
         while True:
             await asyncio.sleep(_READ_BACK_PERIOD)
             if await self._read_back.unseen():
                 self._sender.expect_no_echo()
             self._drift.tidy()
-            looks += 1
-            if looks % _RELOAD_ALLOCATIONS_EVERY == 0 and self._permission.reasons and self._allocations.outstanding:
+            rounds += 1
+            has_waiting = self._permission.withheld_for and self._allocations.outstanding
+            if has_waiting and rounds % _RELOAD_ALLOCATIONS_EVERY == 0:
                 # The leader may have been granted them meanwhile, and no event reports allocations.
                 self._allocations.invalidate()
-            self._planner.guard.settle(self._leaves_something)
+            self._planner.guard.settle(self._has_leftovers)
 
-    def _leaves_something(self, origin: str) -> bool:
+    def _has_leftovers(self, origin: str) -> bool:
         """Whether objects of a deleted intent are still in the store: their deletion may be deferred for long."""
         return bool(self._carriers.of(origin)) and not self._logic.has_intent(origin)
 
@@ -256,25 +264,25 @@ class Engine:
         """Apply ``items`` and do all work that follows, in this task, in a fixed order. True if anything was done:
         then the store may hold new changes."""
         for item in items:
-            await self.take(item)
-        worked = bool(items)
+            await self.apply_item(item)
+        has_worked = bool(items)
         while (key := self._scheduler.take()) is not None:
             self._evaluator.serve(key)
-            worked = True
-        self._worked()
+            has_worked = True
+        self._after_work()
         if not self._allocations.idle:
             for entry in self._allocations.take_all():
-                self._allocated(await self._allocations.serve(entry))
-            worked = True
+                self._after_allocation(await self._allocations.serve(entry))
+            has_worked = True
             if not (self._scheduler.idle and self._allocations.idle):
                 return True
         for name in self._objects.take_all():
             await self._reconciler.serve(name)
-            worked = True
-        self._worked()
-        return worked
+            has_worked = True
+        self._after_work()
+        return has_worked
 
-    def _worked(self, writing: asyncio.Task[None] | None = None) -> None:
+    def _after_work(self, writing: asyncio.Task[None] | None = None) -> None:
         """Jobs were done: advance, or once ``writing`` has ended, the write that a job began. ``run`` calls it after
         each job, ``step`` after all jobs of one queue."""
         if writing is None:
@@ -282,22 +290,22 @@ class Engine:
         else:
             writing.add_done_callback(lambda _: self.advance())
 
-    async def take(self, item: Snapshot | Batch) -> None:
+    async def apply_item(self, item: Snapshot | Batch) -> None:
         """Apply one item of the watch."""
         await self._applier.take(item)
-        self._applied()
+        self._after_apply()
 
     def correct(self, missed: Correction) -> None:
         """Apply what the background relist found."""
         self._applier.apply(missed)
-        self._applied()
+        self._after_apply()
 
     async def load_allocations(self) -> None:
         """Read all allocations: before the first evaluation, and when other processes may have been granted some."""
         await self._allocations.load()
-        self._allocated(True)
+        self._after_allocation(True)
 
-    def _allocated(self, loaded: bool) -> None:
+    def _after_allocation(self, loaded: bool) -> None:
         """An allocator entry was served. ``loaded``: all allocations were read, so that intents may be affected."""
         if not loaded:
             self.advance()
@@ -305,13 +313,13 @@ class Engine:
         if self.listed:
             # The first pass releases what has no owner. Later loads must do so themselves: nothing else would.
             self._allocations.release_ownerless()
-        self._applied()
+        self._after_apply()
 
-    def _applied(self) -> None:
+    def _after_apply(self) -> None:
         """Inputs were applied: evaluate the affected intents before anything is planned."""
         if self._planning.is_set() and not self._scheduler.idle:
             self._planning.clear()
-            self._burst = self._evaluator.runs + _BURST
+            self._burst_ends_at = self._evaluator.runs + _MAX_BURST
         self.advance()
 
     def advance(self) -> None:
@@ -327,17 +335,17 @@ class Engine:
                 if is_first:
                     self._carriers.left_over(found, self._allocations.leaving)
             self._planning.set()
-        elif not due and self._evaluator.runs >= self._burst:
+        elif not due and self._evaluator.runs >= self._burst_ends_at:
             self._planning.set()
         if self._planning.is_set():
             self._allocations.queue_releases()
             if not self._orphan_collector.due and self._restore_guard.evaluated():
-                self.allow(RESTORED)
+                self.lift(RESTORED)
         self._moved.set()
 
-    async def compared(self) -> None:
+    async def wait_until_restore_is_evaluated(self) -> None:
         """Return once the store was restored, and everything in it was evaluated; writes are still withheld."""
-        await self._restore_guard.compared()
+        await self._restore_guard.wait_until_evaluated()
 
     async def settled(self, revision: int = 0) -> None:
         """Return once everything up to ``revision`` is applied and the engine has converged."""
@@ -348,14 +356,14 @@ class Engine:
     def reevaluate(self, keys: Iterable[Key]) -> None:
         """Evaluate these intents whether or not their memos are valid."""
         self._scheduler.reevaluate(keys)
-        self._applied()
+        self._after_apply()
 
     def resync(self, key: Key) -> None:
         """Evaluate this intent once more, after all live jobs, whether or not its memo is valid. Call ``reevaluate``
         afterwards."""
         self._scheduler.resync(key)
 
-    def plan(self, names: Iterable[Name]) -> None:
+    def enqueue_plans(self, names: Iterable[Name]) -> None:
         """Plan these objects again, whether or not anything has changed."""
         self._objects.plan(names)
         self.advance()
@@ -378,21 +386,21 @@ class Engine:
             self._scheduler.schedule(self._logic.set_setting(name, value).jobs)
         for name in unset:
             self._scheduler.schedule(self._logic.unset_setting(name).jobs)
-        self._applied()
+        self._after_apply()
 
     def report_missing_reaction(self, pair: tuple[str, str]) -> None:
         """Count and log a pair of kinds (reader, read) between which the reaction map has no path."""
         self._evaluator.note_missing(pair)
 
     def withhold(self, reason: str, message: str) -> None:
-        """Allow no new write until ``allow``. ``message``: for people."""
+        """Allow no new write until ``lift``. ``message``: for people."""
         self._permission.withhold(reason, message)
 
-    def allow(self, reason: str) -> None:
+    def lift(self, reason: str) -> None:
         """Remove a reason for withholding writes. After the last one, the reported plans are made again and carried
         out."""
-        if self._permission.allow(reason):
-            self._objects.plan(sorted(self._states.planned), resync=True)
+        if self._permission.lift(reason):
+            self._objects.plan(sorted(self._tables.planned), resync=True)
             self._allocations.resume()
             self.advance()
 
@@ -400,9 +408,9 @@ class Engine:
         """Require an open watch for writes."""
         self._permission.require_watch(watch)
 
-    def confirm_restores(self) -> None:
-        """After a restore of the store, wait for the caller to ``allow`` writes. It waits with ``compared`` first."""
-        self._restore_guard.confirm()
+    def require_restore_confirmation(self) -> None:
+        """After a restore of the store, wait for the caller to ``lift`` writes. It waits with ``compared`` first."""
+        self._restore_guard.require_confirmation()
 
     def require_leadership(self, fence: Fence, on_fenced: Callable[[str], None]) -> None:
         """Require a leadership for writes. ``fence``: the fence of the leadership, None while it is not certain.
@@ -421,7 +429,7 @@ class Engine:
     def last_good_values(self) -> dict[Key, Resource]:
         """The values by which held intents keep yielding facts. ``retained`` stores them, so that a restart does not
         lose them."""
-        return self._logic.last_good_values(self._states.held)
+        return self._logic.last_good_values(self._tables.held)
 
     def held_facts(self) -> dict[Key, HeldFacts]:
         """The facts of intents whose last run did not complete. ``retained`` stores them, so that a restart does not
@@ -451,7 +459,7 @@ class Engine:
     @property
     def has_held(self) -> bool:
         """Whether an intent is held."""
-        return bool(self._states.held)
+        return bool(self._tables.held)
 
     @property
     def restores(self) -> int:
@@ -461,7 +469,7 @@ class Engine:
     @property
     def withheld(self) -> Mapping[str, str]:
         """Why writes are withheld: reason → message."""
-        return self._permission.reasons
+        return self._permission.withheld_for
 
     @property
     def may_write(self) -> bool:
@@ -470,7 +478,7 @@ class Engine:
 
     @property
     def quiet(self) -> bool:
-        """Nothing is queued, under way, or written and not yet seen. Objects in back-off don't count."""
+        """Nothing is queued, under way, or written and not yet echoed by the watch. Objects in back-off don't count."""
         return (
             self.first_pass_complete
             and self._scheduler.idle
@@ -483,9 +491,9 @@ class Engine:
 
     @property
     def converged(self) -> bool:
-        """Quiet, and nothing is deferred except objects listed as rejected or contended. On a standby: nothing is left
-        for the leader to do either, judging by what this process sees."""
-        states, withheld = self._states, self._permission.reasons
+        """Quiet, and nothing is deferred except objects listed as rejected or contended. While writes are withheld
+        (unless observing), also: no plan or allocation waits for permission."""
+        states, withheld = self._tables, self._permission.withheld_for
         if withheld and OBSERVING not in withheld and (states.planned or self._allocations.outstanding):
             return False
         reported = all(name in states.rejected or name in states.contended for name in self._objects.delayed)

@@ -24,10 +24,10 @@ from ..model.reads import object_read
 from .allocations import Allocations
 from .claims import Claims
 from .edges import Edge, Edges
-from .intent_states import IntentStates
 from .log_fields import LogFields
 from .scheduler import Scheduler
 from .slices import Slice
+from .state_tables import StateTables
 
 _LOG = logging.getLogger(__name__)
 _EXPENSIVE = 0.002
@@ -56,7 +56,7 @@ class Evaluator:
         *,
         logic: Service,
         runner: Runner,
-        states: IntentStates,
+        states: StateTables,
         journal: Journal,
         scheduler: Scheduler,
         allocations: Allocations,
@@ -109,7 +109,7 @@ class Evaluator:
             self._cool_at[key] = now + min(_COOLDOWN * (now - before), _LONGEST_COOLDOWN)
         return True
 
-    async def rest(self, *, give_way: bool) -> None:
+    async def yield_to_loop(self, *, give_way: bool) -> None:
         """Called after each job: let other tasks run if the slice is over, or ``give_way`` after a slow evaluation."""
         if give_way:
             await self._give_way()

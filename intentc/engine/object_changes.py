@@ -16,8 +16,8 @@ from ..model import HeldInput, Key, Name
 from ..model.reads import PARENT
 from ..planning import Assumed, ClaimBook, Planner
 from .carriers import Carriers
-from .intent_states import IntentStates
 from .object_queue import ObjectQueue
+from .state_tables import StateTables
 
 
 class ObjectChanges:
@@ -30,7 +30,7 @@ class ObjectChanges:
         book: ClaimBook,
         assumed: Assumed,
         planner: Planner,
-        states: IntentStates,
+        states: StateTables,
         objects: ObjectQueue,
         carriers: Carriers,
     ) -> None:

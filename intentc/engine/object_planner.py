@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from ..model import Name
 from ..planning import Plan, Planner
-from .intent_states import IntentStates
 from .object_queue import ObjectQueue
 from .pauses import Pauses
 from .permission import Permission
 from .repairs import Repairs
+from .state_tables import StateTables
 
 _LAPSE = 0.5
 """Seconds until an object is planned again that could not be written for a moment, since the lease was uncertain or the
@@ -28,7 +28,7 @@ class ObjectPlanner:
         self,
         *,
         planner: Planner,
-        states: IntentStates,
+        states: StateTables,
         permission: Permission,
         objects: ObjectQueue,
         pauses: Pauses,
@@ -60,7 +60,7 @@ class ObjectPlanner:
             return plan._replace(operations=())
         if not self._permission.granted:
             states.planned[name] = plan.operations
-            if not self._permission.reasons:
+            if not self._permission.withheld_for:
                 # The lease or the watch is uncertain right now, and nothing queues it once it is certain again.
                 self._objects.retry(name, after=_LAPSE)
             return plan._replace(operations=())

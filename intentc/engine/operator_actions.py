@@ -12,9 +12,9 @@ from ..logic import Service
 from ..model import Create, Key, Name, Problem
 from ..planning import ClaimBook, Planner
 from .drift import Drift
-from .intent_states import PAUSED, IntentStates, Stop
 from .object_queue import ObjectQueue
 from .scheduler import Scheduler
+from .state_tables import PAUSED, StateTables, Stop
 
 SUSPECT = "Suspect"
 DROPPED = "Dropped"
@@ -29,7 +29,7 @@ class OperatorActions:
         logic: Service,
         book: ClaimBook,
         planner: Planner,
-        states: IntentStates,
+        states: StateTables,
         drift: Drift,
         scheduler: Scheduler,
         objects: ObjectQueue,

@@ -10,13 +10,13 @@ from __future__ import annotations
 from ..logic import Service
 from ..model import Name
 from ..planning import Assumed, ClaimBook
-from .intent_states import PAUSED, IntentStates
+from .state_tables import PAUSED, StateTables
 
 
 class Pauses:
     """Answers for one object at a time."""
 
-    def __init__(self, *, logic: Service, book: ClaimBook, assumed: Assumed, states: IntentStates) -> None:
+    def __init__(self, *, logic: Service, book: ClaimBook, assumed: Assumed, states: StateTables) -> None:
         self._logic = logic
         self._book = book
         self._assumed = assumed

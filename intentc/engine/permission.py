@@ -1,7 +1,7 @@
 """Decides whether writes may begin now, and under which fence; every change passes through it.
 
 Why one place: a compiler that observes, stands by, has just lost its leadership, or sees a restored store must write
-*nothing*, allocations included, and go on with everything else. The callers of ``withhold`` and ``allow`` know what
+*nothing*, allocations included, and go on with everything else. The callers of ``withhold`` and ``lift`` know what
 leading means, and when a restored store can be trusted again. No I/O; state: the reasons, in memory.
 """
 
@@ -44,7 +44,7 @@ class Permission:
     (``require_leadership``), the leadership is certain."""
 
     def __init__(self, *, observe: bool = False) -> None:
-        self._reasons: dict[str, str] = {}
+        self._withheld_for: dict[str, str] = {}
         self._fence: Fence | None = None
         self._on_fenced: Callable[[str], None] | None = None
         self._watch: Watch | None = None
@@ -61,17 +61,17 @@ class Permission:
         self._fence, self._on_fenced = fence, on_fenced
 
     def withhold(self, reason: str, message: str) -> None:
-        """Allow no new write until ``allow``. ``message``: for people."""
-        self._reasons[reason] = message
+        """Allow no new write until ``lift``. ``message``: for people."""
+        self._withheld_for[reason] = message
 
-    def allow(self, reason: str) -> bool:
+    def lift(self, reason: str) -> bool:
         """Remove a reason. True if it was the last one: what was only planned until now can be carried out."""
-        return self._reasons.pop(reason, None) is not None and not self._reasons
+        return self._withheld_for.pop(reason, None) is not None and not self._withheld_for
 
     @property
-    def reasons(self) -> Mapping[str, str]:
+    def withheld_for(self) -> Mapping[str, str]:
         """Why permission is withheld: reason → message. An empty mapping says nothing about the fence."""
-        return self._reasons
+        return self._withheld_for
 
     @property
     def granted(self) -> bool:
@@ -81,7 +81,7 @@ class Permission:
     def warrant(self) -> Warrant | None:
         """The warrant for one write; None if writes are not permitted. Ask for each write: the process may be stopped
         for a minute between two of them."""
-        if self._reasons or (self._watch is not None and not self._watch.ready):
+        if self._withheld_for or (self._watch is not None and not self._watch.ready):
             return None
         if self._fence is None:
             return Warrant(None)

@@ -1,7 +1,7 @@
 """The present problems, each counted once however many parts report it.
 
 Why kept: ``/status`` is asked every second, and gathering the problems of 20,000 intents takes almost 0.1 s.
-``intent_states`` knows who reports them.
+``state_tables`` knows who reports them.
 
 State: problem and count, in memory. No I/O.
 """

@@ -26,13 +26,13 @@ class ReadBack:
     def __init__(
         self,
         *,
-        read: ReadService,
+        reader: ReadService,
         assumed: Assumed,
         book: ClaimBook,
         objects: ObjectQueue,
         log_fields: LogFields,
     ) -> None:
-        self._read = read
+        self._reader = reader
         self._assumed = assumed
         self._book = book
         self._objects = objects
@@ -45,7 +45,7 @@ class ReadBack:
             wanted[operation.key] = operation.name
             wanted.update(_targets(operation))
         try:
-            holder = await self._read.identify(plan.name)
+            holder = await self._reader.identify(plan.name)
             if holder is not None:
                 wanted[holder] = plan.name
             for key, name in wanted.items():
@@ -78,7 +78,7 @@ class ReadBack:
     async def _refresh(self, key: Key) -> bool:
         """Read one object. True if it is there. Raises ``WriteError``."""
         seen_at = self._assumed.seen_at(key)
-        stored = await self._read.read(key)
+        stored = await self._reader.read(key)
         self._assumed.read_back(key, stored, seen_at)
         return stored is not None
 

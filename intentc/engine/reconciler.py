@@ -15,12 +15,12 @@ from ..planning import Plan
 from ..writing import Fenced
 from .api_throttle import ApiThrottle
 from .carriers import Carriers
-from .intent_states import IntentStates
 from .object_planner import ObjectPlanner
 from .object_queue import ObjectQueue
 from .repairs import Repairs
 from .sender import Sender
 from .slices import Slice
+from .state_tables import StateTables
 from .write_failures import WriteFailures
 
 
@@ -34,7 +34,7 @@ class Reconciler:
         self,
         *,
         throttle: ApiThrottle[Name],
-        states: IntentStates,
+        states: StateTables,
         objects: ObjectQueue,
         object_planner: ObjectPlanner,
         repairs: Repairs,
@@ -82,7 +82,7 @@ class Reconciler:
         task.add_done_callback(self._written)
         return task
 
-    async def rest(self) -> None:
+    async def yield_to_loop(self) -> None:
         """Called after each object: let other tasks run if the slice is over."""
         await self._slice.rest()
 

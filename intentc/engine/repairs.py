@@ -14,9 +14,9 @@ from ..planning import Assumed, ClaimBook, Plan
 from ..planning.claims import Item
 from ..planning.items import Stored, items, without
 from .drift import Contention, Drift
-from .intent_states import IntentStates
 from .log_fields import LogFields
 from .object_queue import ObjectQueue
+from .state_tables import StateTables
 
 _LOG = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ class Repairs:
         *,
         book: ClaimBook,
         assumed: Assumed,
-        states: IntentStates,
+        states: StateTables,
         drift: Drift,
         objects: ObjectQueue,
         log_fields: LogFields,

@@ -47,12 +47,12 @@ class RestoreGuard:
         self._allocations = allocations
         self._sender = sender
         self._compared = asyncio.Event()
-        self._confirms = False
+        self._confirmation_required = False
         self.times = 0
 
-    def confirm(self) -> None:
-        """From now on, leave it to whoever waits for ``compared`` to allow writes after a restore."""
-        self._confirms = True
+    def require_confirmation(self) -> None:
+        """From now on, leave it to whoever waits for ``wait_until_evaluated`` to allow writes after a restore."""
+        self._confirmation_required = True
 
     def check(self, snapshot: Snapshot) -> None:
         """Check a listing, other than the first one, before it is applied."""
@@ -72,16 +72,16 @@ class RestoreGuard:
         """Everything listed is evaluated. True if that ends a restore, so that writes may be allowed again; otherwise
         somebody else allows them, or none are withheld."""
         # Idle alone is not enough: a failed read of the allocations backs off, and is idle meanwhile.
-        if RESTORED not in self._permission.reasons or not (self._allocations.known and self._allocations.idle):
+        if RESTORED not in self._permission.withheld_for or not (self._allocations.known and self._allocations.idle):
             return False
-        if self._confirms:
+        if self._confirmation_required:
             self._compared.set()
-        return not self._confirms
+        return not self._confirmation_required
 
-    async def compared(self) -> None:
+    async def wait_until_evaluated(self) -> None:
         """Return once the store was restored, and everything in it was evaluated; writes are still withheld. That it
         was evaluated stays true, whatever changes since; the next listing must be evaluated anew."""
-        if RESTORED not in self._permission.reasons:
+        if RESTORED not in self._permission.withheld_for:
             self._compared.clear()
         await self._compared.wait()
 

@@ -38,7 +38,7 @@ class Sender:
         *,
         logic: Service,
         assumed: Assumed,
-        write: WriteService,
+        writer: WriteService,
         journal: Journal,
         permission: Permission,
         objects: ObjectQueue,
@@ -48,7 +48,7 @@ class Sender:
     ) -> None:
         self._logic = logic
         self._assumed = assumed
-        self._write = write
+        self._writer = writer
         self._journal = journal
         self._permission = permission
         self._objects = objects
@@ -120,7 +120,7 @@ class Sender:
         self.written += 1
 
     async def _send(self, operation: Operation, fence: str | None) -> Written:
-        write = self._write
+        write = self._writer
         match operation:
             case Create():
                 return await write.create(operation, fence)

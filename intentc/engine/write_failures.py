@@ -14,11 +14,11 @@ from ..model import Name, Problem
 from ..planning import Plan
 from ..writing import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, Unreachable, WriteError
 from .api_throttle import ApiThrottle
-from .intent_states import IntentStates
 from .log_fields import LogFields
 from .object_queue import ObjectQueue
 from .permission import Permission
 from .read_back import ReadBack
+from .state_tables import StateTables
 
 _LOG = logging.getLogger(__name__)
 INTERNAL_ERROR = "InternalError"
@@ -33,7 +33,7 @@ class WriteFailures:
     def __init__(
         self,
         *,
-        states: IntentStates,
+        states: StateTables,
         permission: Permission,
         throttle: ApiThrottle[Name],
         objects: ObjectQueue,

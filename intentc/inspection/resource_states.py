@@ -10,7 +10,7 @@ Read-only; it keeps nothing.
 
 from __future__ import annotations
 
-from intentc.engine.intent_states import PAUSED
+from intentc.engine.state_tables import PAUSED
 from intentc.engine.view import Outputs, States, View, World
 from intentc.model import HeldInput, Key, Name
 from intentc.planning.ownership import Ownership, ownership_of_object

@@ -228,7 +228,7 @@ class CompilerService:
         self._relist_slice = relist_slice
         self._server = server
         if auditing is not None:
-            engine.confirm_restores()
+            engine.require_restore_confirmation()
         self._running = False
         self._lag = 0.0
 
@@ -282,12 +282,12 @@ class CompilerService:
         """Audit after each restore of the store, and permit writes once an audit has judged the differences."""
         engine = self.engine
         while True:
-            await engine.compared()
+            await engine.wait_until_restore_is_evaluated()
             restores = engine.restores
             try:
                 verdict = await auditing.once("etcd was restored from an older state")
                 if verdict.judged and restores == engine.restores:
-                    engine.allow(RESTORED)
+                    engine.lift(RESTORED)
             except AuditFailed as error:
                 _LOG.error(
                     "etcd was restored, and the audit failed: %s; writes stay withheld until one succeeds", error

@@ -141,7 +141,7 @@ class TakeOver:
     def _on_lost(self, reason: str) -> None:
         self._leadership = None
         self._engine.withhold(STANDING_BY, f"not leading: {reason}")
-        self._engine.allow(UPGRADE)
+        self._engine.lift(UPGRADE)
 
     async def _take_over(self, leadership: Leadership) -> None:
         """Catch up and permit writes, unless the leadership is lost meanwhile."""
@@ -161,7 +161,7 @@ class TakeOver:
             return
         self.takeovers += 1
         _LOG.info("taking over at revision %d", self._engine.revision)
-        self._engine.allow(STANDING_BY)
+        self._engine.lift(STANDING_BY)
         try:
             await self.election.record_versions(leadership)
         except StoreError as error:
@@ -205,7 +205,7 @@ class TakeOver:
         )
         _LOG.error(message)
         engine.withhold(UPGRADE, message)
-        engine.allow(STANDING_BY)
+        engine.lift(STANDING_BY)
         return True
 
 

@@ -202,7 +202,7 @@ class BoxSystem(MemorySystem):
     async def retry(self, *names: str) -> None:
         """As if the back-off of the parts of these boxes were over."""
         for name in names:
-            self.engine.plan([part(name)])
+            self.engine.enqueue_plans([part(name)])
         await self.settle()
 
     async def contents(self) -> dict[str, str]:

@@ -116,7 +116,7 @@ class Progress:
     @property
     def withheld(self) -> Mapping[str, str]:
         """Why writes are withheld: reason → message."""
-        return self._permission.reasons
+        return self._permission.withheld_for
 
     @property
     def reachable(self) -> bool:

@@ -10,9 +10,9 @@ from typing import Protocol, TypeVar
 
 from ...model import Key, Name, Operation, Problem, Read
 from ...queue import Quarantined
-from ..intent_states import IntentStates, Stop
 from ..object_queue import ObjectQueue
 from ..scheduler import Scheduler
+from ..state_tables import StateTables, Stop
 
 K = TypeVar("K")
 
@@ -35,7 +35,7 @@ class States:
     """Tables by intent, by object, and their places in the two queues. The tables are live: read them between two
     awaits."""
 
-    def __init__(self, *, states: IntentStates, scheduler: Scheduler, objects: ObjectQueue) -> None:
+    def __init__(self, *, states: StateTables, scheduler: Scheduler, objects: ObjectQueue) -> None:
         self._states = states
         self._scheduler = scheduler
         self._objects = objects

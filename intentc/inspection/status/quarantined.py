@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 from typing import Any
 
-from intentc.engine.intent_states import PAUSED
 from intentc.engine.operator_actions import DROPPED, SUSPECT
+from intentc.engine.state_tables import PAUSED
 from intentc.engine.view import States, Table, View, World
 from intentc.model import Key, Name, Problem
 

@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from intentc.engine.intent_states import PAUSED
 from intentc.engine.permission import OBSERVING, RESTORED
+from intentc.engine.state_tables import PAUSED
 from intentc.engine.view import View, World
 from intentc.model import Key, Name, Problem, verb
 

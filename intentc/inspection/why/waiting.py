@@ -11,8 +11,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator
 
-from intentc.engine.intent_states import PAUSED
 from intentc.engine.operator_actions import SUSPECT
+from intentc.engine.state_tables import PAUSED
 from intentc.engine.view import Outputs, Progress, States, View, World
 from intentc.evaluation import BUDGET_EXCEEDED
 from intentc.model import Key, Name, Problem, Read

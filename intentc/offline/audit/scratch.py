@@ -78,7 +78,7 @@ async def audit(
     )
     try:
         await engine.load_allocations()
-        await engine.take(listing.snapshot)
+        await engine.apply_item(listing.snapshot)
         apply_directives(engine.operator_actions, await Book(store, installation).list())
         while await engine.step([]):
             pass

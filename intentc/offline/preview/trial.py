@@ -101,7 +101,7 @@ class Trial:
         engine = self.offline.engine
         if not engine.listed:
             await engine.load_allocations()
-            await engine.take(self._gathered.snapshot)
+            await engine.apply_item(self._gathered.snapshot)
             apply_directives(engine.operator_actions, self._gathered.directives)
         await self.offline.settle()
         return await self.moment()

@@ -196,7 +196,7 @@ class PeriodicAudit:
             else:
                 if sort is Sort.MISSED:
                     await engine.read_back(name)
-                engine.plan((name,))
+                engine.enqueue_plans((name,))
         engine.reevaluate(sorted({key for keys in intents.values() for key in keys}))
         with anyio.move_on_after(self._patience):
             # Not until it has converged: an engine that may not write now is done once the plan is made.

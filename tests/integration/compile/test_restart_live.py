@@ -52,7 +52,7 @@ async def test_star_17_a_second_pass_and_a_restart_write_nothing_and_a_deleted_o
             service.engine.resync(key)
         for resource in map(known.resource, list(known)):
             if resource is not None and resource.name in outputs:
-                service.engine.plan([resource.name])
+                service.engine.enqueue_plans([resource.name])
         await world.settle(service)
         assert service.engine.progress.evaluations - runs >= 20
         assert world.calls.mutations == {}

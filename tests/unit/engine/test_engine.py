@@ -95,7 +95,7 @@ async def test_a_long_queue_of_evaluations_does_not_starve_writing(
     await box_system.boxes("first", settle=False)
     async with box_system.running():
         await box_system.settled()
-        monkeypatch.setattr(engine_module, "_BURST", 10)
+        monkeypatch.setattr(engine_module, "_MAX_BURST", 10)
         left: list[int] = []
         create = box_system.write.create
 

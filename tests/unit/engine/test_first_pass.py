@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.engine.intent_states import IntentStates
+from intentc.engine.state_tables import StateTables
 from intentc.evaluation import Status
 from intentc.model import Key, Name, Problem
 from tests.support.box_system import BoxSystem, part
@@ -61,7 +61,7 @@ async def test_an_observer_reports_what_it_would_write(box_system: BoxSystem) ->
 
 
 def test_a_failed_intent_is_held_until_a_run_succeeds() -> None:
-    states = IntentStates()
+    states = StateTables()
     assert states.note(KEY, Status.FAILED, None, (PROBLEM,))
     assert not states.note(KEY, Status.FAILED, None, (PROBLEM,))  # no news
     assert states.is_held(KEY)
@@ -71,7 +71,7 @@ def test_a_failed_intent_is_held_until_a_run_succeeds() -> None:
 
 
 def test_a_waiting_intent_keeps_its_outputs_and_is_no_problem() -> None:
-    states = IntentStates()
+    states = StateTables()
     states.note(KEY, Status.WAITING, ("name", "box", "b"), ())
     assert states.is_held(KEY)
     assert states.waiting == {KEY: ("name", "box", "b")}
@@ -79,7 +79,7 @@ def test_a_waiting_intent_keeps_its_outputs_and_is_no_problem() -> None:
 
 
 def test_a_problem_of_several_claims_is_reported_once() -> None:
-    states = IntentStates()
+    states = StateTables()
     states.note_object(OBJECT, (PROBLEM,), frozenset())
     states.note_object(Name("part", ("b", "one")), (PROBLEM,), frozenset())
     assert states.problems([PROBLEM]) == (PROBLEM,)

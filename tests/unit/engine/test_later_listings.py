@@ -89,7 +89,7 @@ async def test_an_owner_that_came_again_and_vanished_in_a_gap_counts(box_system:
         box_system.engine._planner.guard.owner_deleted(uuid)
         await box_system.boxes(f"box-{int(UUID(uuid))}", uuid=uuid, settle=False)
     await box_system.offline.settle()
-    box_system.engine._planner.guard.settle(box_system.engine._leaves_something)
+    box_system.engine._planner.guard.settle(box_system.engine._has_leftovers)
     await box_system.remove(*await box_system.contents(), settle=False)
     await box_system.relist()
     assert engine_status(box_system.engine)["counts"]["withheld_deletes"] == len(MANY)

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 
 _BOUNDED = {"journal", "_journal", "_getters"}
 """By its size, and by the number of workers."""
-_NOT_THE_ENGINES = {"write", "_write", "read", "_read", "schema"}
+_NOT_THE_ENGINES = {"write", "_write", "_writer", "read", "_reader", "schema"}
 
 
 @pytest.fixture

@@ -74,7 +74,7 @@ async def test_no_step_calls_back(box_system: BoxSystem) -> None:
         box_system.engine.operator_actions.resume(await box_system.key("box", "plain"))
         box_system.engine.withhold(STANDING_BY, "another leads")
         await box_system.change("plain", text="other")
-        box_system.engine.allow(STANDING_BY)
+        box_system.engine.lift(STANDING_BY)
         await box_system.relist()
         await box_system.remove("plain", "numbered", "failing")
         async with box_system.running():

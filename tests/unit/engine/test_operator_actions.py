@@ -186,7 +186,7 @@ async def test_leave_for_deletes_outlives_a_listing_that_comes_before_they_are_m
     box_system.engine.operator_actions.allow_deletes("part")
     await box_system.relist()
     assert engine_status(box_system.engine)["counts"]["withheld_deletes"] == 0
-    box_system.engine.allow("a test")
+    box_system.engine.lift("a test")
     await box_system.offline.settle()
     assert await box_system.contents() == {}
 
@@ -214,4 +214,4 @@ async def test_a_pause_under_another_name_takes_the_place_of_the_first(box_syste
     await box_system.offline.settle()
     assert await box_system.contents() == {"a": "bye"}
     assert states(box_system) == {}
-    assert box_system.engine._states.left_if_ours == {}
+    assert box_system.engine._tables.left_if_ours == {}

@@ -37,9 +37,9 @@ def test_without_a_reason_against_it_permission_is_granted() -> None:
 def test_every_reason_must_go_before_it_is_granted() -> None:
     permission = Permission(observe=True)
     permission.withhold(STANDING_BY, "another leads")
-    assert not permission.allow(OBSERVING)
+    assert not permission.lift(OBSERVING)
     assert not permission.granted
-    assert permission.allow(STANDING_BY), "what was only planned can be carried out"
+    assert permission.lift(STANDING_BY), "what was only planned can be carried out"
     assert permission.granted
 
 
@@ -65,7 +65,7 @@ async def test_what_a_standby_planned_and_wished_for_is_carried_out_when_it_take
     box_system.engine.withhold(STANDING_BY, "another leads")
     await box_system.boxes("a")
     await box_system.boxes("b", text="number")
-    box_system.engine.allow(STANDING_BY)
+    box_system.engine.lift(STANDING_BY)
     await box_system.offline.settle()
     assert await box_system.contents() == {"a": "hello"}
     assert list((await box_system.numbers()).values()) == [1]

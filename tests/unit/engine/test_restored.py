@@ -42,7 +42,7 @@ async def test_what_the_backup_lacks_is_written_again_after_a_pass_over_everythi
 
 
 async def test_nothing_is_written_until_whoever_audits_gives_permission(box_system: BoxSystem) -> None:
-    box_system.engine.confirm_restores()
+    box_system.engine.require_restore_confirmation()
     await box_system.boxes("a", settle=False)
     restore = box_system.offline.store.faults.backup()
     await box_system.offline.settle()
@@ -51,39 +51,39 @@ async def test_nothing_is_written_until_whoever_audits_gives_permission(box_syst
     await box_system.relist()
     assert box_system.write.log == []
     with anyio.fail_after(PATIENCE):
-        await box_system.engine.compared()
+        await box_system.engine.wait_until_restore_is_evaluated()
     assert box_system.engine.first_pass_complete, "compared is what is evaluated"
     assert not engine_status(box_system.engine)["healthy"]
-    box_system.engine.allow(RESTORED)
+    box_system.engine.lift(RESTORED)
     await box_system.offline.settle()
     assert box_system.write.log == ["create a"]
 
 
 async def test_who_audits_hears_of_it_although_the_next_change_arrives_at_once(box_system: BoxSystem) -> None:
     """In a store that always changes, everything is evaluated only for moments."""
-    box_system.engine.confirm_restores()
+    box_system.engine.require_restore_confirmation()
     await box_system.boxes("a", settle=False)
     restore = box_system.offline.store.faults.backup()
     await box_system.offline.settle()
-    compared = asyncio.create_task(box_system.engine.compared())
+    compared = asyncio.create_task(box_system.engine.wait_until_restore_is_evaluated())
     await anyio.wait_all_tasks_blocked()
     key = await box_system.key("box", "a")
     restore()
     await box_system.relist(settle=False)
     change = Change(key.kind, key.uuid, b'{"fq_name":["a"],"text":"other"}', 1, box_system.engine.revision + 1)
-    await box_system.engine.take(Batch(box_system.engine.revision + 1, (change,)))
+    await box_system.engine.apply_item(Batch(box_system.engine.revision + 1, (change,)))
     assert not compared.done(), "no other task had a turn since"
     await anyio.wait_all_tasks_blocked()
     assert compared.done()
 
 
 async def test_who_audits_is_asked_again_after_the_next_restore_only(box_system: BoxSystem) -> None:
-    box_system.engine.confirm_restores()
+    box_system.engine.require_restore_confirmation()
     await box_system.boxes("a", settle=False)
     restore = box_system.offline.store.faults.backup()
     await box_system.offline.settle()
     for restores in (1, 2):
-        compared = asyncio.create_task(box_system.engine.compared())
+        compared = asyncio.create_task(box_system.engine.wait_until_restore_is_evaluated())
         await anyio.wait_all_tasks_blocked()
         assert not compared.done()
         restore()
@@ -92,8 +92,8 @@ async def test_who_audits_is_asked_again_after_the_next_restore_only(box_system:
         assert compared.done()
         assert box_system.engine.restores == restores
         with anyio.fail_after(PATIENCE):
-            await box_system.engine.compared()  # as long as nobody has allowed writes
-        box_system.engine.allow(RESTORED)
+            await box_system.engine.wait_until_restore_is_evaluated()  # as long as nobody has allowed writes
+        box_system.engine.lift(RESTORED)
         await box_system.offline.settle()
 
 

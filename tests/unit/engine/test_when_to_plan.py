@@ -45,7 +45,7 @@ async def writer(box_system: BoxSystem, planning: asyncio.Event, in_flight: int)
     engine = box_system.engine
     reconciler = Reconciler(
         throttle=engine.throttle,
-        states=engine._states,
+        states=engine._tables,
         objects=engine._objects,
         object_planner=engine._reconciler._object_planner,
         repairs=engine._reconciler._repairs,
@@ -74,7 +74,7 @@ async def two_parts_to_make(box_system: BoxSystem) -> None:
     """The parts of ``a`` and ``b`` are claimed, and not there."""
     box_system.engine.withhold(OBSERVING, "for a while")
     await box_system.boxes("a", "b")
-    box_system.engine.allow(OBSERVING)
+    box_system.engine.lift(OBSERVING)
     for name in box_system.engine._objects.take_all():
         box_system.engine._objects.done(name)
 

@@ -37,7 +37,7 @@ async def spoil(system: ContrailSystem, kind: str, name: str, **fields: Any) -> 
     value = msgspec.json.encode({**stored, **fields})
     engine = system.offline.engine
     revision = engine.revision + 1
-    await engine.take(Batch(revision, (Change(*key, value, 1, revision),)))
+    await engine.apply_item(Batch(revision, (Change(*key, value, 1, revision),)))
 
 
 async def test_an_object_in_order_differs_in_nothing(system: ContrailSystem) -> None:

@@ -238,7 +238,7 @@ async def test_a_leader_that_may_not_write_yet_says_why(box_system: BoxSystem, r
 
 
 async def test_after_a_restore_an_audit_is_waited_for(box_system: BoxSystem, reported: Reported) -> None:
-    box_system.engine.confirm_restores()
+    box_system.engine.require_restore_confirmation()
     box_system.engine.withhold(RESTORED, "restored")
     await box_system.boxes("a")
     assert reported.awaiting()[0] == "an audit, since etcd was restored from an older state: nothing is written before"
@@ -300,7 +300,7 @@ async def _put(box_system: BoxSystem, key: Key, value: str) -> None:
 
 
 async def test_problems_without_consequence_wait_for_nobody(box_system: BoxSystem, reported: Reported) -> None:
-    box_system.engine._states.note_object(part("a"), (Problem("part", "a:one", "Odd", "odd"),), frozenset())
+    box_system.engine._tables.note_object(part("a"), (Problem("part", "a:one", "Odd", "odd"),), frozenset())
     assert (reported.awaiting(), reported.attention()) == ([], [])
 
 

@@ -1,7 +1,11 @@
 """Keeps the state of each intent and object: evaluated, waiting, held, or with problems. ``/status`` reads it.
 
 Kept apart from the queues because it outlives the work: a held intent has no job, and must still be listed with its
-reason (docs/engine.md §7). It decides nothing.
+reason (docs/engine.md §7). ``evaluator`` calls ``note``, ``stop``, ``cut_off`` and ``forget``; ``write_failures``,
+``repairs``, ``pauses``, ``object_planner``, ``allocations`` and ``operator_actions`` each write the tables of their own
+subject directly.
+
+State: the tables, in memory. No I/O.
 """
 
 from __future__ import annotations
@@ -31,8 +35,8 @@ class Stop(NamedTuple):
     until: int | None = None
 
 
-class IntentStates:
-    """Tables by intent and by object. An intent has at most one of waiting and held."""
+class StateTables:
+    """What is known of each intent and of each object. An intent has at most one of waiting and held."""
 
     def __init__(self) -> None:
         self.problem_counts = ProblemCounts()

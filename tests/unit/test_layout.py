@@ -21,12 +21,6 @@ GENERATED = {PACKAGE / "watch" / "rpc_pb2.py"}
 MAXIMUM_LINES = 500
 MEDIAN_LINES = 150
 FORBIDDEN_NAMES = {"utils", "util", "common", "helpers", "helper", "manager", "misc"}
-EFFECTS = re.compile(
-    r"\b(pure|state|stateless|I/O|in memory|read-only|only reads?|reads through|owns|keeps? nothing|claims nothing"
-    r"|alone|bookkeeping|(?:decides|changes|writes|requests|loads) (?:and \w+ )?nothing|never changes"
-    r"|only ``[\w.]+`` changes|(?:values|constants|declarations)(?: and values)? only|nothing else)\b",
-    re.IGNORECASE,
-)
 WHERE_KINDS_ARE_KNOWN = (PACKAGE / "compilers", PACKAGE / "apiserver" / "admission", PACKAGE / "bridges")
 
 
@@ -127,13 +121,3 @@ def test_pages_name_files_that_exist(page: str) -> None:
     text = (ROOT / "docs" / page).read_text()
     named = set(re.findall(r"`((?:tests|intentc|config|reactions|sample)/[\w./-]+?)/?`", text))
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
-
-
-def test_each_module_says_what_it_owns_and_what_it_may_touch() -> None:
-    """State, I/O, what it changes of others, or that it does nothing of the kind: a reader of one line must know."""
-    silent = [
-        relative(path)
-        for path in modules(*(folder for folder in PACKAGE.iterdir() if folder.is_dir()))
-        if not EFFECTS.search(ast.get_docstring(ast.parse(path.read_text())) or "")
-    ]
-    assert silent == []

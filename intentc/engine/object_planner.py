@@ -3,7 +3,8 @@
 Not every plan is written: writes need permission, the object must not be paused (``pauses``), and contended parts are
 left out (``repairs``). ``planning`` makes the plan, ``reconciler`` has it carried out.
 
-No state of its own and no I/O. It notes in the states of objects what waits, and what is planned but not permitted.
+It notes in the states of objects what waits, and what is planned but not permitted. No I/O; state: which objects were
+asked to drop their references to one that is to be deleted.
 """
 
 from __future__ import annotations
@@ -40,16 +41,22 @@ class ObjectPlanner:
         self._objects = objects
         self._pauses = pauses
         self._repairs = repairs
+        self._woken: dict[Name, frozenset[Name]] = {}
 
     def plan(self, name: Name) -> Plan:
         """The plan for one object now: what it needs, permitted or not."""
         plan = self._planner.plan(name)
         self._planner.note(plan)
-        waited = self._states.object_waits.get(name, frozenset())
         self._states.note_object(name, plan.problems, plan.waits_for)
         self._objects.wait_for(name, plan.waits_for)
         # Once per object: one with nothing to do wakes us, and queueing it again would never end.
-        self._objects.plan(sorted(plan.wakes - waited))
+        woken = self._woken.pop(name, frozenset())
+        if plan.wakes:
+            self._woken[name] = plan.wakes
+            self._objects.plan(sorted(plan.wakes - woken))
+        for other, _ in plan.deferred:
+            # What keeps this object's reference to it will end, and then it must ask once more.
+            self._woken.pop(other, None)
         return plan
 
     def permitted(self, plan: Plan) -> Plan:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from intentc.logic.cache import Cache, Held
-from intentc.model import HeldInput, Key, Resource, Schema, Target
+from intentc.model import HeldInput, Key, Name, Resource, Schema, Target
 from intentc.model.values import freeze
 
 from .facts import FactTable
@@ -33,7 +33,7 @@ class CachedWorld:
     def resource(self, key: Key) -> Resource | None:
         state = self.cache.state(key)
         if isinstance(state, Held):
-            raise HeldInput(key)
+            raise HeldInput(key, Name(key.kind, state.fq_name) if state.fq_name else None)
         return state
 
     def named(self, kind: str, fq_name: tuple[str, ...]) -> Key | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
-from .names import Key
+from .names import Key, Name
 from .resource import Resource
 
 
@@ -23,11 +23,14 @@ class Target(NamedTuple):
 
 
 class HeldInput(Exception):
-    """A read met an object whose value can't be used now (docs/engine.md §7): the reader keeps its last outputs."""
+    """A read met an object whose value can't be used now (docs/engine.md §7): the reader keeps its last outputs.
 
-    def __init__(self, key: Key) -> None:
+    ``name``: its name, if one is known."""
+
+    def __init__(self, key: Key, name: Name | None = None) -> None:
         super().__init__(f"{key} is held")
         self.key = key
+        self.name = name
 
 
 class World(Protocol):

@@ -294,7 +294,7 @@ class Assumed:
                 case Delete():
                     actual = None
                 case Seen(held=True):
-                    raise HeldInput(key)
+                    raise HeldInput(key, assumption.name)
                 case Seen(resource=resource):
                     actual = Actual.seen(resource) if resource is not None else None
                     if actual is not None:

@@ -44,8 +44,10 @@ def blockers(
                 continue
             try:
                 holder = assumed.at(key)
-            except HeldInput:
-                users.add(f"{key} (which can't be read)")
+            except HeldInput as held:
+                users.add(f"{held.name or key} (which can't be read)")
+                if held.name is not None:
+                    holders.add(held.name)
                 continue
             if holder is not None:
                 holders.add(holder.name)

@@ -299,7 +299,9 @@ class Planner:
     def _delete(self, draft: Draft, actual: Actual) -> None:
         held_by = blockers(self._schema, self._installation, self._assumed, actual, self._desired)
         draft.waits_for |= held_by.holders
-        draft.wakes |= held_by.holders
+        if not held_by.users:
+            # While users' references keep it, the others stay as well.
+            draft.wakes |= held_by.holders
         if held_by.users:
             draft.problem("StillReferred", "it is not needed any more, but can't be deleted while "
                           f"{', '.join(held_by.users[:5])} refer to it ({len(held_by.users)} in all); "

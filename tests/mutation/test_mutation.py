@@ -13,7 +13,7 @@ import pytest
 from tests.mutation import corpus, gateway_corpus
 from tests.mutation.edges import Edge, Pair, edges, followed, only, served, without
 from tests.mutation.killing import Lived, killer, killers, live
-from tests.mutation.listed import redundant
+from tests.mutation.listed import PAGE, page_with, redundant, table
 from tests.mutation.stories import Corpus
 
 CORPORA = {"contrail": corpus.CORPUS, "ambassador": gateway_corpus.CORPUS}
@@ -67,6 +67,10 @@ def test_without_the_edge_an_outcome_is_wrong_and_healing_names_the_reaction(com
 @pytest.mark.parametrize("compiler", sorted({compiler for compiler, _ in OF_LISTED}))
 def test_the_edges_that_are_needed_are_enough(compiler: str) -> None:
     assert killer(CORPORA[compiler], only(MAPS[compiler], NEEDED[compiler])) is None
+
+
+def test_the_page_of_the_rules_lists_the_redundant_edges_with_their_reasons() -> None:
+    assert PAGE.read_text() == page_with(table()), "run python -m tests.mutation.listed"
 
 
 def test_each_redundant_edge_is_one_of_a_map() -> None:

@@ -28,7 +28,8 @@ class Provisional:
 
     async def unknown(self) -> Unknown:
         """Return everything that the real servers would choose differently."""
-        return Unknown(await self._numbers(), await self._uuids(), await self._addresses())
+        numbers = await self._numbers()
+        return Unknown(numbers, await self._uuids(Unknown(numbers, {})), await self._addresses())
 
     async def numbers(self, unknown: Unknown) -> tuple[Number, ...]:
         """Return the allocations that the input would give and free."""
@@ -99,7 +100,8 @@ class Provisional:
             return number
         return number + _offset(name.kind, uuid, document, number)
 
-    async def _uuids(self) -> dict[str, str]:
+    async def _uuids(self, numbered: Unknown) -> dict[str, str]:
+        """``numbered``: replaces the provisional numbers."""
         trial, moments = self._trial, self._moments
         made = [
             (resource.key.uuid, resource.mark.origin, trial.drawn.shown(":".join(resource.fq_name)))
@@ -109,6 +111,8 @@ class Provisional:
             and resource.mark is not None
         ]
         found = dict(trial.drawn.uuids)
+        # The uuid of what compilers make follows from its name, too, which may contain a number.
+        found |= {uuid: f"<uuid of {numbered.text(name)}>" for uuid, _, name in made if numbered.text(name) != name}
         further = True
         while further:
             # An object that compilers make can have an intent itself; other uuids then follow from its own.

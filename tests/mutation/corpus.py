@@ -210,6 +210,7 @@ ROUTED = (
 )
 """Services to which routes of a router lead, on a port tuple and on a machine; an aggregate of the chain."""
 
+_GATEWAY: Json = {"virtual_network_refs": [{"to": list(_UNATTACHED)}]}
 _ATTACHED_SERVICE: Json = {"service_instance_refs": [{"to": list(_FIRST), "attr": {"left_sequence": "1.0"}}]}
 
 WORLD = (
@@ -224,6 +225,7 @@ WORLD = (
     Put("network_policy", _REFERRED, _between({"virtual_network": "any"}, {"virtual_network": "any"})),
     Put("virtual_network", _UNATTACHED, {}),
     Put("network_ipam", _IPAM, {}),
+    Put("network_ipam", (*PROJECTS[0], "default-network-ipam"), {}),
     *CHAIN,
     *ROUTED,
     Put("routing_policy", _SORTING, _ATTACHED_SERVICE),
@@ -236,7 +238,11 @@ WORLD = (
     Put("virtual_machine_interface", _INTERFACE, _network_of(_NETWORK)),
     Put("virtual_machine_interface", NAMES[1], _network_of(_OTHER)),
     Put("logical_router", _ROUTER, {**_interfaces(_INTERFACE), "route_target_refs": [{"to": list(_TARGET)}]}),
-    Put("logical_router", _BARE_ROUTER, {**_interfaces(NAMES[1]), **_vpn(_ROUTERS_VPN), **_leading(_LEADING)}),
+    Put(
+        "logical_router",
+        _BARE_ROUTER,
+        {**_interfaces(NAMES[1]), **_vpn(_ROUTERS_VPN), **_leading(_LEADING), **_GATEWAY},
+    ),
     Put("bgpvpn", _VXLAN_ROUTER, _lists("target:1:8")),
     Put("logical_router", _VXLAN_ROUTER, {"uuid": _VXLAN_UUID, **_interfaces(NAMES[1]), **_vpn(_VXLAN_ROUTER)}),
     Put(

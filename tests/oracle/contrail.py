@@ -21,6 +21,7 @@ from tests.oracle import (
     contrail_routes,
     contrail_routing_policies,
     contrail_services,
+    contrail_source_nat,
 )
 from tests.oracle.contrail_world import Expected, Json, World, mark, normal, resources, targets
 
@@ -38,6 +39,7 @@ def expected(world: World, numbers: dict[str, int], *, routers: bool = True) -> 
         contrail_bgp.expected(world, numbers),
         contrail_routing_policies.expected(world),
         contrail_services.expected(world),
+        contrail_source_nat.expected(world),
         contrail_chains.expected(world, numbers),
         contrail_port_groups.expected(world),
     )
@@ -54,6 +56,7 @@ def actual(world: World) -> Expected:
         contrail_bgp,
         contrail_routing_policies,
         contrail_services,
+        contrail_source_nat,
         contrail_chains,
         contrail_port_groups,
     )

@@ -17,6 +17,7 @@ from intentc import Claim, Context, Fact, Intent, ResourceClaim, Source, View, r
 from .route_target_sources import Reasons, RouterReasons, bgpvpn_reasons, listed_reasons, own_reasons, with_reasons
 from .route_targets import BOTH, configured_claims, effective, own_route_target, primary_routing_instance
 from .service_routes import routed_tables
+from .source_nat import source_nat
 from .target_lists import bgpvpn_directions, united
 
 CONFIGURED = "configured_route_target_list"
@@ -32,12 +33,14 @@ class LogicalRouterIntent(Intent):
         if isinstance(target, ResourceClaim):
             yield from with_reasons(ctx, (target, refer(self, target)), lambda *_: own_reasons(self, ctx))
         configured = effective(self, CONFIGURED, self.field(CONFIGURED).route_target, ctx)
-        yield from routed_tables(self, self._of_tables(given, _text(target), configured, ctx))
+        of_tables = list(self._of_tables(given, _text(target), configured, ctx))
+        yield from routed_tables(self, of_tables)
         listed = united(dict.fromkeys(configured, BOTH), bgpvpn_directions(self, ctx))
         if self._is_vxlan():
             claims = configured_claims(_instances(self._internal_networks(), ctx), listed)
             yield from with_reasons(ctx, claims, lambda text, _: self._listed(text))
             return
+        yield from source_nat(self, of_tables, ctx)
         attachments = self._attachments()
         instances = _instances((network for _, network in attachments), ctx)
         why = RouterReasons(self, attachments, instances)

@@ -49,11 +49,16 @@ class Route(NamedTuple):
 
 def routed_tables(router: View, targets: Iterable[tuple[str, bool, Reasons]]) -> Iterator[Fact]:
     """What the tables of ``router`` must know: its targets, (name, whether lists name it, reasons)."""
-    found = sorted(targets)
+    found = list(targets)
     for table in router.references("route_table") if found else ():
         name = ":".join(table.fq_name)
-        attached = Source.of(router, f"route_table_refs[{name}]")
-        yield Fact(ROUTED, name, tuple((t, listed, _plain(reasons, attached)) for t, listed, reasons in found))
+        yield routed_table(name, found, Source.of(router, f"route_table_refs[{name}]"))
+
+
+def routed_table(table: str, targets: Iterable[tuple[str, bool, Reasons]], attached: Source) -> Fact:
+    """The targets of a router that refers to ``table``, because of ``attached``."""
+    found = tuple((target, listed, _plain(reasons, attached)) for target, listed, reasons in sorted(targets))
+    return Fact(ROUTED, table, found)
 
 
 def leading_routes(service: View, ctx: Context) -> Iterator[Fact]:

@@ -178,6 +178,8 @@ def in_oracles_form(compiled: NaiveCompile) -> Expected:
                 entries = data.get("route_target_refs", [])
                 found = {e["to"][0]: e.get("attr", {}).get("import_export", "") for e in entries}
                 result[kind, name] = {"route_target_refs": dict(sorted(found.items()))}
+                if kind == "logical_router":
+                    result[kind, name]["source_nat"] = []  # no router has a gateway
                 if kind == "routing_instance":
                     chain = {field: data.get(field) for field in (*INFORMATION, "routing_instance_has_pnf")}
                     result[kind, name]["chain"] = normal(chain)

@@ -86,7 +86,7 @@ async def test_a_gateway_that_is_deleted_by_its_owner_is_let_go_first(networks: 
 
 
 async def test_the_route_leads_to_the_services_address_with_the_routers_targets(networks: ContrailSystem) -> None:
-    """★20: once a machine of the service has its left port."""
+    """docs/contrail.md ★20: once a machine of the service has its left port."""
     system = networks
     configured = {"configured_route_target_list": {"route_target": ["target:1:1"]}}
     await router(system, "public", **configured)

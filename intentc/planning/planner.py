@@ -397,9 +397,10 @@ class Planner:
     def _is_doomed(self, draft: Draft, actual: Actual) -> bool:
         """Whether an object will be deleted as soon as no object refers to it. ``draft``: the plan that needs to know;
         if that deletion is deferred, so is a part of this plan."""
-        if actual.mark is None and actual.kind.only_claimed is None:
-            return False
         name = actual.name
+        if actual.mark is None and (self._book.on(name) or not exists_only_claimed(actual.kind, name.fq_name)):
+            # Only what nobody claims is ever deleted then. Known without merging the claims of each target of the plan.
+            return False
         other = Draft(name, actual.kind, self._book.on(name), self._desired(actual))
         match ownership_of_object(actual, self._installation):
             case Ownership.OURS if other.desired.exists:

@@ -10,6 +10,9 @@ import pytest
 
 from intentc.compilers.contrail import connections, network_rules
 from intentc.journal.entries import Entry
+from intentc.model import Kind
+from intentc.planning import planner
+from intentc.planning.merge import Desired, merge
 from tests.support.contrail_policies import attached, links, pairs, policy, rule
 from tests.support.contrail_system import ContrailSystem
 
@@ -57,6 +60,22 @@ async def test_a_change_that_connects_nobody_else_evaluates_no_instance(system: 
     system.parts.journal.clear()
     found = await evaluated(system, network_policy_entries=policy(rule("local", "policy hub", protocol="tcp")))
     assert found == {"network_policy": 1, "virtual_network": NETWORKS}
+
+
+async def test_planning_a_link_does_not_merge_the_claims_of_the_other_side(
+    system: ContrailSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of n instances refers to n others, on which n claim something: that would be n³."""
+    merged: Counter[str] = Counter()
+
+    def counted(kind: Kind, *arguments: Any) -> Desired:
+        merged[kind.name] += 1
+        return merge(kind, *arguments)
+
+    monkeypatch.setattr(planner, "merge", counted)
+    await hub(system, MANY, rule("any", "any"))
+    assert {len(others) for others in (await links(system)).values()} == {MANY - 1}
+    assert merged["routing_instance"] <= 10 * MANY
 
 
 async def test_a_network_joins_many(system: ContrailSystem) -> None:

@@ -12,7 +12,6 @@ import asyncio
 
 from ..model import Name
 from ..planning import Plan
-from ..writing import Fenced
 from .api_throttle import ApiThrottle
 from .carriers import Carriers
 from .object_planner import ObjectPlanner
@@ -66,7 +65,8 @@ class Reconciler:
 
     async def serve_next(self) -> asyncio.Task[None] | None:
         """Wait for an object, and plan it; return the task that writes it, None if it needs no write now. Raises
-        ``Fenced`` if the server rejected our write in favour of another compiler though we never claimed to lead."""
+        ``Fenced`` if the server rejected our write in favour of another compiler though we never claimed to lead: the
+        task ended with that, and left it in ``write_failures``."""
         name = await self._objects.next()
         await self._may_plan()
         if self._failures.fenced is not None:
@@ -150,8 +150,6 @@ class Reconciler:
                 # Nothing waits any longer for its deletion or creation: it stays as it is.
                 self._objects.wake((name,))
             return plan
-        except Fenced:
-            raise
         except Exception as error:
             self._failures.unexpected(name, error)
             return Plan(name)
@@ -165,8 +163,6 @@ class Reconciler:
                 self._succeeded(plan)
                 self._repairs.note_written(plan)
                 self._objects.wake((plan.name,))
-        except Fenced:
-            raise
         except Exception as error:
             self._failures.unexpected(plan.name, error)
 

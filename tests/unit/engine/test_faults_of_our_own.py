@@ -98,10 +98,19 @@ async def test_what_can_be_planned_again_and_may_not_be_written_is_no_fault_any_
     assert part("a") in box_system.engine.states.planned
 
 
-async def test_another_leader_still_ends_the_service(box_system: BoxSystem) -> None:
-    in_the_plan(box_system, Fenced(412, "fence is over"))
+@pytest.mark.parametrize("at", [in_the_plan, after_the_write])
+async def test_another_leader_is_known_from_an_answer_only(
+    box_system: BoxSystem, caplog: pytest.LogCaptureFixture, at: Break
+) -> None:
+    """Its exception is a fault of our own elsewhere; in the task of a write, it would end the task and nothing else."""
+    at(box_system, Fenced(412, "fence is over"))
+    await box_system.boxes("a", "b")
+    assert "part a:one: a fault of intentc itself" in caplog.text
+    await box_system.retry("a")
+    assert set(await box_system.contents()) == {"a", "b"}
+    before_the_write(box_system, Fenced(412, "fence is over"))
     with pytest.raises(Fenced):
-        await box_system.boxes("a")
+        await box_system.change("a", text="other")
 
 
 async def test_a_write_that_failed_otherwise_meanwhile_stays_reported_as_such(box_system: BoxSystem) -> None:

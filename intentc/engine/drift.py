@@ -1,7 +1,8 @@
 """Detects changes that others make to our objects (drift), and repeated ones (contention), which back off.
 
 An object that stood as its claims want it, and that somebody else has written since, has drifted; it is repaired and
-journalled as drift. A difference that our own writes cause (a target is replaced, a deferred removal is due) is no
+journalled as drift. An object that others made and that is deleted, since nobody claims it, has drifted if they make it
+again within ten minutes. A difference that our own writes cause (a target is replaced, a deferred removal is due) is no
 drift: the object's revision is unchanged since it stood right. If others revert a part of an object five times in ten
 minutes, that part (one field, one reference, or the object itself) is in contention: it is retried after 1 minute, and
 the pause doubles up to 1 hour. The other parts are written as usual. The planner decides what to do about a difference.
@@ -15,7 +16,7 @@ from typing import NamedTuple
 
 from ..backoff import Backoff
 from ..model import AddReference, Create, Delete, Name, Operation, RemoveReference, Update
-from ..planning.claims import Item
+from ..planning.claims import EXISTENCE, Item
 from ..planning.items import text
 
 REVERTS = 5
@@ -97,6 +98,17 @@ class Drift:
         that is not known."""
         self._standing[name] = revision
 
+    def deleted(self, name: Name) -> None:
+        """An object that others made was deleted, since nobody claims it. If they make it again, that is drift."""
+        record = self._records.setdefault(name, {}).setdefault(EXISTENCE, _Record())
+        record.times = record.times or (self._clock(),)
+        self._standing[name] = 0
+
+    def absent(self, name: Name) -> None:
+        """Nobody claims the object, and it is absent, as it should be."""
+        if name in self._records:
+            self._standing[name] = 0
+
     def forget(self, name: Name) -> None:
         """Forget the object, contention included: nothing is wanted of it any more, or it is to be tried again."""
         self._standing.pop(name, None)
@@ -139,6 +151,8 @@ class Drift:
                     del records[item]
             if not records:
                 del self._records[name]
+                if self._standing.get(name) == 0:
+                    del self._standing[name]
 
 
 def fields(operation: Operation) -> tuple[str, ...]:

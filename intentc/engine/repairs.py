@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 
-from ..model import HeldInput, Name, Problem
+from ..model import Delete, HeldInput, Name, Problem
 from ..planning import Assumed, ClaimBook, Plan
 from ..planning.claims import Item
 from ..planning.items import Stored, items, without
@@ -45,7 +45,7 @@ class Repairs:
     def permitted(self, plan: Plan) -> Plan:
         """The plan without the parts of the object that are contended."""
         name, drift = plan.name, self._drift
-        if name not in self._book:
+        if name not in self._book and not plan.is_in_place:
             drift.forget(name)
         if name not in drift:
             return plan
@@ -110,8 +110,11 @@ class Repairs:
         name = plan.name
         self._states.contended.release(name)
         if not plan.waits_for:
+            revision = self._revision(name)
             if name in self._book:
-                self._drift.stands(name, self._revision(name))
+                self._drift.stands(name, revision)
+            elif revision == 0:
+                self._drift.absent(name)
             else:
                 self._drift.forget(name)
 
@@ -121,6 +124,9 @@ class Repairs:
         if not plan.waits_for and name in self._book and not self._objects.is_asked_again(name):
             # Changes that arrived during the write come first: the desired state may have changed.
             self._drift.stands(name, self._revision(name))
+        if name not in self._book and plan.is_in_place and any(isinstance(made, Delete) for made in plan.operations):
+            # Its parent is there, and it has no mark: ours are not in place once nobody claims them.
+            self._drift.deleted(name)
         if name in self._states.contended:
             # What was left out of the plan is tried again after its back-off.
             self._objects.plan((name,))

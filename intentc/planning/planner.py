@@ -208,6 +208,7 @@ class Planner:
 
     def _system(self, draft: Draft, actual: Actual) -> None:
         if self._needless(draft, actual):
+            draft.is_in_place = True
             self._end(draft, actual)
             return
         desired = draft.desired

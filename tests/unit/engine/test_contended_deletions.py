@@ -1,0 +1,167 @@
+"""What others make again and again though nobody claims it comes into contention like any other part (docs/engine.md
+§5.6, F20)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from intentc.engine.drift import CONTENDED, REVERTS, WINDOW
+from intentc.evaluation import Compiler, Context, Intent
+from intentc.logic.dependencies.reactions import ReactionMap
+from intentc.model import Claim, Fact, Name, Schema
+from intentc.plugins import Loaded
+from tests.support.engine_status import engine_status
+from tests.support.memory_system import MemorySystem
+from tests.support.toy_kinds import build
+
+pytestmark = pytest.mark.anyio
+
+KINDS: tuple[dict[str, Any], ...] = (
+    {"kind": "shelf", "properties": {"text": "string"}},
+    {
+        "kind": "label",
+        "parents": [{"kind": "shelf", "derived": True}],
+        "system": True,
+        "ours": ".*",
+        "only_claimed": ":label$",
+        "properties": {"content": {"type": "string", "writer": "compiler"}},
+    },
+)
+
+LABEL = Name("label", ("a", "label"))
+
+
+class ShelfIntent(Intent):
+    """Has a label with its text, unless that is empty."""
+
+    kind = "shelf"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        if self.text:
+            yield self.child("label", "label", content=self.text)
+
+
+class Shelves(MemorySystem):
+    """A shelf ``a``. ``now``: what the engine takes for the time, in seconds, while others contend."""
+
+    def __init__(self) -> None:
+        compiler = Compiler("shelves", [ShelfIntent])
+        schema = Schema(build(declared) for declared in KINDS)
+        kinds = dict.fromkeys(schema.kinds, "shelves")
+        super().__init__(Loaded((compiler,), schema, ReactionMap([]), compiler.intents, kinds))
+        self.now = 1000.0
+        self.engine._drift._clock = lambda: self.now
+
+    async def shelf(self, text: str) -> None:
+        await self.offline.server.update(await self.key("shelf", "a"), {"text": text})
+        await self.settle()
+
+    async def others_make(self) -> None:
+        """Another writer makes the label, and the compiler has its say."""
+        data = {"fq_name": ["a", "label"], "parent_type": "shelf", "content": "theirs"}
+        await self.offline.server.create("label", data)
+        await self.settle()
+
+    async def labels(self) -> int:
+        return len((await self.store.range("/contrail/label/", "/contrail/label0")).items)
+
+    @property
+    def contended(self) -> list[str]:
+        return [entry["name"] for entry in engine_status(self.engine)["quarantine"] if entry["state"] == "contended"]
+
+    @property
+    def counters(self) -> tuple[int, int]:
+        """Repairs of drift, and how often something came into contention."""
+        return self.engine._drift.repairs, self.engine._drift.contentions
+
+    def remembered(self) -> int:
+        self.engine._drift.tidy()
+        return len(self.engine._drift._records) + len(self.engine._drift._standing)
+
+
+@pytest.fixture
+async def shelves() -> Shelves:
+    shelves = Shelves()
+    await shelves.offline.server.create("shelf", {"fq_name": ["a"], "text": ""})
+    await shelves.settle()
+    return shelves
+
+
+async def contend(shelves: Shelves) -> None:
+    for _ in range(REVERTS):
+        assert (await shelves.labels(), shelves.contended) == (0, [])
+        await shelves.others_make()
+
+
+async def test_it_is_left_alone_and_reported(shelves: Shelves) -> None:
+    await contend(shelves)
+    assert (await shelves.labels(), shelves.contended) == (1, ["a:label"])
+    assert shelves.counters == (REVERTS - 1, 1), "the first was there before we looked"
+    status = engine_status(shelves.engine)
+    assert status["converged"] and not status["healthy"]
+
+
+async def test_it_is_tried_again_later_and_after_each_time_less_often(shelves: Shelves) -> None:
+    await contend(shelves)
+    for pause in (CONTENDED.seconds(1), CONTENDED.seconds(2)):
+        shelves.now += pause - 1
+        shelves.engine.enqueue_plans([LABEL])
+        await shelves.settle()
+        assert await shelves.labels() == 1
+        shelves.now += 1
+        shelves.engine.enqueue_plans([LABEL])
+        await shelves.settle()
+        assert (await shelves.labels(), shelves.contended) == (0, [])
+        await shelves.others_make()
+        assert (await shelves.labels(), shelves.contended) == (1, ["a:label"])
+
+
+async def test_a_retry_deletes_it(shelves: Shelves) -> None:
+    await contend(shelves)
+    key = await shelves.key("label", "a", "label")
+    assert shelves.engine.operator_actions.retry(key) == 1
+    await shelves.settle()
+    assert (await shelves.labels(), shelves.contended) == (0, [])
+
+
+async def test_it_is_written_as_soon_as_it_is_wanted_and_deleted_when_it_no_longer_is(shelves: Shelves) -> None:
+    await contend(shelves)
+    await shelves.shelf("ours")
+    assert (await shelves.labels(), shelves.contended) == (1, [])
+    await shelves.shelf("")
+    assert (await shelves.labels(), shelves.contended) == (0, [])
+
+
+async def test_it_goes_with_its_parent(shelves: Shelves) -> None:
+    await contend(shelves)
+    await shelves.offline.server.delete(await shelves.key("shelf", "a"))
+    await shelves.settle()
+    assert (await shelves.labels(), shelves.contended) == (0, [])
+
+
+async def test_what_its_makers_delete_themselves_is_not_reported_any_more(shelves: Shelves) -> None:
+    await contend(shelves)
+    await shelves.offline.server.delete(await shelves.key("label", "a", "label"))
+    await shelves.settle()
+    assert (await shelves.labels(), shelves.contended) == (0, [])
+
+
+async def test_what_is_made_now_and_then_is_deleted_each_time(shelves: Shelves) -> None:
+    for _ in range(2 * REVERTS):
+        await shelves.others_make()
+        assert await shelves.labels() == 0
+        shelves.now += WINDOW / (REVERTS - 2)
+    assert shelves.counters[1] == 0
+    shelves.now += WINDOW
+    assert shelves.remembered() == 0
+
+
+async def test_a_label_of_ours_that_comes_and_goes_is_no_drift(shelves: Shelves) -> None:
+    for _ in range(2 * REVERTS):
+        await shelves.shelf("ours")
+        await shelves.shelf("")
+    assert shelves.counters == (0, 0)
+    assert shelves.remembered() <= 1, "the intent's own objects are not kept"

@@ -1,7 +1,7 @@
 """Deletes resources at the API server, for ``delete`` and for plans.
 
-With ``let_go``, references that users wrote to them are removed in the same transaction. References by compilers never
-block a deletion, and children have to be deleted themselves.
+With ``remove_references``, references that users wrote to them are removed in the same transaction. References by
+compilers never block a deletion, and children have to be deleted themselves.
 
 I/O: requests to the API server. It keeps nothing.
 """
@@ -31,14 +31,14 @@ async def delete_named(
     names: Sequence[str],
     seen: Mapping[Key, int] | None = None,
     *,
-    let_go: bool = False,
+    remove_references: bool = False,
 ) -> list[Done]:
     """Delete the resources of one kind by ``names``, and return what was done. ``seen``: as for ``delete_by``.
-    ``let_go``: references to them are removed in the same transaction."""
+    ``remove_references``: references to them are removed in the same transaction."""
     kind = kind_named(schema, kind_name)
     # Look up all before deleting the first: a misspelt name must not leave half of them deleted.
     found = {Key(kind.name, one.uuid): one for one in [await look_up(client, kind, name) for name in names]}
-    holders = await holders_of(client, schema, found) if let_go else []
+    holders = await holders_of(client, schema, found) if remove_references else []
     changes = [holder.change(_revision(seen, holder.key)) for holder in holders]
     changes += [Change("DELETE", key.kind, {"uuid": key.uuid}, _revision(seen, key)) for key in found]
     try:
@@ -48,18 +48,23 @@ async def delete_named(
             raise Stale(error.what) from None
         if error.item is not None and error.item < len(holders):
             holder = holders[error.item]
+            reason = await with_names(client, error.what)
             raise CommandError(
-                f"{holder.key.kind} {':'.join(holder.fq_name)} can't let go: {await with_names(client, error.what)}",
+                f"{holder.key.kind} {':'.join(holder.fq_name)} keeps its reference: {reason}",
                 where=error.where,
                 next_step="change its reference, or delete it first",
                 code=error.code,
             ) from None
-        held = not let_go and error.status in STALE
-        hint = "or give --let-go: then they let go, in the same transaction" if held else error.next_step
+        held = not remove_references and error.status in STALE
+        hint = (
+            "or give --remove-references: references to it are removed in the same transaction"
+            if held
+            else error.next_step
+        )
         raise CommandError(
             await with_names(client, error.what), where=error.where, next_step=hint, code=error.code
         ) from None
-    return [(key.kind, fq_name, "let go") for key, fq_name, _ in holders] + [
+    return [(key.kind, fq_name, "reference removed") for key, fq_name, _ in holders] + [
         (key.kind, one.fq_name or [one.uuid], "deleted") for key, one in found.items()
     ]
 

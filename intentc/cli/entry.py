@@ -45,7 +45,8 @@ def _show_version(ctx: click.Context, parameter: click.Parameter, wanted: bool) 
 def intentc(config_file: str | None) -> None:
     """An event-driven intent compiler over etcd.
 
-    Compiles intents into lower-level resources and keeps those up to date through an API server. Without a command,
+    Compiles the resources that users declare into lower-level ones, and keeps those up to date through an API server.
+    Without a command,
     `intentc --config-file FILE` runs the service. INTENTC_CONFIG_FILE also names the file.
     """
 

@@ -35,7 +35,7 @@ Exit codes:
   1    something differs (audit, plan --exit-code), or a saved plan is stale (apply)
   2    usage: unknown command, option or argument
   3    configuration, reaction map or input invalid, or rejected by the server
-  4    etcd or API server not reachable
+  4    etcd, API server or compiler not reachable, or no answer in time
   5    not healthy: something is held, rejected, contended, deferred or withheld, or etcd is silent; or parts of the
        input were left out
   6    healthy, but the input has problems (status)

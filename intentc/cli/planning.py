@@ -42,13 +42,13 @@ class Impossible(CommandError):
     """An input can't be carried out over the current state."""
 
 
-def input_of(given: Iterable[str], *, delete: bool, kind: str | None, let_go: bool) -> Input:
+def input_of(given: Iterable[str], *, delete: bool, kind: str | None, remove_references: bool) -> Input:
     """The input that the arguments of ``apply`` or ``delete`` mean, with the files' texts. Raises ``InvalidInput``."""
     from intentc.loading.resources import read_texts
     from intentc.offline.preview.saved import Input, Text
 
     if kind is not None:
-        return Input(delete=True, kind=kind, names=tuple(given), let_go=let_go)
+        return Input(delete=True, kind=kind, names=tuple(given), remove_references=remove_references)
     return Input(texts=tuple(Text(*one) for one in read_texts(given)), delete=delete)
 
 
@@ -155,7 +155,9 @@ async def carry_out(
     from .ordering import fq_name_of
 
     if given.kind:
-        return await delete_named(client, schema, given.kind, given.names, seen, let_go=given.let_go)
+        return await delete_named(
+            client, schema, given.kind, given.names, seen, remove_references=given.remove_references
+        )
     if given.delete:
         resources, uuids = await delete_by(client, resources, schema, seen)
         actions = ["deleted" if uuid else "absent" for uuid in uuids]

@@ -34,7 +34,8 @@ _HOLDER = re.compile(r"(?P<kind>[\w-]+)/(?P<uuid>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-
 
 
 Done = tuple[str, list[str], str]
-"""Kind, fq_name, and what was done: ``created``, ``updated``, ``unchanged``, ``deleted``, ``absent``, ``let go``."""
+"""Kind, fq_name, and what was done: ``created``, ``updated``, ``unchanged``, ``deleted``, ``absent``, or ``reference
+removed``."""
 
 
 class Stale(CommandError):

@@ -64,7 +64,9 @@ async def _plan_and_apply(puts: list[Put], changes: list[Change]) -> None:
 
 def _input(change: Change) -> Input:
     if change.delete:
-        return Input(delete=True, kind=change.puts[0].kind, names=(":".join(change.puts[0].fq_name),), let_go=True)
+        return Input(
+            delete=True, kind=change.puts[0].kind, names=(":".join(change.puts[0].fq_name),), remove_references=True
+        )
     resources = [{"kind": put.kind, "data": {"fq_name": put.fq_name, **put.fields}} for put in change.puts]
     return texts(json.dumps({"resources": resources}))
 

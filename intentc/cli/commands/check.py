@@ -27,7 +27,11 @@ _NOTE = "note"
 
 @click.command(name="check")
 @click.argument("files", metavar="[FILE]...", nargs=-1, shell_complete=complete_files)
-@click.option("--reads", is_flag=True, help="Also compare the map with what is really read.")
+@click.option(
+    "--reads",
+    is_flag=True,
+    help="Also compare the map with what is really read, in FILE... or in the running compiler.",
+)
 @click.option("--notes", is_flag=True, help="List the notes, which are only counted otherwise.")
 @click.option(
     "--schemas",
@@ -51,12 +55,12 @@ def command(
 ) -> int:
     """Check the configuration, the kinds' schemas, the reaction maps, and that each compiler's package loads.
 
-    Prints the findings; exit code 3 if one of them is an error. Notes need nothing to be done: the table counts them,
-    and lists them with --notes; JSON and YAML always have them.
+    Prints the findings; exit code 3 if one of them is an error. Notes need no action: the table counts them, and lists
+    them with --notes; JSON and YAML always have them. FILE... only with --reads.
 
     --reads FILE... compiles the resources in FILE... offline and lists missing reactions (an intent reads something,
     and the map has no path from there: a warning, since the output is right nevertheless) and idle ones (the map has a
-    path, and no intent reads: a note). --reads alone queries the running compiler, which counts since its start.
+    path that no intent's reads need: a note). --reads alone queries the running compiler, which counts since its start.
 
     --schemas DIR writes JSON Schemas of reaction maps (with the kinds of the configured compilers), the configuration
     and kinds' files. An editor with a YAML language server completes and checks a file with the schema that its first
@@ -136,6 +140,6 @@ def _print(
     print_document(output, content if reads is None else {**content, "reads": reads}, _COLUMNS, rows)
     errors, warnings, remarks = (sum(finding.severity == severity for finding in found) for severity in SEVERITIES)
     where = "" if notes or output != "table" else ": --notes lists them"
-    remark = f"; {remarks} notes, which need nothing to be done{where}" if remarks else ""
+    remark = f"; {remarks} notes, which need no action{where}" if remarks else ""
     click.echo(f"{errors} errors, {warnings} warnings{remark}", err=True)
     return Exit.INVALID if errors or (strict and warnings) else Exit.DONE

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 @click.command(name="delete")
 @click.argument("given", metavar="FILE...", nargs=-1, required=True, shell_complete=complete_files)
 @click.option("--kind", help="Delete by name in place of files: --kind KIND NAME..., with names as for `get`.")
-@click.option("--let-go", is_flag=True, help="With --kind: also remove references to them, in the same transaction.")
+@click.option(
+    "--remove-references", is_flag=True, help="With --kind: also remove references to them, in the same transaction."
+)
 @output_option
 @click.option("--wait", is_flag=True, help="Wait until the resources compiled from them are deleted, too.")
 @click.option("--timeout", type=float, default=60.0, show_default=True, help="Maximum seconds to wait.")
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 def command(
     given: tuple[str, ...],
     kind: str | None,
-    let_go: bool,
+    remove_references: bool,
     output: str,
     wait: bool,
     timeout: float,
@@ -46,14 +48,14 @@ def command(
     """
     patience = timeout if wait else None
     if kind is not None:
-        return anyio.run(_delete_named, kind, given, let_go, output, patience, loaded)
-    if let_go:
-        raise click.UsageError("--let-go needs --kind")
+        return anyio.run(_delete_named, kind, given, remove_references, output, patience, loaded)
+    if remove_references:
+        raise click.UsageError("--remove-references needs --kind")
     return anyio.run(_delete, given, output, patience, loaded)
 
 
 async def _delete_named(
-    kind_name: str, names: tuple[str, ...], let_go: bool, output: str, timeout: float | None, loaded: Loaded
+    kind_name: str, names: tuple[str, ...], remove_references: bool, output: str, timeout: float | None, loaded: Loaded
 ) -> int:
     from intentc.plugins import installed
     from intentc.writing.connection import Connection
@@ -65,7 +67,7 @@ async def _delete_named(
 
     schema = installed(loaded.configuration).schema
     async with ApiClient(Connection(api_server(loaded.configuration))) as client:
-        done = await delete_named(client, schema, kind_name, names, let_go=let_go)
+        done = await delete_named(client, schema, kind_name, names, remove_references=remove_references)
         print_actions(output, done, client.revision)
         revision = client.revision
     about = {(kind, ":".join(fq_name)) for kind, fq_name, _ in done}

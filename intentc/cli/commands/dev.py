@@ -45,7 +45,7 @@ _ON_THIS_MACHINE = {
     metavar="FILE",
     multiple=True,
     shell_complete=complete_files,
-    help="Apply the resources in FILE; may be repeated.",
+    help="Same as FILE; may be repeated.",
 )
 @click.argument("more", metavar="[FILE]...", nargs=-1, shell_complete=complete_files)
 @compilers_option
@@ -58,8 +58,8 @@ def command(
     exit_when_converged: bool,
     loaded: Loaded,
 ) -> int:
-    """Start etcd, API server and compiler on free loopback ports, print their addresses, and compile FILE....
-    A compiler of gateways also gets an Envoy.
+    """Start etcd, API server and compiler on free loopback ports, print their addresses, and compile the resources in
+    the files. A compiler of gateways also gets an Envoy.
 
     The files are applied in one transaction, and the compiled resources are printed. Ctrl-C ends everything.
     """

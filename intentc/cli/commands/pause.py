@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @waiting_options
 @configured()
 def command(kind: str, name: str, reason: str, wait: bool, timeout: float, loaded: Loaded) -> int:
-    """Hold the resource of KIND with NAME until `intentc resume`, also over restarts.
+    """Hold the resource of KIND with NAME until `intentc resume`, also across restarts.
 
     A paused intent is not compiled, and its outputs are neither changed nor deleted. A paused lower-level object is not
     written. NAME as for get. The resource must exist, since a pause applies to one uuid: a resource that is created

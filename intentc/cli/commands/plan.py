@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 @click.command(name="plan")
 @click.argument("given", metavar="FILE...", nargs=-1, shell_complete=complete_files)
-@click.option("--delete", is_flag=True, help="Plan to delete the resources in FILE....")
+@click.option("--delete", is_flag=True, help="Plan to delete the resources in the files.")
 @click.option("--kind", help="With --delete, delete by name in place of files: --delete --kind KIND NAME...")
-@click.option("--let-go", is_flag=True, help="With --kind: also remove references to them, as for `intentc delete`.")
+@click.option(
+    "--remove-references", is_flag=True, help="With --kind: also remove references to them, as for `intentc delete`."
+)
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Save the plan for `intentc apply`.")
 @click.option(
     "--reactions",
@@ -38,7 +40,7 @@ def command(
     given: tuple[str, ...],
     delete: bool,
     kind: str | None,
-    let_go: bool,
+    remove_references: bool,
     out: Path | None,
     reactions: Path | None,
     compiler: str | None,
@@ -53,7 +55,15 @@ def command(
     can read it, and `intentc apply PLAN` rejects a stale plan.
     """
     _no_saved_plan(() if kind else given)
-    _check(given, delete=delete, kind=kind, let_go=let_go, out=out, reactions=reactions, compiler=compiler)
+    _check(
+        given,
+        delete=delete,
+        kind=kind,
+        remove_references=remove_references,
+        out=out,
+        reactions=reactions,
+        compiler=compiler,
+    )
     if reactions is not None:
         return _compare(reactions, compiler, output, exit_code, loaded.configuration)
     from intentc.plugins import installed
@@ -64,7 +74,9 @@ def command(
 
     if delete and kind is None:
         reject_kind_as_file(given, installed(loaded.configuration).schema, "intentc plan --delete")
-    plan = run_service(_plan, input_of(given, delete=delete, kind=kind, let_go=let_go), out, loaded.configuration)
+    plan = run_service(
+        _plan, input_of(given, delete=delete, kind=kind, remove_references=remove_references), out, loaded.configuration
+    )
     _print(output, plan, out)
     return Exit.DIFFERENT if exit_code and not plan.summary.nothing else Exit.DONE
 
@@ -87,7 +99,7 @@ def _check(
     *,
     delete: bool,
     kind: str | None,
-    let_go: bool,
+    remove_references: bool,
     out: Path | None,
     reactions: Path | None,
     compiler: str | None,
@@ -98,8 +110,8 @@ def _check(
         raise click.UsageError("give FILE..., or --delete --kind KIND NAME..., or --reactions FILE")
     if kind and not delete:
         raise click.UsageError("--kind needs --delete")
-    if let_go and not kind:
-        raise click.UsageError("--let-go needs --kind")
+    if remove_references and not kind:
+        raise click.UsageError("--remove-references needs --kind")
     if compiler and reactions is None:
         raise click.UsageError("--compiler needs --reactions")
 

@@ -30,7 +30,7 @@ def command() -> None:
     """List what can't be compiled or written now, retry it, or drop it."""
 
 
-@command.command(name="list")
+@command.command(name="list", short_help="List what is held, and why.")
 @output_option
 @configured()
 def list_command(output: str, loaded: Loaded) -> int:
@@ -38,7 +38,7 @@ def list_command(output: str, loaded: Loaded) -> int:
     return anyio.run(_list, output, loaded)
 
 
-@command.command(name="retry")
+@command.command(name="retry", short_help="Retry one resource, or all.")
 @click.argument("kind", required=False)
 @click.argument("name", required=False)
 @click.option("--all", "everything", is_flag=True, help="Everything in quarantine, except dropped intents.")
@@ -49,12 +49,12 @@ def retry_command(
 ) -> int:
     """Retry the resource of KIND with NAME now, also if it was dropped or is suspected of ending a process.
 
-    Waits until the compiler has retried it; exit code 5 if it is still in quarantine.
+    With --wait (the default), waits until the compiler has retried it; exit code 5 if it is still in quarantine.
     """
     return anyio.run(_retry, _one_or_all(kind, name, everything), timeout if wait else None, loaded)
 
 
-@command.command(name="drop")
+@command.command(name="drop", short_help="Delete the outputs of a held intent.")
 @click.argument("kind", required=False)
 @click.argument("name", required=False)
 @click.option("--all", "everything", is_flag=True, help="Every intent that is held; needs --yes.")

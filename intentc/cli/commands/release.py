@@ -49,11 +49,12 @@ def command(
 ) -> int:
     """Remove the mark of intentc.installation from the objects of KIND, from the one with NAME, or from --all.
 
-    The objects stay unchanged and have no owner then. A compiler that runs later adopts those of kinds that only
-    compilers make: it deletes them where their parent was deleted, and access control lists also where nobody needs
-    them. All others it takes for a user's, and never deletes. Stop the compilers first. Allocated numbers stay
-    allocated. The command can be repeated at any time. With --all the installation also releases etcd.path, so that
-    another one may claim it.
+    Only the mark is removed; the objects then have no owner. A compiler that runs later adopts objects of kinds that
+    only compilers make: it deletes those whose parent was deleted, and access control lists that nobody needs. It
+    treats all others as users' objects, and never deletes them.
+
+    Stop the compilers first. Allocated numbers stay allocated. The command can be repeated at any time. With --all the
+    installation also releases etcd.path, so that another one may claim it.
     """
     if everything == bool(kind):
         raise click.UsageError("give either KIND, KIND and NAME, or --all")

@@ -35,13 +35,13 @@ class Text(msgspec.Struct, frozen=True):
 
 class Input(msgspec.Struct, frozen=True, kw_only=True):
     """An input: create or update the resources in ``texts``, or ``delete`` them; or delete the resources of ``kind``
-    called ``names``, with ``let_go`` after removing the references to them."""
+    called ``names``, with ``remove_references`` after removing the references to them."""
 
     texts: tuple[Text, ...] = ()
     delete: bool = False
     kind: str = ""
     names: tuple[str, ...] = ()
-    let_go: bool = False
+    remove_references: bool = False
 
 
 class Saved(msgspec.Struct, frozen=True, kw_only=True):

@@ -186,10 +186,13 @@ async def test_a_map_of_a_compiler_that_is_not_in_use_is_said_to_be_nobodys(
 
 
 async def test_who_cannot_let_go_is_named(compiled: LiveSystem, intentc: Intentc) -> None:
-    rejected = await intentc("plan", "--delete", "--kind", "virtual_network", "network-3", "--let-go")
+    rejected = await intentc("plan", "--delete", "--kind", "virtual_network", "network-3", "--remove-references")
     assert rejected.code == 3
     name = ":".join((*PROJECT, "foot-3"))
-    assert f"virtual_machine_interface {name} can't let go: a virtual machine interface needs a network" in rejected.err
+    assert (
+        f"virtual_machine_interface {name} keeps its reference: a virtual machine interface needs a network"
+        in rejected.err
+    )
     assert "delete it first" in rejected.err
 
 

@@ -124,15 +124,15 @@ async def test_what_holds_a_resource_is_named_and_can_let_go(
     rejected = await intentc("plan", "--delete", *held)
     assert rejected.code == 3
     assert f"held by virtual_machine_interface {':'.join((*PROJECT, 'foot-3'))} (reference)" in rejected.err
-    assert "or give --let-go" in rejected.err
-    group = ("--kind", "virtual_machine_interface", "foot-3", "--let-go")
+    assert "or give --remove-references" in rejected.err
+    group = ("--kind", "virtual_machine_interface", "foot-3", "--remove-references")
     plan = (await intentc("plan", "--delete", *group, "-o", "json")).json
     assert changes_of(plan["applied"]) == {
         ("delete", "virtual_machine_interface", ":".join((*PROJECT, "foot-3"))),
         ("update", "logical_router", ":".join((*PROJECT, "router"))),
     }
     deleted = await intentc("delete", *group, "-o", "json")
-    assert [result["action"] for result in deleted.json["results"]] == ["let go", "deleted"]
+    assert [result["action"] for result in deleted.json["results"]] == ["reference removed", "deleted"]
     before = {key: value for key, (value, _) in (await compiled.values()).items()}
     await compiled.compile_once()
     await compiled.assert_compiled()

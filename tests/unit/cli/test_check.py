@@ -36,16 +36,14 @@ def test_an_error_in_a_map_is_shown_with_its_line(intentc: Intentc, configuratio
 def test_what_ships_is_said_to_be_clean_and_its_notes_are_not_counted(intentc: Intentc) -> None:
     ended = intentc("check", "--strict", "--config-file", SAMPLE)
     assert ended.code == 0
-    assert (
-        ended.err.splitlines()[-1] == "0 errors, 0 warnings; 4 notes, which need nothing to be done: --notes lists them"
-    )
+    assert ended.err.splitlines()[-1] == "0 errors, 0 warnings; 4 notes, which need no action: --notes lists them"
     assert ended.out == ""
 
 
 def test_notes_are_listed_when_asked_for(intentc: Intentc) -> None:
     ended = intentc("check", "--notes", "--config-file", SAMPLE)
     assert [line.split()[0] for line in ended.out.splitlines()] == ["SEVERITY", *["note"] * 4]
-    assert ended.err.splitlines()[-1] == "0 errors, 0 warnings; 4 notes, which need nothing to be done"
+    assert ended.err.splitlines()[-1] == "0 errors, 0 warnings; 4 notes, which need no action"
 
 
 @pytest.mark.parametrize(

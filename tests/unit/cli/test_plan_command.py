@@ -34,7 +34,7 @@ def without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ((), "give FILE..., or --delete --kind KIND NAME..., or --reactions FILE"),
         (("--kind", "project", "p"), "--kind needs --delete"),
-        (("--delete", "--let-go", "a.yml"), "--let-go needs --kind"),
+        (("--delete", "--remove-references", "a.yml"), "--remove-references needs --kind"),
         (("--reactions", "m.yml", "a.yml"), "--reactions excludes"),
         (("--compiler", "contrail", "a.yml"), "--compiler needs --reactions"),
     ],

@@ -108,7 +108,7 @@ async def test_what_follows_over_facts_names_the_resource_that_was_changed() -> 
 async def test_a_part_that_changes_is_owed_to_what_its_reasons_name_and_not_to_whose_list_it_stands_in(
     tenant: PlannedSystem,
 ) -> None:
-    planned = await tenant.plan(Input(delete=True, kind="security_group", names=("web",), let_go=True))
+    planned = await tenant.plan(Input(delete=True, kind="security_group", names=("web",), remove_references=True))
     owed = {change.name: [owner.name for owner in change.because] for change in planned.follows}
     assert owed["default-domain:shop:database:ingress-access-control-list"] == ["default-domain:shop:web"]
     assert set(map(tuple, owed.values())) == {("default-domain:shop:web",)}
@@ -152,13 +152,13 @@ async def revision_of(system: PlannedSystem, key: Key) -> int:
 
 
 async def test_who_lets_go_is_changed_by_people_and_the_rest_follows(tenant: PlannedSystem) -> None:
-    let_go = Input(delete=True, kind="security_group", names=("web",), let_go=True)
+    remove_references = Input(delete=True, kind="security_group", names=("web",), remove_references=True)
     before, numbers = await tenant.world(), await tenant.numbers()
-    planned = await tenant.plan(let_go)
+    planned = await tenant.plan(remove_references)
     assert {(change.action, change.kind, change.name.rsplit(":", 1)[1]) for change in planned.applied} == {
         ("delete", "security_group", "web"),
         ("update", "virtual_machine_interface", "web-1"),
     }
-    await tenant.apply(let_go)
+    await tenant.apply(remove_references)
     assert changes_of(planned) == await tenant.happened(before, numbers, planned)
     assert Key("security_group", WEB) not in tenant.offline.engine.world

@@ -37,8 +37,9 @@ def test_causes_of_one_arrow_stand_together_and_layers_side_by_side(intentc: Int
 def test_programs_get_every_edge_with_its_line(intentc: Intentc) -> None:
     found = json.loads(intentc("graph", "-o", "json").out)
     assert {"kind": "virtual_network", "layer": 2, "compiled": True} in found["kinds"]
-    (edge,) = [edge for edge in found["edges"] if (edge["kind"], edge["to"]) == ("project", "logical_router")]
-    assert (edge["cause"], edge["everyone"]) == ("self", False)
+    wanted = ("project", "self", "logical_router")
+    (edge,) = [edge for edge in found["edges"] if (edge["kind"], edge["cause"], edge["to"]) == wanted]
+    assert not edge["everyone"]
     assert edge["source"].rpartition(":")[2].isdigit()
 
 

@@ -24,11 +24,12 @@ class Compiler:
 
     ``name``: the name in the configuration and in the marks on objects, and of its folder of schemas and its reaction
     map in intentc. A compiler that ships separately gives its own: ``schema_directories`` (each holds a folder called
-    ``name``) and ``reactions`` (the map's file). ``pools``: the API server's pools that its intents allocate from;
-    their allocations are read before the first evaluation. ``views``: tables of its outputs for people, by name.
-    ``names``: other names of its outputs, by the word that people give in place of a kind. ``settings``: the names that
-    its evaluations read by ``ctx.setting``, each beginning with the compiler's name and a dot; any other one in a
-    configuration is an error. None: not declared, so every name is accepted.
+    ``name``) and ``reactions`` (the map's file). ``pools``: the API server's pools that its intents allocate from, or
+    families of pools, whose names end with a colon; their allocations are read before the first evaluation. ``views``:
+    tables of its outputs for people, by name. ``names``: other names of its outputs, by the word that people give in
+    place of a kind. ``settings``: the names that its evaluations read by ``ctx.setting``, each beginning with the
+    compiler's name and a dot; any other one in a configuration is an error. None: not declared, so every name is
+    accepted.
 
     Raises ``InvalidInput`` if two intents compile one kind, if an intent has no kind, or if a view has the name of the
     view that every compiler has.

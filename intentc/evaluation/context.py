@@ -193,7 +193,8 @@ class Context:
 
     def allocate(self, pool: str, purpose: str) -> int:
         """The number from ``pool`` that belongs to this intent for ``purpose``: the same for its whole life. While
-        there is none it is requested, and the intent waits (docs/engine.md §8)."""
+        there is none it is requested, and the intent waits (docs/engine.md §8). ``pool``: also one of a family, such as
+        ``rows:north`` of ``rows:``, which is created with its first number."""
         owner = f"{self._installation}/{self.key.uuid}/{purpose}"
         read = allocation_read(pool, owner)
         self._record(read)

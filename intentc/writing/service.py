@@ -136,5 +136,6 @@ class ReadService(Protocol):
         ...
 
     async def all_allocations(self, owner_prefix: str, /) -> tuple[Allocation, ...]:
-        """The allocations in all pools that compilers use, of owners whose name begins with ``owner_prefix``."""
+        """The allocations in all pools, and families of pools, that compilers use, of owners whose name begins with
+        ``owner_prefix``."""
         ...

@@ -209,6 +209,8 @@ def test_what_compilers_write_is_declared_and_nothing_else(contrail: Schema) -> 
         ("virtual_machine_interface", "interface_route_table"): "shared",
         ("virtual_machine_interface", "service_health_check"): "shared",
         ("service_instance", "instance_ip"): "compiler",
+        ("logical_router", "route_table"): "shared",
+        ("logical_router", "service_instance"): "compiler",
         ("security_group", "security_group_id"): "server",
         ("virtual_network", "virtual_network_network_id"): "server",
     }

@@ -87,7 +87,7 @@ virtual_machine_interface/virtual_network: logical_router
 virtual_network/self: virtual_machine_interface routing_instance logical_router
 virtual_network/global_system_config:
 virtual_network/network_ipam: virtual_machine_interface
-network_ipam/self: virtual_network
+network_ipam/self: virtual_network project
 virtual_network/routing_instance: virtual_machine_interface logical_router
 logical_router/virtual_network:
 logical_router/project:
@@ -118,6 +118,7 @@ service_instance/interface_route_table: port_tuple
 service_instance/service_health_check: port_tuple
 interface_route_table/self: service_instance
 service_health_check/self: service_instance
+project/network_ipam: logical_router
 """
 
 

@@ -74,6 +74,7 @@ recording: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m tests.perf --write
+	$(BIN)/python -m tests.perf.tenants --write
 	$(BIN)/python -m tests.perf.gateways --write
 
 fix: $(READY)

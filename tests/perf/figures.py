@@ -32,6 +32,14 @@ class Figures(NamedTuple):
     started: tuple[float, float]
 
 
+def head() -> str:
+    """When and on what it was measured."""
+    return (
+        f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {os.cpu_count()} cores ({platform.machine()}), "
+        f"Python {platform.python_version()}, load {os.getloadavg()[0]:.1f} at the end."
+    )
+
+
 def middle(items: Iterable[T], figure: Callable[[T], float]) -> float:
     """The median of one figure over repetitions."""
     return statistics.median(figure(item) for item in items)
@@ -76,8 +84,7 @@ def tables(figures: Figures) -> str:
         ("`intentc --help` over bare Python, ms", shown - bare, "≤ 60", 60, False),
     ]
     lines = [
-        f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {os.cpu_count()} cores ({platform.machine()}), "
-        f"Python {platform.python_version()}, load {os.getloadavg()[0]:.1f} at the end. Medians.",
+        f"{head()} Medians.",
         "",
         "| budget | wanted | measured | |",
         "|---|---|---|---|",

@@ -91,11 +91,11 @@ async def change(place: Site, resources: int, repetitions: int) -> Change:
             async with running_part("compiler", place.etcd, place.server.ready["url"]):
                 for turn in range(repetitions):
                     through.append(await _until_stored(place.store, turn, last_port=1000 + turn))
-                    through_floor.append(await _floor(place.store, connection, commits=2))
+                    through_floor.append(await floor(place.store, connection, commits=2))
             async with running_part("compiler", place.etcd, sink.ready["url"]):
                 for turn in range(repetitions):
                     to_sink.append(await _until_sunk(place.store, sink, turn, last_port=2000 + turn))
-                    to_sink_floor.append(await _floor(place.store, connection, commits=1))
+                    to_sink_floor.append(await floor(place.store, connection, commits=1))
         finally:
             await connection.aclose()
     medians = [statistics.median(times) * 1000 for times in (through, through_floor, to_sink, to_sink_floor)]
@@ -126,7 +126,8 @@ async def _until_sunk(store: EtcdStore, sink: Part, number: int, last_port: int)
     return float((await sink.ask("wait", items=items + 2))["at"]) - began
 
 
-async def _floor(store: EtcdStore, connection: Connection, commits: int) -> float:
+async def floor(store: EtcdStore, connection: Connection, commits: int) -> float:
+    """Seconds that a commit, a request and, if ``commits`` is 2, another commit take one after the other."""
     key, value = made.security_group(0)
     body = msgspec.json.encode({"resources": made.list_items(0)})
     began = time.monotonic()

@@ -3,8 +3,8 @@
 Each user names its first and last wait and the jitter, and makes the attempts itself. No library: those on PyPI wrap
 the attempt as well, and here a queue, an event or an election decides when one is due.
 
-Pure, apart from the random jitter; each user owns its own waits.
-"""
+``Backoff`` is a value; the waits have random jitter. State: ``Retries`` counts the failures of one connection, whose
+owner calls it. No I/O."""
 
 from __future__ import annotations
 

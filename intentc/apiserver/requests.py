@@ -2,7 +2,7 @@
 
 Why it exists: ``app.py`` stays a list of calls. Nothing here touches the store.
 
-Pure functions of what HTTP delivered; it keeps nothing.
+No state, no I/O: it returns values, and raises the errors that a client gets.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 Why it exists: ``pause``, ``resume``, ``allow-deletes`` and ``quarantine`` store different directives and share the
 rest. A directive is a key in etcd, so it can be stored while no compiler runs; the compiler applies it.
 
-I/O: directives in etcd, through ``directives.Book``; it changes nothing else there.
+I/O: reads names from the API server, revisions and directives from etcd, status from diagnostics; the commands write
+through ``book``.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Why it exists: unreadable resources must be found too, or nobody could delete or replace them. Each command decides what
 to do with the resource.
 
-Read-only. I/O: requests to the API server.
+I/O: reads from the API server.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Why apart from ``planning``: this module reads values leniently, since an object with other unreadable fields can still
 be released. The command decides what to do with the objects.
 
-Read-only. I/O: reads of etcd.
+I/O: reads of etcd.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Finds the kind and the resource that a command's arguments name, and suggests similar kinds.
 
-Read-only; no state.
+I/O: ``named`` reads the resource from the API server; nothing is written.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Compares a new reaction map with the one in force, for ``intentc plan --reactions``.
 
-Read-only. I/O: reads of etcd and of files.
+I/O: reads of etcd and of files; it writes nothing there.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Formats a compiler's ``/status`` for ``intentc status``, and derives its exit code.
 
-Pure but for the clock ("5 s ago").
+No state, no I/O; it reads the clock ("5 s ago").
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The compiler may be behind, not started, or stuck on a held intent; errors distinguish these. The engine defines what
 converged means. ``where`` in all functions: the section ``intentc.diagnostics``, with address, token and certificates.
 
-Read-only. I/O: requests to the diagnostics.
+I/O: requests to the diagnostics, which change nothing there.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 ``planning`` defines what claims mean, and keeps them; ``evaluator`` decides when they are replaced.
 
-It changes the claim book and the queue of objects, and owns neither; no I/O.
+It changes the claim book, the queue of objects and ``carriers``; it has no state of its own. No I/O.
 """
 
 from __future__ import annotations

@@ -5,9 +5,10 @@ journalled as drift. An object that others made and that is deleted, since nobod
 again within ten minutes. A difference that our own writes cause (a target is replaced, a deferred removal is due) is no
 drift: the object's revision is unchanged since it stood right. If others revert a part of an object five times in ten
 minutes, that part (one field, one reference, or the object itself) is in contention: it is retried after 1 minute, and
-the pause doubles up to 1 hour. The other parts are written as usual. The planner decides what to do about a difference.
-State: what was last right and who reverted it, in memory.
-"""
+the pause doubles up to 1 hour. The other parts are written as usual.
+
+State: the revision at which each object was last right, and the repair times and back-off of each part. ``repairs``
+decides what is written. No I/O."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 The next plan then starts from what is there. ``planning`` folds what was read into what is known;
 ``write_failures`` decides after which failures an object is read back.
 
-I/O: reads at the API server, never a write. It owns no state: what it read goes into ``planning``'s assumptions.
+I/O: reads at the API server, never a write. No state: it puts what it read into ``planning``'s assumptions.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 One worker at a time plans an object; writes of different objects overlap up to a limit. A fault of our own on the way
 of one object defers that object alone. ``object_planner`` decides what is written, ``sender`` sends it.
 
-State: the tasks under way. It fills no cache and no book itself.
+State: the tasks under way, in memory. I/O: none of its own; ``sender`` writes.
 """
 
 from __future__ import annotations

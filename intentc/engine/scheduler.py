@@ -2,7 +2,7 @@
 
 Why one owner: a job without its cause counts as unprompted, and a cause without its job is never used. So nobody else
 touches the queue of jobs or the causes. It calls no other step: ``applier`` and ``evaluator`` schedule what a change
-or a fact affects, operator actions ask for evaluations, and the engine's workers take the jobs.
+or a fact affects, operator actions ask for evaluations, and the engine's workers take the jobs. No I/O.
 """
 
 from __future__ import annotations

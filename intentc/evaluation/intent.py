@@ -3,7 +3,7 @@
 Every access passes through the context, which records it. Fields that compilers write are hidden: an evaluation that
 reads its own output would never converge (docs/engine.md §5.1).
 
-It owns no state but what it shows, and nobody can change a resource through it.
+State: the resource that it shows, and names that were computed once. Nobody can change a resource through it. No I/O.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ compiled, its outputs stay; ``rejected``: the API server rejects it; ``delayed``
 ``contended``: another writer reverts it; ``paused``: by an operator, or dropped; ``planned``: nothing may be written
 now; ``withheld``: its deletion needs approval; ``absent``. ``why/waiting.py`` says what must happen first.
 
-Read-only; it keeps nothing.
+It reads the engine's views and changes nothing. No state, no I/O.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A line is found by the JSON of the name or key that it must contain, so that onl
 thread; files that are removed meanwhile are skipped, and what is cut off a file under reading counts as absent. Why
 files are read and not mapped: access to a map behind a file's new end kills the process.
 
-Read-only; it keeps nothing.
+I/O: reads of the files. No state beyond one search.
 """
 
 from __future__ import annotations

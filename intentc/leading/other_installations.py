@@ -3,7 +3,7 @@
 Versions before claims wrote below a path without claiming it. Their traces show whose the path is, and are checked
 once in the life of a path, before it is claimed. ``path_claim`` claims paths.
 
-Read-only. I/O: reads of etcd.
+I/O: reads of etcd; it writes nothing there.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from typing import Any
 import msgspec
 
 from intentc.model import MARK_KEY, Mark
-from intentc.watch.keys import leader_key
+from intentc.watch.keys import CLAIMS_PREFIX, leader_key
 from intentc.watch.protocol import AccessDenied, Store, prefix_end
 
 _PAGE = 500
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _QUOTED_KEY = f'"{MARK_KEY}"'.encode()
 _OWN_PREFIX = "/intentc/"
-_CLAIMS_PREFIX = "/intentc/claims/"
 
 
 class _Annotations(msgspec.Struct):
@@ -50,7 +49,7 @@ async def leaders_without_claim(store: Store) -> list[str]:
     """The installations with a leading compiler, on a lease, that have claimed no path: those of versions before
     claims. Empty if this user of etcd may not read them. Raises ``StoreError``."""
     try:
-        claims = await store.range(_CLAIMS_PREFIX, prefix_end(_CLAIMS_PREFIX))
+        claims = await store.range(CLAIMS_PREFIX, prefix_end(CLAIMS_PREFIX))
         holders = {installation_of(claim.value) for claim in claims.items}
         return [name async for name in _leading(store) if name not in holders]
     except AccessDenied:

@@ -5,7 +5,8 @@ take all file descriptors of the process. The limit is applied where connections
 the limit a new connection displaces the oldest one that never sent a whole request, then the oldest idle one;
 connections with a request in progress stay. ``origin`` and the applications check requests.
 
-State: the open connections, in memory. It closes connections, and answers nothing.
+State: open connections, their timers, counters for the log, one spare descriptor. I/O: accepts and closes sockets, and
+answers 400 to what is no request.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ class Connections:
         return len(self._open)
 
     def taken(self, connection: _Connection) -> None:
-        """Note an accepted connection. At the limit closes it and raises ``ConnectionAbortedError``."""
+        """Register an accepted connection. At the limit, displace a waiting one; above the limit plus a margin, close
+        this one and raise ``ConnectionAbortedError``."""
         if len(self._open) >= self._most:
             self._make_room(f"{self._most} connections to {self._owner} are open, and more are not accepted")
             # Displaced connections are closed in a later turn of the loop.
@@ -117,7 +119,7 @@ class Connections:
         now = asyncio.get_running_loop().time()
         if now - self._logged >= _PERIOD:
             _LOG.warning(
-                "%s; %d came since the last line about it, and as many that had sent no whole request were closed",
+                "%s; %d times since the last line about it, the oldest waiting connection, if any, was closed",
                 reason,
                 self._displaced,
             )

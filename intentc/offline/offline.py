@@ -1,7 +1,8 @@
-"""Runs the whole engine and the API server's admission in memory, without a server or a network.
+"""Runs the whole engine and the whole API server in one process, over a store in memory, without a network.
 
-``intentc compile`` and the tests of intents run on it. Everything happens in the caller's task in a fixed order, and
-values that a live server chooses (uuids, times) are derived from names, so that the same input gives the same bytes.
+``intentc compile``, ``plan`` and ``check --reads`` run on it, and the tests of intents. Everything happens in the
+caller's task in a fixed order, and values that a live server chooses (uuids, times) are derived from names, so that the
+same input gives the same bytes.
 
 It owns that engine and its store.
 """
@@ -37,7 +38,8 @@ GivenNumbers = Mapping[str, Mapping[str, int]]
 
 
 class Offline:
-    """One engine, one API server, one store. ``write``/``read``: services that replace the server's own (mocks);
+    """One engine, one API server, one store. ``settings``: the values of ``intentc.settings``; ``write``/``read``:
+    services that replace the server's own (mocks); ``healing``: whether recorded reads run intents that the map misses;
     ``given``: allocations that owners already have; ``store``: the store of an earlier instance, as after a restart;
     ``observe``: plan and write nothing; ``guard``: limits mass deletions; ``source``: chooses uuids and times for the
     server; ``last_good``: last good values of held resources."""

@@ -1,6 +1,8 @@
 """A plan under construction: collects what planning one object finds.
 
-Kept apart so that the planner's rules contain no bookkeeping. It decides nothing.
+Kept apart so that the planner's rules only decide, and the draft keeps what they decided.
+
+State: the operations and problems of one plan; only ``planner`` changes them. No I/O.
 """
 
 from __future__ import annotations

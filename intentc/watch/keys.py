@@ -3,8 +3,8 @@
 Why it exists: one place builds and parses keys for listing, watching, leading and the API server's fence alike.
 The cache reads the values.
 
-Pure functions of text: no I/O.
-"""
+It builds and parses the keys of resources, heartbeats, the leader, versions and path claims. Other packages define
+their own keys under ``/intentc/``. No state, no I/O; keys of another form go to the caller's callback."""
 
 from __future__ import annotations
 
@@ -78,6 +78,9 @@ def versions_key(installation: str) -> str:
     return f"/intentc/{installation}/versions"
 
 
+CLAIMS_PREFIX = "/intentc/claims/"
+
+
 def claim_key(path: str) -> str:
     """The key by which an installation claims the resources below ``/<path>/`` for its compilers."""
-    return f"/intentc/claims/{path}"
+    return f"{CLAIMS_PREFIX}{path}"

@@ -1,8 +1,8 @@
 """Completes and checks logical routers: which ports and networks they connect, and the internal network of those in
 vxlan routing mode (docs/contrail.md B.5.11, B.7).
 
-Pure functions of values: the server reads, allocates and commits.
-"""
+``prepare`` and ``admit`` change the list of networks of the document that they get, in place; nothing else is changed.
+No I/O: the server reads and commits."""
 
 from __future__ import annotations
 

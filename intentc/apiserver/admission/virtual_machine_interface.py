@@ -1,6 +1,6 @@
 """Completes and checks ports: network, MAC address, primary routing instance (docs/contrail.md B.5.8).
 
-Pure functions of values: the server reads, allocates and commits.
+``admit`` completes ``change.after`` in place; nothing else is changed. No I/O: the server reads, allocates and commits.
 """
 
 from __future__ import annotations

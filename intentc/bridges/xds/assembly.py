@@ -5,7 +5,9 @@ all tables whose scope it has and whose host name covers its domain, highest sor
 Virtual hosts of one route configuration that differ only in their domain become one with several domains.
 
 Why it exists: a changed route must cost one list insertion and a concatenation, with ten thousand routes as well.
-Virtual hosts with the same tables share one list (``Sequence``). Pure: ``world`` decides what is in force.
+Virtual hosts with the same tables share one list (``Sequence``).
+
+State: routes and virtual hosts in force, by table. ``world`` calls ``put_*``, and marks and clears ``dirty``. No I/O.
 """
 
 from __future__ import annotations

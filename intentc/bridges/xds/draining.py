@@ -5,7 +5,7 @@ a chain still uses the clusters for authorization, rate limits, logs and tracing
 listener named. What a listener no longer names is kept until every Envoy has answered the change, and from then on for
 the drain time.
 
-Pure bookkeeping by names; ``world`` decides what is served.
+State: the names that are kept, and until when. ``world`` fills it, and decides what is served. No I/O.
 """
 
 from __future__ import annotations

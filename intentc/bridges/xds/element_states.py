@@ -6,8 +6,8 @@ the message names an element, the search is over. Otherwise half of those on tri
 version until the other half is acknowledged, and so on. The rejected element's last good version stays in force, and
 all other elements take effect.
 
-Pure bookkeeping: ``session`` knows what each Envoy was sent; ``world`` puts versions in force.
-"""
+State: the versions of each element, and a search for each type. ``world`` and ``rejections`` change it; ``session``
+knows what each Envoy was sent; ``world`` puts versions in force. No I/O."""
 
 from __future__ import annotations
 

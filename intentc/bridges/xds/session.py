@@ -6,8 +6,8 @@ routes, and each type only when the one before it is answered. A round's content
 continuous changes can't delay routes without end. Endpoints and secrets that an Envoy newly asks for are sent at once:
 its clusters and listeners wait for them.
 
-Pure: ``ads`` carries the bytes, in one of two ``dialects``.
-"""
+State: what this Envoy subscribes to and has, and the round under way. It reports answers to ``world`` and
+``rejections``. No I/O: ``ads`` carries the bytes, in one of two ``dialects``."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 Why it exists: a watch may deliver a change twice, a rejection before its element, and values that can't be read; the
 world receives each new version once. ``serving`` runs the watch; ``records`` writes rejections.
 
-State: elements and records by key and revision, in memory. It changes the world alone; no I/O.
+State: elements and records by key and revision, in memory. It changes ``world``, and nothing else; no I/O.
 """
 
 from __future__ import annotations

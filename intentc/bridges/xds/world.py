@@ -7,8 +7,9 @@ until old filter chains that may use it are drained (``draining``). Changes that
 ``publish`` gives everything since the last time one number, from which a stream finds what it has to send, whatever it
 has missed.
 
-Pure and synchronous: ``session`` speaks to Envoys; ``serving`` decides when to publish.
-"""
+State: wanted and served versions of every element, what changed at which publication, and through ``element_states``,
+``draining`` and ``assembly`` theirs. ``watch_consumer`` puts elements in, ``rejections`` and ``session`` report what
+Envoys answer, ``serving`` decides when to publish. No I/O; nothing waits."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """``intentc get``: shows resources from the API server.
 
-Read-only. I/O: requests to the API server.
+I/O: reads from the API server.
 """
 
 from __future__ import annotations

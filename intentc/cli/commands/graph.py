@@ -3,7 +3,7 @@
 The map comes from the configuration's files, the neighbourhood from the running compiler. ``intentc.cli.drawing``
 formats nodes and arrows.
 
-Read-only.
+I/O: reads of the configuration's files, or requests to the diagnostics; it writes only stdout.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 ``compile --view`` prints the same views of its own outputs.
 
-Read-only. I/O: requests to the diagnostics.
+I/O: requests to the diagnostics, which change nothing there.
 """
 
 from __future__ import annotations

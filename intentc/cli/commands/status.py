@@ -3,7 +3,7 @@
 It prints a dozen lines of the compiler's ``/status``. ``status_text`` selects and formats them, ``status_display``
 shows them live.
 
-Read-only. I/O: requests to the diagnostics.
+I/O: requests to the diagnostics, which change nothing there.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The running compiler answers (``GET /why``); ``why_tree`` draws the tree.
 
-Read-only. I/O: requests to the diagnostics.
+I/O: requests to the diagnostics, which change nothing there.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Why it exists: the page of an object combines three answers (why, desired and actual, neighbourhood), and if one fails
 the others must still be shown.
 
-Read-only; it keeps nothing.
+It asks ``Asked``, and changes nothing. No state, no I/O.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Why it exists: names from a control plane may contain anything, so escaping is not left to each template; and the
 content security policy, which lets no text run as a script, belongs with the rendering.
 
-State: the parsed templates. It changes nothing.
+State: the parsed templates, read from the package when first used. No other I/O.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Shows the outputs of an engine: who claims what of which object, what is there, and what a plan would write.
 
-It only reads, and owns nothing.
-"""
+It reads the claim book, the cache and the assumptions, and plans without writing, live, and changes nothing. No state
+of its own, no I/O."""
 
 from __future__ import annotations
 

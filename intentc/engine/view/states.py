@@ -1,6 +1,6 @@
 """Shows the state of each intent and of each object: evaluated, waiting, held, rejected, queued, with its problems.
 
-It only reads, and owns nothing.
+It reads ``state_tables`` and the queues, live, and changes nothing. No state of its own, no I/O.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Finds the resource that a person means: by fq_name, uuid, former name, or another program's name. Read-only."""
+"""Finds the resource that a person means: by fq_name, uuid, former name, or another program's name."""

@@ -3,7 +3,7 @@
 ``dangling_references`` uses the reverse index and is cheap in any world. ``referenced_names`` looks at every wanted
 value, in slices.
 
-Read-only.
+It reads the engine's views, and changes nothing. No I/O.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Finds objects by the name that another program gives them, as compilers define it (``Compiler(names=…)``).
 
-Read-only.
+It reads the engine's views; compilers' functions run in a thread. It changes nothing. No I/O.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 It also finds claimed objects that do not exist yet, and objects by the name that another program gives them. If nothing
 matches, or too much, the answer lists similar names.
 
-Read-only.
+It reads the engine's views, and changes nothing. No I/O; a compiler's search of names runs in a thread.
 """
 
 from __future__ import annotations

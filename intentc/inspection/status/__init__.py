@@ -1,1 +1,1 @@
-"""What ``/status`` reports beyond the engine's own counters: pending work and rates. Read-only."""
+"""What ``/status`` reports beyond the engine's own counters: pending work and rates."""

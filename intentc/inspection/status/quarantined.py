@@ -3,7 +3,7 @@
 Counts are sums of table sizes, since ``/status`` asks each second and there may be 20,000 entries. The list is ordered
 table by table, in the order of arrival, so that pages stay consistent while entries are added.
 
-Read-only; it keeps nothing.
+It reads the engine's views and changes nothing. No state, no I/O.
 """
 
 from __future__ import annotations

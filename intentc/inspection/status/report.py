@@ -5,7 +5,7 @@ rejected), *healthy* (nothing held, rejected, contended, deferred or withheld) a
 in inputs, whether these are compiled or held). Bodies of resources never appear here. ``report`` is called every
 second, so it reads tables and counters only.
 
-Read-only; it keeps nothing.
+It reads the engine's views and changes nothing. No state, no I/O.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Lists what a running engine holds: resources, outputs, references, the quarantine, the journal. Read-only."""
+"""Lists what a running engine holds: resources, outputs, references, the quarantine, the journal."""

@@ -4,7 +4,7 @@ Why in addition to the plan: a plan holds the next writes only; for an object th
 people need to see everything that it lacks. ``planning`` decides which fields are ours to write and which entries stay;
 ``differences`` compares two forms and conceals secrets.
 
-Read-only; it keeps nothing.
+It reads the engine's views and changes nothing; two forms are compared in a thread. No state, no I/O.
 """
 
 from __future__ import annotations

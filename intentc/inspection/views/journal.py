@@ -2,7 +2,7 @@
 
 ``history`` finds the lines about one object.
 
-Read-only; it keeps nothing.
+It reads the journal in memory and the engine's views, and changes neither. State: where one follower is. No I/O.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 What stands before a page is skipped in slices. Reads the view alone; ``status/`` builds the entries of the quarantine.
 
-Read-only; it keeps nothing.
+It reads the engine's views and changes nothing. No state, no I/O.
 """
 
 from __future__ import annotations

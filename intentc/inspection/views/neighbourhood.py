@@ -3,7 +3,7 @@
 The search is breadth first in a fixed order, so the same world always gives the same picture. Around a hub each kind of
 neighbour gets its share of the nodes. The page and ``drawing`` draw the result.
 
-Read-only; it keeps nothing.
+It reads the engine's views and changes nothing. State: the search under way. No I/O.
 """
 
 from __future__ import annotations

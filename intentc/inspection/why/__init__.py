@@ -1,1 +1,1 @@
-"""Answers ``GET /why``: why a resource exists or does not, from its sources to its history. Read-only."""
+"""Answers ``GET /why``: why a resource exists or does not, from its sources to its history."""

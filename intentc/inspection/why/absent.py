@@ -3,7 +3,7 @@
 Candidates are intents that wait or are held: they are evaluated up to the point where they stop. Failing that, the
 object's parent explains it: the parent is missing, or its intent claims no such object.
 
-Nothing of these evaluations is kept. Read-only.
+Nothing of these evaluations is kept or claimed. No state, no I/O.
 """
 
 from __future__ import annotations

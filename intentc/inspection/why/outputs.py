@@ -1,6 +1,6 @@
 """Lists what follows from an input: its outputs, its dangling references, and its readers.
 
-Read-only; it keeps nothing.
+It reads the engine's views and changes nothing. No state, no I/O.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Describes what must happen before a resource is in order, with a command that shows or does more.
 
 Each entry: ``{"what": text, "resource": {"kind", "name", "uuid"} | None, "command": text | None}``. The texts follow
-the engine's tables; nothing is decided here.
-
-Read-only.
+the engine's tables; nothing is decided here. No state, no I/O.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Turns what recorded reads show about a reaction map into findings, each with file, line, and what to do.
 
-The counts are from those that saw the reads: ``logic.coverage`` over a compiled world, or the running service.
-
-Pure functions of counts and map.
+``logic.coverage`` counts the reads of a compiled world; the running service counts its own. No state, no I/O.
 """
 
 from __future__ import annotations
@@ -48,11 +46,12 @@ def idle_reactions(idle: Iterable[Idle], since: str) -> Iterator[Finding]:
             unwalked.setdefault((edge.kind, edge.cause, source), []).append(edge.to)
     for (kind, cause, source), kinds in unwalked.items():
         edge = Edge(kind, cause, ", ".join(kinds))
+        changed = kind if cause == SELF else cause
         yield Finding(
             source,
             "note",
             "IdleReaction",
-            f"{edge}: no walk led to an intent this way {since}, so nothing is known of its use",
+            f"{edge}: no walk led to an intent this way {since}, so nothing is known of its use; change a {changed}",
         )
 
 

@@ -1,8 +1,8 @@
 """Finds the differences of an audit that the running engine can't explain.
 
 While an audit compiles, the world goes on: most differences are queued, were written since, or wait for something. The
-rest are *mismatches*: nothing is queued, and yet the engine does not plan what a compile from scratch would write. This
-module changes nothing; ``periodic`` repairs mismatches.
+rest are *mismatches*: nothing is queued, and yet the engine does not plan what a compile from scratch would write. It
+reads the engine's views; ``periodic`` repairs mismatches. No state, no I/O.
 """
 
 from __future__ import annotations

@@ -163,6 +163,7 @@ async def test_a_crowd_is_one_line_of_the_log(mocker: MockerFixture, caplog: pyt
             assert await served.status() == 200
     (record,) = caplog.records
     assert f"{BOUND} connections to the diagnostics are open" in record.message
+    assert "; 1 times since the last line about it, the oldest waiting connection, if any, was" in record.message
 
 
 @pytest.mark.parametrize(

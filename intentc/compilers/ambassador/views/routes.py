@@ -1,6 +1,6 @@
 """The route table: what each route matches, and where its requests go; per host name in the order of matching.
 
-Pure functions of the elements: no state, no I/O.
+It changes none of the elements. No state beyond one table, no I/O.
 """
 
 from __future__ import annotations

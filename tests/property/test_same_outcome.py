@@ -46,6 +46,9 @@ INTERNAL = "__contrail_lr_internal_vn_"
 _CHAIN = re.compile(r"service-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-")
 """How the names of the routing instances of a service chain begin."""
 
+_FLAT_ADDRESS = re.compile(r"(?<=\")(?:::)?(?:0\.255\.255\.\d+|ff:ff[0-9a-f]{2})(?=\")")
+"""An address of the flat IPAM for services and chains."""
+
 SEEDS = ("target:64512:8000000", "target:64512:8000001")
 """Route targets that every server has at first; others may delete them."""
 
@@ -133,12 +136,15 @@ async def nameless(system: SimulatedSystem) -> Expected:
 
 
 def _with_names_for_uuids(world: World) -> World:
-    """The world with names in place of uuids in the names of routers' internal networks, of port groups and of fabric
-    ports, and without the uuids of service chains that are not there, as they may follow from those names."""
+    """The world with names in place of uuids in the names of routers' internal networks, of services' addresses, of
+    port groups and of fabric ports, and without the uuids of service chains that are not there, as they may follow
+    from those names."""
     chains = set(_CHAIN.findall(json.dumps(world.get("routing_instance", {}))))
     text = _CHAIN.sub(lambda found: found[0] if found[0] in chains else "service-chain-", json.dumps(world))
     for uuid, router in world.get("logical_router", {}).items():
         text = text.replace(f"{INTERNAL}{uuid}__", f"{INTERNAL}{router['fq_name'][-1]}__")
+    for uuid, service in world.get("service_instance", {}).items():
+        text = text.replace(f"{uuid}-", f"{service['fq_name'][-1]}-")
     for kind, before in (("virtual_network", "vmi_to_vn_"), ("physical_interface", "vgp_to_pi_")):
         for uuid, named in world.get(kind, {}).items():
             text = text.replace(f"{before}{uuid}__", f"{before}{' '.join(named['fq_name'])}__")
@@ -155,7 +161,9 @@ def _with_internal_networks_in_order(rules: list[Json]) -> Iterator[Json]:
 
 def with_group_names(world: World) -> Expected:
     """What is there, with groups' names in place of the numbers that the server gave them; without what it gave
-    to service chains, and parents' uuids, which the names of lists contain, too."""
+    to service chains, and parents' uuids, which the names of lists contain, too; and with one address for all of those
+    that it gave to services."""
+    world = json.loads(_FLAT_ADDRESS.sub("flat", json.dumps(world)))
     names = {
         str(group["security_group_id"]): ":".join(group["fq_name"])
         for group in world.get("security_group", {}).values()
@@ -267,6 +275,8 @@ def inputs_of(world: World, data: Json) -> Json:
             for entry in found[field]
             if not _is_ours(world, data, entry) and INTERNAL not in entry["to"][-1]
             if not _is_orphan(world, targets.get(entry["uuid"], {}))
+            # A user's reference to what was made for another is to a route target; those to others are ours.
+            if field == "route_target_refs" or mark(targets.get(entry["uuid"], {})) is None
         ]
         found[field] = [{name: entry[name] for name in ("to", "attr") if name in entry} for entry in entries]
     return found

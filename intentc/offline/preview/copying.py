@@ -11,8 +11,9 @@ It owns the copy; no I/O.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
+from itertools import islice
 
 import msgspec
 
@@ -38,6 +39,9 @@ _UNLIMITED = 10_000_000
 _LONG_NUMBERS = re.compile(rb"(?<!\d)\d{4,18}(?!\d)")
 _LEAST_DISTINGUISHABLE = 1_000
 _KEPT_FREE = 20_000
+_WIDEST_FROM_ABOVE = 65_536
+"""Numbers in the widest pool of which the highest are used: those of a wider one may have no form in the world, as
+route target numbers under a four-byte autonomous system (docs/contrail.md D.1). Low ones occur elsewhere, as ports."""
 _RANGE_OF_UNKNOWN_POOLS = (1_000_000_000, 1_000_100_000)
 
 
@@ -149,20 +153,25 @@ def _pools(
 
 
 def _distinguishable(free: list[tuple[int, int]], numbers: frozenset[int]) -> list[tuple[int, int]]:
-    """Return the highest free numbers that occur nowhere, as ranges; all free numbers if there is none."""
+    """Return some free numbers that occur nowhere, as ranges; all free numbers if there is none. They are the highest,
+    but of a wide pool the lowest."""
+    if not free:
+        return free
+    from_below = free[-1][1] - free[0][0] > _WIDEST_FROM_ABOVE
+    found = (
+        number
+        for start, end in (free if from_below else reversed(free))
+        for number in _in_order(max(start, _LEAST_DISTINGUISHABLE), end, from_below)
+        if number not in numbers
+    )
     ranges: list[tuple[int, int]] = []
-    for count, number in enumerate(_from_above(free, numbers)):
-        if count == _KEPT_FREE:
-            break
-        if ranges and ranges[-1][0] == number + 1:
-            ranges[-1] = (number, ranges[-1][1])
+    for number in sorted(islice(found, _KEPT_FREE)):
+        if ranges and ranges[-1][1] == number:
+            ranges[-1] = (ranges[-1][0], number + 1)
         else:
             ranges.append((number, number + 1))
-    return ranges[::-1] or free
+    return ranges or free
 
 
-def _from_above(free: list[tuple[int, int]], numbers: frozenset[int]) -> Iterator[int]:
-    for start, end in reversed(free):
-        for number in range(end - 1, max(start, _LEAST_DISTINGUISHABLE) - 1, -1):
-            if number not in numbers:
-                yield number
+def _in_order(start: int, end: int, from_below: bool) -> range:
+    return range(start, end) if from_below else range(end - 1, start - 1, -1)

@@ -32,6 +32,11 @@ CONTRAIL = {
     "everything goes": (texts(TENANT), texts(TENANT, delete=True)),
     "nothing changes": (texts(TENANT), texts(TENANT)),
 }
+FOUR_BYTES = (
+    "resources: [{kind: global_system_config, data: {fq_name: [default-global-system-config], "
+    "autonomous_system: 4200000000, enable_4byte_as: true}}]"
+)
+CONTRAIL["a tenant comes under a four-byte autonomous system"] = (texts(FOUR_BYTES), texts(TENANT))
 AMBASSADOR = {
     "a gateway comes": (None, texts(*GATEWAY)),
     "a weight changes": (texts(*GATEWAY), texts(*(text.replace("weight: 10", "weight: 40") for text in GATEWAY))),

@@ -5,7 +5,7 @@ Why it exists: children and back references are not stored in a resource; they a
 Values that can't be read are left out of lists, so that one bad key does not hide the others; ``unreadable`` lists
 them with the reasons.
 
-It only reads the store, and keeps nothing.
+I/O: reads of the store. No state.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Finds the resources that rules name, in their state after the mutation.
 
-Why it exists: rules are pure functions; ``admission/rules.py`` defines what they can name, and here it is read.
+Why it exists: rules do no I/O; ``admission/rules.py`` defines what they can name, and here it is read.
 
-It reads through the draft and changes nothing.
+It reads through the draft, and adds the compares that the reads need to it; it stages no write.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Turns references that clients send into stored ones: completes uuid and name (docs/contrail.md B.5.6).
 
-A client names a target by ``uuid`` or ``to``; both are stored. It reads through the draft and returns documents;
-``mutation`` commits. An ``attr`` is accepted only where the relation has one.
+A client names a target by ``uuid`` or ``to``; both are stored. It reads through the draft. ``complete`` changes the
+document in place, ``apply`` returns a new one; ``mutation`` commits. An ``attr`` is accepted only where the relation
+has one.
 
-It keeps nothing and writes nothing.
+No state; it stages no write.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Why it exists: single calls, ``/sync``, ``/ref-update`` and seeds share these steps of a mutation. ``mutation.py``
 commits the draft; ``admission`` has the rules of the kinds.
 
-It changes the draft alone and keeps nothing between calls.
+It changes only the draft that a call gets. No state.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Why it exists: ``intentc apiserver``, ``intentc dev`` and the tests share it. They handle commands and signals.
 
-It owns the socket and the server's tasks until it is cancelled; it decides no answer.
+State and I/O: the listening socket and the server's tasks, until the block is left; ``app`` answers requests.
 """
 
 from __future__ import annotations

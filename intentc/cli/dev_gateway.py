@@ -3,7 +3,7 @@
 Why it exists: a user who loads a gateway wants to send requests through it, and to see which commands do that.
 ``bridges.xds`` decides whether a compiler's kinds need an Envoy; ``dev_echo`` runs the services behind it.
 
-It owns both until ``dev`` ends.
+State and I/O: both processes, until ``dev`` ends.
 """
 
 from __future__ import annotations

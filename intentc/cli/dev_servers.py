@@ -4,7 +4,7 @@ Why it exists: tests of the whole chain start exactly what the command starts. A
 commands in other terminals: ``dev`` chooses some settings itself (ports, compilers, a gateway's addresses), and a
 command with other settings would answer differently. The command prints messages; ``dev_gateway`` runs Envoy.
 
-It owns these servers and the file until ``dev`` ends.
+State and I/O: these servers and the file, until ``dev`` ends.
 """
 
 from __future__ import annotations

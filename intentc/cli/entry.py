@@ -1,6 +1,6 @@
 """The ``intentc`` script: the group's own options, and how every command ends.
 
-It owns the process's exit code and nothing else.
+It decides the process's exit code. I/O: the command's, and lines on stderr.
 """
 
 from __future__ import annotations

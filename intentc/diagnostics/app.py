@@ -1,4 +1,6 @@
-"""Builds the diagnostics' HTTP application: the paths of ``PATHS``, and ``/``, which lists them; all read-only.
+"""Builds the diagnostics' HTTP application: the paths of ``PATHS``, and ``/``, which lists them.
+
+No path changes anything in the compiler.
 
 Why the strict headers: pages show names from a control plane, so no browser may frame, sniff, cache or embed them, and
 a host name that resolves to our address (DNS rebinding) gets no answer. ``serving`` listens.

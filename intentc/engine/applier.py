@@ -4,7 +4,7 @@ A listing is decoded in slices, and last good values are added for what can't be
 affects: the intents go to the scheduler, and to the evaluator if they were deleted; objects go to ``object_changes``.
 It neither evaluates nor plans.
 
-It changes the world inside ``logic`` and owns no other state; no I/O.
+State: whether a listing was applied. It changes the world through ``logic``. No I/O.
 """
 
 from __future__ import annotations

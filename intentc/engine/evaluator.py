@@ -4,7 +4,7 @@ An evaluation is synchronous: it holds the loop until it ends or is cut off. Bet
 control after a few milliseconds at the latest (docs/engine.md §1.7). ``evaluation`` defines how an evaluation runs,
 ``claims`` what becomes of its claims.
 
-State: cooldowns and counters, in memory. It changes the states of intents; it writes no object and does no I/O.
+State: cooldowns and counters, in memory. It changes the state tables of intents, and the queues; no I/O.
 """
 
 from __future__ import annotations

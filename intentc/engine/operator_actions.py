@@ -3,7 +3,7 @@
 Every action is idempotent and takes effect through the queues, like any change. ``directives`` decides who may request
 one, and how it outlives a restart.
 
-State: who is paused. It changes the states of intents and objects and fills the queues; no I/O.
+State: who is paused. It changes the state tables, and fills the queues; no I/O.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 ``operator_actions`` pauses; ``object_planner`` asks before each write.
 
-No I/O. It reads the claim book and the world, and keeps the pauses in the states of intents and objects.
+It reads the claim book and the world, and adds objects that a paused intent made to the state tables. No I/O.
 """
 
 from __future__ import annotations

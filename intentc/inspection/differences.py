@@ -1,9 +1,11 @@
-"""Compares two forms of a resource and returns the smallest fields that differ. Pure.
+"""Compares two forms of a resource and returns the smallest fields that differ.
 
 A field is named by its path (``access_control_list_entries.acl_rule[2].action_list.simple_action``), a reference by its
 target (``route_target_refs[target:64512:1]``; the value is its attribute). A list element that was added or removed is
 reported whole; unchanged elements are not reported. Values that the API server maintains (times, versions) and our own
 mark are ignored. The result never contains a secret, only that it changed.
+
+No state but a salt of this process; no I/O.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ A kind's file has the form of ``model.schema.KindSpec``. ``types.yml`` holds wha
 
 ``declarations.py`` checks each file; here references to unknown kinds are found. ``model`` builds the kinds.
 
-I/O: reading files. It keeps nothing.
+I/O: reading files. State: the schemas that were loaded, kept until the process ends.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ held. A retained value has the form ``{"create_revision", "mod_revision", "value
 ``mod_revision``. It counts only for the resource with the same create revision, so a resource that was deleted and
 created again starts without one.
 
-I/O: reads of etcd's history, and these keys; it keeps nothing.
+I/O: reads of etcd's history; reads, puts and deletions of these keys. No state but the back-off.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Why it exists: a loop that is busy for some seconds (a big list, a slow evaluati
 neither must a connection whose window is full of watch events. This is a ``LeaseKeeper`` of ``leading``, which decides
 what follows when the lease is lost.
 
-It owns the thread and the connection; it renews the lease, and neither grants nor revokes one.
+State: the thread and its connection. I/O: it renews the lease, and neither grants nor revokes one.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Why it exists: it delivers what etcd's watchers deliver (whole revisions, one batch per watched prefix) and holds the
 places where a test's faults apply. The store makes it and wakes it.
 
-It owns its position alone.
+State: its position; the store owns the history. No I/O.
 """
 
 from __future__ import annotations

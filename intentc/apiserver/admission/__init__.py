@@ -1,4 +1,4 @@
-"""Completes and rejects resources, kind by kind (docs/contrail.md B.5, B.7), as pure functions of values.
+"""Completes and rejects resources, kind by kind (docs/contrail.md B.5, B.7), without I/O.
 
 Why it exists: the server over etcd and the offline compile must agree. Generic rules are in ``fields`` and ``stamps``;
 each subject with rules of its own has a file, and ``checked_only`` has two that only check. Rules declare what they

@@ -1,9 +1,10 @@
 """Declares the interface of one kind's rules: what they read, check and fill in, and which numbers they request.
 
-Why it exists: rules must be pure functions of values, and still depend on other resources (a port on its network). So
+Why it exists: rules do no I/O, and still depend on other resources (a port on its network). So
 they *name* what they need, and the server reads it. The default of each part is "nothing".
 
-Declarations, and pure functions: the server reads, allocates and commits.
+``prepare`` and ``admit`` may change the document that they get, in place; the other parts of a rule change nothing. The
+server reads, allocates and commits.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Why it exists: invalid JSON (an unknown field, a wrong type, an unknown extension) is found here, without an Envoy, and
 with a message that names the field. Envoy checks its own constraints.
 
-Pure functions: no state, no I/O.
+State: the message classes, imported once. No I/O.
 """
 
 from __future__ import annotations

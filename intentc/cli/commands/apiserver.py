@@ -1,6 +1,6 @@
 """``intentc apiserver``: runs the reference API server alone, over an existing etcd.
 
-It owns the process; ``apiserver`` owns everything that runs in it.
+I/O and state are those of ``apiserver``, which it runs until a signal ends it.
 """
 
 from __future__ import annotations

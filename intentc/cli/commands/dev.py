@@ -3,7 +3,7 @@
 For a newcomer's first minute and for experiments: the same parts as in production, in one process next to an etcd of
 its own, whose data is deleted at the end. Ctrl-C ends everything that it started.
 
-It owns these servers and their temporary data.
+I/O: these servers, whose processes and temporary data end with it, and the files of resources.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``intentc pause``: holds an intent, or stops writes of an object.
+"""``intentc pause``: holds an intent, or stops writes to an object.
 
 I/O: it puts a directive into etcd, and changes nothing else.
 """

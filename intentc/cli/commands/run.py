@@ -3,7 +3,7 @@
 SIGTERM and SIGINT drain: no new write begins, those in flight may finish, then the process ends with exit code 0.
 SIGHUP reloads the configuration and the reaction maps.
 
-It owns the process; ``service`` owns everything that runs in it.
+I/O and state are those of ``service``, which it runs until a signal ends it.
 """
 
 from __future__ import annotations

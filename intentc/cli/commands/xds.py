@@ -1,6 +1,6 @@
 """``intentc xds``: serves the Envoy elements in etcd to Envoys.
 
-It owns the process; ``bridges.xds`` owns everything that runs in it.
+I/O and state are those of ``bridges.xds``, which it runs until a signal ends it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Checks a reaction map before anything runs: findings, each with file, line, and what to do.
 
-A map only states intent; a wrong one makes no output wrong (docs/engine.md §3). So everything but unknown kinds is a
-warning, and entries without effect are only notes, since an inherited map has them. ``logic.coverage`` compares a map
-with recorded reads.
+A map only states intent; a wrong one makes no output wrong while every read is recorded (docs/engine.md §3). So
+everything but unknown kinds is a warning, and entries without effect are only notes, since an inherited map has them.
+``logic.coverage`` compares a map with recorded reads.
 
 Pure functions of map and schema.
 """

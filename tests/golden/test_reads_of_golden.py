@@ -21,7 +21,7 @@ from tests.mutation.listed import redundant
 from tests.support.golden.cases import COMPILERS, cases
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample"
-SAMPLES = {"contrail": SAMPLE / "tenant.yml", "ambassador": SAMPLE / "ambassador"}
+SAMPLES = {"contrail": (SAMPLE / "tenant.yml", SAMPLE / "chain.yml"), "ambassador": (SAMPLE / "ambassador",)}
 
 UNTRIED = {
     Edge("tls_context", "self", "auth_service"),
@@ -38,7 +38,7 @@ UNTRIED = {
 def looked_at(compiler: str) -> list[tuple[str, Coverage]]:
     """Every world of a compiler, compiled offline."""
     given = [case.given for case in cases(compiler) if not case.as_stored]
-    return [(path.name, anyio.run(_coverage, compiler, path)) for path in (*given, SAMPLES[compiler])]
+    return [(path.name, anyio.run(_coverage, compiler, path)) for path in (*given, *SAMPLES[compiler])]
 
 
 async def _coverage(compiler: str, path: Path) -> Coverage:

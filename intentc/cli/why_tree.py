@@ -48,7 +48,7 @@ def tree_of(answer: Document, *, now: float, part: str = "", everything: bool = 
     if deleted is not None and deleted["at"] is not None:
         tree.add(_text(f"deleted at revision {deleted['revision']}, {_age(deleted['at'], now)}", style=_BAD))
     waiting = answer["waiting_for"]
-    if answer["state"] != "in order" or not whole:
+    if answer["state"] != "as desired" or not whole:
         tree.add(_text(_without_details(answer["summary"], waiting)))
     for waited in waiting:
         branch = tree.add(_text(f"waits for {waited['what']}", style=_BAD))
@@ -91,7 +91,7 @@ def _head(answer: Document) -> Text:
     if answer["revision"]:
         words.append(f"revision {answer['revision']}")
     head = _text(_words(answer), style="bold")
-    return head.append("   ").append(", ".join(words), style=_GOOD if answer["state"] == "in order" else _BAD)
+    return head.append("   ").append(", ".join(words), style=_GOOD if answer["state"] == "as desired" else _BAD)
 
 
 def _parts(tree: Tree, answer: Document, whole: Sequence[Document], part: str, *, everything: bool) -> None:

@@ -36,7 +36,7 @@ LISTS = {
 """Path → description; always served."""
 
 STATES = (
-    "in order",
+    "as desired",
     "waiting",
     "held",
     "rejected",

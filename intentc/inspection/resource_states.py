@@ -1,6 +1,6 @@
 """Computes the state of a resource: one word, the same in every answer.
 
-``in order``; ``queued``: its job waits; ``waiting``: something else must exist first; ``held``: its intent can't be
+``as desired``; ``queued``: its job waits; ``waiting``: something else must exist first; ``held``: its intent can't be
 compiled, its outputs stay; ``rejected``: the API server rejects it; ``delayed``: a write failed and is tried again;
 ``contended``: another writer reverts it; ``paused``: by an operator, or dropped; ``planned``: nothing may be written
 now; ``withheld``: its deletion needs approval; ``absent``. ``why/waiting.py`` says what must happen first.
@@ -15,7 +15,7 @@ from intentc.engine.view import Outputs, States, View, World
 from intentc.model import HeldInput, Key, Name
 from intentc.planning.ownership import Ownership, ownership_of_object
 
-IN_ORDER = "in order"
+AS_DESIRED = "as desired"
 QUEUED = "queued"
 WAITING = "waiting"
 HELD = "held"
@@ -27,7 +27,7 @@ PLANNED = "planned"
 WITHHELD = "withheld"
 ABSENT = "absent"
 
-STATES = (IN_ORDER, WAITING, HELD, REJECTED, DELAYED, CONTENDED, PAUSED_STATE, PLANNED, QUEUED, WITHHELD, ABSENT)
+STATES = (AS_DESIRED, WAITING, HELD, REJECTED, DELAYED, CONTENDED, PAUSED_STATE, PLANNED, QUEUED, WITHHELD, ABSENT)
 
 LOWER = "lower"
 HIGHER = "higher"
@@ -39,8 +39,8 @@ NONE = "none"
 def state_of(view: View, name: Name, key: Key | None) -> str:
     """Return the state of a resource, as an input and as an output. ``key``: the object or fact of this name, None if
     there is none. It costs a few look-ups, so it can be computed for very many resources."""
-    compiled = _of_intent(view.world, view.states, key) if key is not None else IN_ORDER
-    if compiled != IN_ORDER:
+    compiled = _of_intent(view.world, view.states, key) if key is not None else AS_DESIRED
+    if compiled != AS_DESIRED:
         return compiled
     return _of_object(view, name, key)
 
@@ -92,7 +92,7 @@ def _of_intent(world: World, states: States, key: Key) -> str:
     if key in world.unreadable:
         return HELD
     if key.kind not in world.intent_kinds:
-        return IN_ORDER
+        return AS_DESIRED
     if key in states.dropped:
         return PAUSED_STATE
     if key in states.held:
@@ -103,7 +103,7 @@ def _of_intent(world: World, states: States, key: Key) -> str:
         return WAITING
     if states.has_job(key) or key not in states.evaluated:
         return QUEUED
-    return IN_ORDER
+    return AS_DESIRED
 
 
 def _of_object(view: View, name: Name, key: Key | None) -> str:
@@ -135,4 +135,4 @@ def _of_object(view: View, name: Name, key: Key | None) -> str:
     if made and not claims:
         # Ours, unclaimed, and not to be deleted: an intent that may claim it is held, or the first pass is not over.
         return HELD
-    return IN_ORDER
+    return AS_DESIRED

@@ -187,7 +187,7 @@ async def test_the_page_of_an_object_follows_it_while_it_says_live(browser: Brow
             page = await seen.open("/pages/object", **object_page("security_group", uuid))
             await expect(page.locator("#connection")).to_have_text("live")
             facts, waits = page.locator(".facts"), page.locator("[aria-labelledby=waits]")
-            await expect(facts).to_contain_text("in order")
+            await expect(facts).to_contain_text("as desired")
             await page.evaluate("window.same = true")
             await own.world.put_raw("security_group", uuid, b"{")
             await expect(waits).to_contain_text("can't be read", timeout=60_000)

@@ -28,7 +28,7 @@ async def why_does_this_rule_exist(system: QuestionedSystem) -> None:
     revisions = {source["uuid"]: source["revision"] for source in reason["sources"]}
     values = await system.world.values()
     assert revisions == {uuid: values[f"/{system.world.path}/security_group/{uuid}"][1] for uuid in revisions}
-    assert answer["state"] == "in order"
+    assert answer["state"] == "as desired"
     assert answer["written"]["operation"] == "create"
 
 

@@ -69,7 +69,7 @@ def write(sequence: int, **changed: Any) -> dict[str, Any]:
 
 
 def why_of(subject: dict[str, Any], **changed: Any) -> dict[str, Any]:
-    """The answer about a lower-level object that is in order."""
+    """The answer about a lower-level object that is as desired."""
     reason = {"intent": WEB, "sources": [{**WEB, "revision": 41, "field": "security_group_entries.policy_rule[0]"}]}
     return {
         "apiVersion": "intentc/v1",
@@ -78,7 +78,7 @@ def why_of(subject: dict[str, Any], **changed: Any) -> dict[str, Any]:
         "revision": 52,
         "role": "lower",
         "summary": "It exists because of security_group d:shop:web.",
-        "state": "in order",
+        "state": "as desired",
         "waiting_for": [],
         "problems": [],
         "ownership": "ours",
@@ -116,9 +116,9 @@ class Answered:
     def __init__(self) -> None:
         self.quarantined: list[dict[str, Any]] = []
         self.rows: list[dict[str, Any]] = [
-            {**WEB, "revision": 41, "role": "higher", "ours": False, "state": "in order", "problems": 0},
+            {**WEB, "revision": 41, "role": "higher", "ours": False, "state": "as desired", "problems": 0},
             {**DATABASE, "revision": 42, "role": "higher", "ours": False, "state": "held", "problems": 1},
-            {**INGRESS, "revision": 52, "role": "lower", "ours": True, "state": "in order", "problems": 0},
+            {**INGRESS, "revision": 52, "role": "lower", "ours": True, "state": "as desired", "problems": 0},
         ]
         self.reasons: dict[tuple[str, str], dict[str, Any]] = {
             (subject["kind"], subject["name"]): why_of(subject) for subject in (WEB, DATABASE, INGRESS)

@@ -168,7 +168,7 @@ def _work(status: Mapping[str, Any]) -> list[Figure]:
         Figure("writes", number(counters.get("writes")), "counters.writes", "since the start"),
         Figure("writes / s", number(status.get("rates", {}).get("writes")), "rates.writes"),
         Figure(
-            "intents in order",
+            "intents as desired",
             number(counts.get("evaluated")),
             "counts.evaluated",
             "whose evaluation is complete",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import shlex
 
 STATES = {
-    "in order": ("good", "it has its desired state"),
+    "as desired": ("good", "it has its desired state"),
     "queued": ("busy", "it is in a queue"),
     "planned": ("busy", "a write is planned, and nothing may be written now"),
     "waiting": ("busy", "it waits for something else"),

@@ -3,7 +3,7 @@
 Why in slices: one pass over everything takes longer than the loop may be held, and in a thread it would take the
 interpreter from the loop for as long. So the resources are gathered at one moment, which is quick, and then read a few
 milliseconds at a time. ``resource_states`` computes the state of a resource; a shorter test of the same tables shows
-that most are in order.
+that most are as desired.
 
 It reads the engine's views and changes nothing. No state, no I/O.
 """
@@ -22,7 +22,7 @@ from intentc.logic import State, shown
 from intentc.model import Key, Name, Problem
 
 from ..lookup.finding import kind_of
-from ..resource_states import IN_ORDER, role_of, state_of
+from ..resource_states import AS_DESIRED, role_of, state_of
 
 _BLOCK = 500
 """Resources read between two looks at the clock: at most a millisecond."""
@@ -105,7 +105,7 @@ def _has_state(view: View, state: str) -> Callable[[_Row], bool]:
 
     def test(row: _Row) -> bool:
         if in_order(row):
-            return state == IN_ORDER
+            return state == AS_DESIRED
         return state_of(view, Name(row.key.kind, row.fq_name), _key(row)) == state
 
     return test

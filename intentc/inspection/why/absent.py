@@ -18,7 +18,7 @@ from intentc.model import Key, Kind, Name, claimed
 
 from ..lookup.finding import claimed_of, is_uuid
 from ..naming import Document, name_now, of_key
-from ..resource_states import IN_ORDER, state_of
+from ..resource_states import AS_DESIRED, state_of
 from .provenance import may_evaluate
 from .waiting import entry, for_intent, summed_up, why_command
 
@@ -75,7 +75,7 @@ def _below(view: View, name: Name, kind: Kind) -> Absence | None:
     view, made = view, kind.system
     for key in _above(view.world, name, kind):
         parent = name_now(view.world, key)
-        if state_of(view, parent, key) != IN_ORDER:
+        if state_of(view, parent, key) != AS_DESIRED:
             return _hindered(view, key, "may create it")
         if made:
             compiled = " and is compiled" if parent.kind in view.world.intent_kinds else ""

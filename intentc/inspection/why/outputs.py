@@ -13,15 +13,15 @@ from intentc.model import Key, Name
 from intentc.model.resolvers import FQ_NAME, UUID
 
 from ..naming import Document, of_key, of_name
-from ..resource_states import IN_ORDER, state_of
+from ..resource_states import AS_DESIRED, state_of
 from .provenance import stored_behind
 
 _SHOWN = 100
 
 
 class OutputList(NamedTuple):
-    """``shown``: the first outputs as JSON, those not in order first. Each has the number of other resources that it
-    also follows from. ``total``: how many there are; ``amiss``: how many are not in order."""
+    """``shown``: the first outputs as JSON, those not as desired first. Each has the number of other resources that it
+    also follows from. ``total``: how many there are; ``amiss``: how many are not as desired."""
 
     shown: list[Document]
     total: int
@@ -38,7 +38,7 @@ async def outputs(view: View, key: Key) -> OutputList:
         if made != key:
             states[name] = state_of(view, name, made)
         await work.rest()
-    ordered = sorted(states, key=lambda name: states[name] == IN_ORDER)
+    ordered = sorted(states, key=lambda name: states[name] == AS_DESIRED)
     shown = []
     for name in ordered[:_SHOWN]:
         resource = of_name(view.world, name)
@@ -46,7 +46,7 @@ async def outputs(view: View, key: Key) -> OutputList:
         exists = bool(resource["uuid"])
         shown.append({**resource, "exists": exists, "state": states[name], "with_others": len(others)})
         await work.rest()
-    return OutputList(shown, len(states), sum(state != IN_ORDER for state in states.values()))
+    return OutputList(shown, len(states), sum(state != AS_DESIRED for state in states.values()))
 
 
 def missing(world: World, key: Key) -> list[Document]:

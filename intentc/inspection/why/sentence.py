@@ -6,15 +6,15 @@ Pure: values in, a sentence out.
 from __future__ import annotations
 
 from ..naming import Document
-from ..resource_states import BOTH, FACT, HIGHER, IN_ORDER, NONE, PLANNED, WAITING
+from ..resource_states import AS_DESIRED, BOTH, FACT, HIGHER, NONE, PLANNED, WAITING
 from .waiting import summed_up
 
 
 def summary_of(answer: Document, amiss: int) -> str:
-    """Summarize ``answer``, in the form of ``GET /why``. ``amiss``: how many of its outputs are not in order."""
+    """Summarize ``answer``, in the form of ``GET /why``. ``amiss``: how many of its outputs are not as desired."""
     state = answer["state"]
     head = _head(answer, amiss)
-    if state == IN_ORDER:
+    if state == AS_DESIRED:
         return f"{head}."
     tail = summed_up(answer["waiting_for"])
     if not tail:
@@ -38,9 +38,9 @@ def _head(answer: Document, amiss: int) -> str:
     if role == HIGHER or (role == BOTH and answer["ownership"] not in ("ours", "shared")):
         objects = answer["outputs_total"]
         follow = f"{objects} objects follow from it" if objects != 1 else "1 object follows from it"
-        if answer["state"] not in (IN_ORDER, PLANNED):
+        if answer["state"] not in (AS_DESIRED, PLANNED):
             return follow[0].upper() + follow[1:] if objects else "Nothing follows from it so far"
-        bad = f", {amiss} of them not in order" if amiss else ""
+        bad = f", {amiss} of them not as desired" if amiss else ""
         return f"It is compiled: {follow}{bad}" + (", and compilers write parts of it" if _writes(answer) else "")
     if role == NONE:
         read = f"; {answer['concerns_total']} intents read it" if answer["concerns_total"] else ""

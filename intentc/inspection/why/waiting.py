@@ -1,4 +1,4 @@
-"""Describes what must happen before a resource is in order, with a command that shows or does more.
+"""Describes what must happen before a resource is as desired, with a command that shows or does more.
 
 Each entry: ``{"what": text, "resource": {"kind", "name", "uuid"} | None, "command": text | None}``. The texts follow
 the engine's tables; nothing is decided here. No state, no I/O.

@@ -46,7 +46,7 @@ def test_a_rule_is_shown_with_the_groups_rule_that_it_comes_from(intentc: Intent
     ended = intentc("why", "access-control-list", "web:egress-access-control-list")
     lines = ended.out.splitlines()
     assert ended.code == Exit.DONE
-    assert lines[0].startswith(f"access_control_list {EGRESS}   in order, ours, revision ")
+    assert lines[0].startswith(f"access_control_list {EGRESS}   as desired, ours, revision ")
     assert lines[2].startswith("├── because of security_group default-domain:blue:web  (revision ")
     assert lines[3] == "├── access_control_list_entries.acl_rule[0]"
     assert lines[4].startswith('│   ├── holds {"rule_uuid":')
@@ -77,7 +77,7 @@ def test_parts_are_chosen_by_a_text(intentc: Intentc) -> None:
 def test_a_resource_is_shown_with_what_follows_from_it_what_it_lacks_and_its_problems(intentc: Intentc) -> None:
     shown = intentc("why", "security_group", "web").out
     assert "├── what follows from it (2)" in shown
-    assert f"access_control_list {EGRESS}   in order" in shown
+    assert f"access_control_list {EGRESS}   as desired" in shown
     assert "security_group: security_group default-domain:blue:gone" in shown
     assert "problem UnknownSecurityGroup: security_group default-domain:blue:web: rule 1 " in shown
 

@@ -32,7 +32,7 @@ def lines(everything: bool = False, **changed: Any) -> list[str]:
         "revision": 9,
         "role": "lower",
         "summary": "It exists because of security_group d:web.",
-        "state": "in order",
+        "state": "as desired",
         "waiting_for": [],
         "problems": [],
         "ownership": "ours",
@@ -58,7 +58,7 @@ def lines(everything: bool = False, **changed: Any) -> list[str]:
 
 def test_what_is_in_order_is_reported_by_its_reasons() -> None:
     assert lines() == [
-        "access_control_list d:web:in   in order, ours, revision 9",
+        "access_control_list d:web:in   as desired, ours, revision 9",
         "└── because of security_group d:web  (revision 7)",
     ]
 
@@ -152,7 +152,7 @@ def test_a_line_of_the_history_names_the_fields_and_whose_line_it_is() -> None:
 
 def test_a_name_that_would_move_the_cursor_or_colour_the_line_is_written_out() -> None:
     assert lines(name="a\x1b[2J\r\n[red]b")[0] == (
-        "access_control_list a\\x1b[2J\\r\\n[red]b   in order, ours, revision 9"
+        "access_control_list a\\x1b[2J\\r\\n[red]b   as desired, ours, revision 9"
     )
 
 
@@ -174,11 +174,11 @@ def test_what_was_deleted_says_when_and_shows_its_history() -> None:
 
 
 def test_outputs_that_others_have_too_say_so() -> None:
-    made = {**DB, "exists": True, "state": "in order"}
+    made = {**DB, "exists": True, "state": "as desired"}
     shown = lines(outputs=[{**made, "with_others": 3}, {**made, "with_others": 0}], outputs_total=2)
     assert [line[8:] for line in shown if "d:db" in line] == [
-        "security_group d:db   in order, with 3 others",
-        "security_group d:db   in order",
+        "security_group d:db   as desired, with 3 others",
+        "security_group d:db   as desired",
     ]
 
 

@@ -75,8 +75,8 @@ async def test_the_root_shows_how_to_ask_each_of_them(ask: Asking) -> None:
 
 
 async def test_a_query_for_objects_is_handed_on_as_it_was_given(ask: Asking) -> None:
-    await ask("/objects?kind=k&filter=Te%20xt&state=in%20order&offset=7&limit=3")
-    assert ask.answered.queries == [ObjectQuery("k", "Te xt", "in order", 7, 3)]
+    await ask("/objects?kind=k&filter=Te%20xt&state=as%20desired&offset=7&limit=3")
+    assert ask.answered.queries == [ObjectQuery("k", "Te xt", "as desired", 7, 3)]
 
 
 async def test_a_query_for_the_journal_is_handed_on_as_it_was_given(ask: Asking) -> None:
@@ -101,7 +101,7 @@ async def test_parts_are_paged(ask: Asking) -> None:
         (f"/why?{OF_WEB}&limit=501", "limit is '501'; it is a number from 1 to 500"),
         ("/objects?limit=0", "limit is '0'"),
         ("/objects?offset=-1", "offset is '-1'"),
-        ("/objects?state=fine", "state is 'fine'; there are in order, waiting, held"),
+        ("/objects?state=fine", "state is 'fine'; there are as desired, waiting, held"),
         (f"/neighbourhood?{OF_WEB}&depth=5", "depth is '5'; it is a number from 1 to 4"),
         ("/reactions?kind=k", "no parameter 'kind'; there are none"),
         ("/journal?sort=reads", "sort is 'reads'; there are evaluation, write"),

@@ -43,7 +43,7 @@ class Full(Answered):
         ]
         problems = [{**one, "reason": "Some", "message": text, "source": ""} for one in some]
         self.rows = [
-            {**some[n % 300], "revision": n, "role": "lower", "ours": True, "state": "in order", "problems": 3}
+            {**some[n % 300], "revision": n, "role": "lower", "ours": True, "state": "as desired", "problems": 3}
             for n in range(100_000)
         ]
         self.lines = lines
@@ -61,7 +61,7 @@ class Full(Answered):
             problems=problems,
             waiting_for=[{"what": text, "resource": one, "command": text} for one in some],
             history=lines[:20],
-            outputs=[{**one, "exists": True, "state": "in order"} for one in some],
+            outputs=[{**one, "exists": True, "state": "as desired"} for one in some],
             outputs_total=100_000,
             missing=[{"relation": text, "target": text}] * 300,
             concerns=some,

@@ -98,7 +98,7 @@ async def test_a_row_shows_role_revision_state_and_whether_it_is_ours(system: Co
         "revision": await system.revision(key),
         "role": "higher",
         "ours": False,
-        "state": "in order",
+        "state": "as desired",
         "problems": 0,
     }
     assert [(row["role"], row["ours"]) for row in found["rows"][:2]] == [("lower", True)] * 2
@@ -117,7 +117,7 @@ async def test_one_that_nobody_could_ever_read_has_its_uuid_for_a_name(system: C
     assert await search(system, "7f0c0d4e") == [("security_group", "7f0c0d4e-0000-4000-8000-000000000001")]
 
 
-@pytest.mark.parametrize("state", ["in order", "held", "waiting", "queued"])
+@pytest.mark.parametrize("state", ["as desired", "held", "waiting", "queued"])
 async def test_those_in_a_state_are_the_rows_that_show_it(system: ContrailSystem, state: str) -> None:
     """The short test that most resources pass agrees with the long one."""
     key = system.named("security_group", "blue:web")
@@ -149,7 +149,7 @@ LARGE = [
     ObjectQuery(text="group-77"),
     ObjectQuery(text="nothing is called so"),
     ObjectQuery(offset=6_000, limit=500),
-    ObjectQuery(state="in order"),
+    ObjectQuery(state="as desired"),
     ObjectQuery(state="held"),
     ObjectQuery(state="planned", limit=500),
 ]

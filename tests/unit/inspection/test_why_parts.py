@@ -128,7 +128,7 @@ async def test_that_a_users_object_is_there_follows_from_nothing(system: Contrai
     targets = {"route_target": ["target:64512:7"]}
     await system.create("virtual_network", "blue:net", route_target_list=targets)
     answer = await why(system.offline.engine.view, "route_target", "target:64512:7")
-    assert (answer["ownership"], answer["parts"], answer["state"]) == ("user's", [], "in order")
+    assert (answer["ownership"], answer["parts"], answer["state"]) == ("user's", [], "as desired")
     assert answer["summary"] == "It is not ours, and claimed by virtual_network default-domain:blue:net."
 
 
@@ -216,8 +216,8 @@ async def test_a_resource_shows_what_follows_from_it_what_it_lacks_and_who_reads
     await system.change("security_group", "blue:web", security_group_entries=entries)
     web = await why(system.offline.engine.view, "security_group", "blue:web")
     assert [(output["name"].rpartition(":")[2], output["state"]) for output in web["outputs"]] == [
-        ("egress-access-control-list", "in order"),
-        ("ingress-access-control-list", "in order"),
+        ("egress-access-control-list", "as desired"),
+        ("ingress-access-control-list", "as desired"),
     ]
     assert web["missing"] == [{"relation": "security_group", "target": "security_group default-domain:blue:gone"}]
     assert [problem["reason"] for problem in web["problems"]] == ["UnknownSecurityGroup"]

@@ -35,7 +35,7 @@ async def test_what_is_as_it_should_be_is_in_order_and_waits_for_nothing(box_sys
     await box_system.boxes("a")
     for kind, name in (("box", "a"), ("part", "a:one")):
         answer = await asked(box_system, kind, name)
-        assert (answer["state"], answer["waiting_for"], answer["exists"]) == ("in order", [], True)
+        assert (answer["state"], answer["waiting_for"], answer["exists"]) == ("as desired", [], True)
 
 
 async def test_what_has_changed_and_was_not_looked_at_is_queued(box_system: BoxSystem) -> None:
@@ -139,7 +139,7 @@ async def test_an_object_that_an_operator_paused_is_paused_alone(box_system: Box
     box_system.engine.operator_actions.pause(await box_system.key("part", "a", "one"), ("a", "one"), "")
     await box_system.offline.settle()
     assert await state(box_system, "part", "a:one") == "paused"
-    assert await state(box_system, "box", "a") == "in order"
+    assert await state(box_system, "box", "a") == "as desired"
 
 
 async def test_an_intent_that_was_given_up_is_paused_until_its_resource_changes(box_system: BoxSystem) -> None:
@@ -200,7 +200,7 @@ async def test_of_two_with_one_name_the_later_one_is_held_and_stands_for_nothing
     second = await asked(box_system, "box", key.uuid)
     assert (second["state"], second["outputs_total"], second["parts_total"]) == ("held", 0, 0)
     assert "a exists twice" in waited(second)
-    assert await state(box_system, "box", "a") == "in order"
+    assert await state(box_system, "box", "a") == "as desired"
 
 
 async def test_what_may_not_be_written_is_planned(box_system: BoxSystem) -> None:

@@ -183,6 +183,8 @@ class Allocations:
         if self._permission.withheld_for:
             return
         self._to_check |= self._carriers.take_freed()
+        if not self._to_check:
+            return
         to_check, self._to_check = self._to_check, set()
         for origin in to_check:
             unread = [entry for entry in self._held.get(origin, ()) if not self._is_read(entry)]

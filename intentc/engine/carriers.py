@@ -115,7 +115,9 @@ class Carriers:
 
     def take_freed(self) -> Set[str]:
         """The origins whose object no longer holds them up; another one may. Each is given out once."""
-        freed, self._freed = self._freed, set()
+        freed = self._freed
+        if freed:
+            self._freed = set()
         return freed
 
     def _holding_up(self, origin: str) -> Name | None:

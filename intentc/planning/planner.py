@@ -171,14 +171,14 @@ class Planner:
         }
         mark = Mark(self._installation, self._compiler_of_kind[name.kind], desired.owner)
         properties = claimed_properties(draft.kind, desired, None, every=True)
+        created = Create(name.kind, uuid, name.fq_name, desired.parent, mark, properties, references)
         relaxed = {
             entry.key
             for relation, entries in references.items()
             for entry in entries
             if self._relaxes(draft.kind, relation, entry.key, made=True)
         }
-        created = Create(name.kind, uuid, name.fq_name, desired.parent, mark, properties, references)
-        draft.operations.append(created._replace(relaxed=tuple(sorted(relaxed))))
+        draft.operations.append(created._replace(relaxed=tuple(sorted(relaxed))) if relaxed else created)
 
     def _usable(self, parent: Key) -> bool:
         """Whether objects can be created below it: the server rejects a parent that it can't read."""

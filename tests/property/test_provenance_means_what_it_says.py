@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from intentc.apiserver.errors import ApiError
 from intentc.inspection.outputs import lower_level
-from intentc.inspection.why.provenance import Because, parts_of, reads_of
+from intentc.inspection.why.part_sources import Because, parts_of, reads_of
 from intentc.model import Key, Name, RelationClaim, Source
 from intentc.model.provenance import claimed_parts
 from intentc.offline.offline import Offline

@@ -19,7 +19,7 @@ from intentc.model import Key, Kind, Name, claimed
 from ..lookup.finding import claimed_of, is_uuid
 from ..naming import Document, name_now, of_key
 from ..resource_states import AS_DESIRED, state_of
-from .provenance import may_evaluate
+from .part_sources import may_evaluate
 from .waiting import entry, for_intent, summed_up, why_command
 
 _LONGEST = 0.1

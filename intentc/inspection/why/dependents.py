@@ -18,7 +18,7 @@ from intentc.model import Key, Name
 from intentc.model.reads import fact_read, presence_read
 
 from ..naming import Document, of_name
-from .provenance import in_order, may_evaluate
+from .part_sources import in_order, may_evaluate
 
 _EVALUATED = 200
 """Readers that are evaluated."""

@@ -14,7 +14,7 @@ from intentc.model.resolvers import FQ_NAME, UUID
 
 from ..naming import Document, of_key, of_name
 from ..resource_states import AS_DESIRED, state_of
-from .provenance import stored_behind
+from .part_sources import stored_behind
 
 _SHOWN = 100
 

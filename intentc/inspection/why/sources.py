@@ -15,7 +15,7 @@ from intentc.model import Key, Name, ResourceClaim
 
 from ..naming import Document, of_key, of_source, with_revision
 from .contents import Contents
-from .provenance import Because, Merging, each_read, stored_behind
+from .part_sources import Because, Merging, each_read, stored_behind
 
 _MOST_PARTS = 1000
 _EVALUATED = 200

@@ -29,7 +29,7 @@ from .absent import NEVER_CREATED, absence
 from .contents import contents_of
 from .dependents import dependents
 from .outputs import concerns, missing, outputs, readers_of
-from .provenance import origins_of
+from .part_sources import origins_of
 from .sentence import summary_of
 from .sources import owners_of, parts_shown, reads_shown, reasons_of_parts
 from .waiting import distinct, entry, for_intent, for_object, for_unclaimed

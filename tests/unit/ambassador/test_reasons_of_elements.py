@@ -8,7 +8,7 @@ import pytest
 
 from intentc.compilers.ambassador.reasons.sufficient import sufficient
 from intentc.inspection.outputs import lower_level
-from intentc.inspection.why.provenance import parts_of
+from intentc.inspection.why.part_sources import parts_of
 from intentc.model import Name
 from intentc.offline.offline import Offline
 from tests.property.gateway_steps import LOADED

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from intentc import Claim, Context, Fact, ResourceClaim
-from intentc.inspection.why.provenance import in_order, parts_of, reads_of, stored_behind
+from intentc.inspection.why.part_sources import in_order, parts_of, reads_of, stored_behind
 from intentc.inspection.why.why import why
 from intentc.model import Key, Name, Source
 from intentc.testing import MemoryService, load, service_for

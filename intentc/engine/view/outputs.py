@@ -1,7 +1,8 @@
 """Shows the outputs of an engine: who claims what of which object, what is there, and what a plan would write.
 
-It reads the claim book, the cache and the assumptions, and plans without writing, live, and changes nothing. No state
-of its own, no I/O."""
+It reads the claim book, the cache and the assumptions, live, and makes plans that nobody carries out. No state of its
+own, no I/O.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ Why it exists: one large transaction is cheaper than many small ones, and resour
 written together. All reads of the batch are gathered first. Items may come in any order: they are sorted so that
 parents and reference targets are created before their dependents, and deleted after them.
 
-It changes the draft alone; ``mutation`` commits, ``resources`` makes the single changes.
+It reads etcd through the draft, and changes the draft alone; ``mutation`` commits, ``resources`` makes the single
+changes.
 """
 
 from __future__ import annotations
@@ -235,7 +236,8 @@ def _wanted(item: Item) -> Iterator[Key | Name]:
 
 
 def _sorted(items: Sequence[Item], wanted: Sequence[Sequence[Key | Name]]) -> list[Item]:
-    """Sort items behind those that they refer to, otherwise in their order. Raises ``BadRequest`` showing a cycle."""
+    """Sort items behind those that they refer to, otherwise in their order. ``wanted``: for each item, what it
+    refers to. Raises ``BadRequest`` showing a cycle."""
     places: dict[Key | Name, int] = {}
     for place, item in enumerate(items):
         places.setdefault(Key(item.kind.name, item.uuid), place)

@@ -32,7 +32,7 @@ class Arrow(NamedTuple):
     strong: bool = False
 
 
-_PLAIN = re.compile(r"[^\w .,:/()+*=-]")
+_CODED = re.compile(r"[^\w .,:/()+*=-]")
 """Characters that a mermaid label has as codes: mermaid's own, HTML's, Markdown's."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
@@ -80,7 +80,7 @@ def _drawn(arrows: Iterable[Arrow], names: dict[str, str]) -> list[Arrow]:
 
 
 def _mermaid_text(text: str) -> str:
-    return _PLAIN.sub(lambda sign: f"#{ord(sign[0])};", _CONTROL.sub(" ", text))
+    return _CODED.sub(lambda sign: f"#{ord(sign[0])};", _CONTROL.sub(" ", text))
 
 
 def _dot_text(lines: Sequence[str]) -> str:

@@ -6,13 +6,13 @@ per intent (3), **workers** take jobs (4) and **evaluate** them (5). The output 
 objects (6), each object is **planned** from all claims on it (7) and **written** (8), and evaluations, writes and
 deletions are recorded in the **journal** (9). Each step is a class in ``intentc/engine/``. It gets the stages that it
 uses (``logic``, ``planning`` …), the two queues (``scheduler`` for intents, ``object_queue`` for objects) and later
-steps. It never calls an earlier step: the engine's loops pass on what it returns. ``assembly.py`` decides which stages
-are used: a real etcd and HTTP, or memory.
+steps. It calls no earlier step but the queues, which call no step; the engine's loops pass on what it returns.
+``assembly.py`` decides which stages are used: a real etcd and HTTP, or memory.
 
 State: whether planning may begin; all other state is the steps' and stages'. I/O: in the steps that get ``writer`` and
 ``reader``.
 
-An engine is in several of these states at once, in each from when the second column holds until the third does:
+An engine can be in several of these states at once. It enters and leaves each when the columns say:
 
 ===========  ==============================  =================================  =======================================
 state        entered when                    left when                          what may happen in it
@@ -23,8 +23,8 @@ pass due     a listing is applied, also the  no job is left and none cools      
              first one                       down; then orphans are queued      go on
 evaluating   jobs are queued while           no job is left, or 1,000           evaluations; no new plan; writes under
              *planning*, by a batch, a       evaluations are done               way go on
-             correction, allocations or a
-             reload
+             correction, allocations, a
+             reload or ``reevaluate``
 planning     *pass due* or *evaluating*      *evaluating* is entered, or *pass  plans, writes, allocations; evaluations
              is left                         due* queues jobs                   that remain, or that facts or
                                                                                 directives queue
@@ -116,7 +116,7 @@ _DRAIN = 8.0
 class Engine:
     """One compiler at work. ``run`` serves until it is cancelled; ``step`` makes one pass in the caller's own task.
 
-    ``names``: by program (``envoy``): how its names map to objects."""
+    ``names``: program (``envoy``) → how the names in its statistics and logs map to objects."""
 
     def __init__(
         self,
@@ -252,7 +252,7 @@ class Engine:
             rounds += 1
             has_waiting = self._permission.withheld_for and self._allocations.outstanding
             if has_waiting and rounds % _RELOAD_ALLOCATIONS_EVERY == 0:
-                # The leader may have been granted them meanwhile, and no event reports allocations.
+                # The leader may have been granted the requested ones meanwhile, and no event reports that.
                 self._allocations.invalidate()
             self._planner.guard.settle(self._has_leftovers)
 
@@ -283,8 +283,8 @@ class Engine:
         return has_worked
 
     def _after_work(self, writing: asyncio.Task[None] | None = None) -> None:
-        """Jobs were done: advance, or once ``writing`` has ended, the write that a job began. ``run`` calls it after
-        each job, ``step`` after all jobs of one queue."""
+        """Advance now, or, if the last job began a write (``writing``), once that write has ended. ``run`` calls it
+        after each job, ``step`` after all jobs of one queue."""
         if writing is None:
             self.advance()
         else:
@@ -409,7 +409,7 @@ class Engine:
         self._permission.require_watch(watch)
 
     def require_restore_confirmation(self) -> None:
-        """After a restore of the store, wait for the caller to ``lift`` writes. It waits with ``compared`` first."""
+        """After a restore, leave it to the caller to ``lift`` writes, after ``wait_until_restore_is_evaluated``."""
         self._restore_guard.require_confirmation()
 
     def require_leadership(self, fence: Fence, on_fenced: Callable[[str], None]) -> None:

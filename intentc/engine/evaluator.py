@@ -49,7 +49,7 @@ _UNFINISHED = frozenset({Status.WAITING, Status.HELD, Status.FAILED})
 
 
 class Evaluator:
-    """Does the jobs, each in one go. A worker calls ``serve_next`` and ``rest`` in turn."""
+    """Does the jobs, each in one go. A worker calls ``serve_next`` and ``yield_to_loop`` in turn."""
 
     def __init__(
         self,

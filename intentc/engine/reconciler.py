@@ -24,7 +24,7 @@ from .write_failures import WriteFailures
 
 
 class Reconciler:
-    """Serves the object queue. A worker calls ``serve_next`` and ``rest`` in turn.
+    """Serves the object queue. A worker calls ``serve_next`` and ``yield_to_loop`` in turn.
 
     ``planning``: set while plans may begin; an earlier plan could remove what the next evaluation claims again.
     ``in_flight``: the most objects whose writes may be under way at once."""

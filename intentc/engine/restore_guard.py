@@ -1,10 +1,11 @@
-"""Detects a store that was restored to an older state, and withholds writes until everything is compared (F10).
+"""Detects a store that was restored to an older state, and withholds writes until everything in it is evaluated.
 
 The watch reports a restore, or a listing shows a key in an older version than before. Then everything remembered of
-the store is void; evaluation goes on. The engine allows writes again once everything is compared, or leaves that to a
-caller that needs more (an audit, for example).
+the store is void; evaluation goes on. The engine allows writes again once everything is evaluated, or leaves that to a
+caller that needs more (an audit, for example). docs/guarantees.md has the fault as F10.
 
-State: whether a comparison is under way. It withholds and allows writes; no I/O.
+State: whether the restored world is evaluated, whether a confirmation is required, and the number of restores. It
+withholds and allows writes; no I/O.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from .permission import RESTORED, Permission
 from .sender import Sender
 
 _LOG = logging.getLogger(__name__)
-_MESSAGE = "etcd was restored from an older state; nothing is written until everything is compared"
+_MESSAGE = "etcd was restored from an older state; nothing is written until everything is evaluated"
 
 
 class RestoreGuard:

@@ -3,7 +3,8 @@
 Why it exists: it delivers what etcd's watchers deliver (whole revisions, one batch per watched prefix) and holds the
 places where a test's faults apply. The store makes it and wakes it.
 
-State: its position; the store owns the history. No I/O.
+State: its position, the batches to deliver, the error that ends it, and the faults of a test; the store owns the
+history. No I/O.
 """
 
 from __future__ import annotations

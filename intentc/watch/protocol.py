@@ -165,8 +165,8 @@ class WatchBatch(NamedTuple):
     """All events of one revision under one of the watched prefixes, fragments merged, in the order in which the
     transaction made them.
 
-    A transaction that writes below two watched prefixes arrives as one batch for each, in no fixed order (so etcd's
-    watchers work): what must stay together belongs under one prefix.
+    A transaction that writes below two watched prefixes arrives as one batch for each, in no fixed order (etcd's own
+    watchers do the same): what must stay together belongs under one prefix.
     """
 
     revision: int

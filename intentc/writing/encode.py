@@ -172,6 +172,7 @@ def _annotated(kind: Kind) -> dict[str, str]:
 
 
 def _update(operation: Update, kind: Kind) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return body and mask of a PUT, without annotated properties: the plan changes ``annotations`` as a whole."""
     annotated = _annotated(kind)
     properties = {field: value for field, value in operation.properties.items() if field not in annotated}
     fields = {**properties, **_references(operation.references)}

@@ -3,7 +3,8 @@
 For a newcomer's first minute and for experiments: the same parts as in production, in one process next to an etcd of
 its own, whose data is deleted at the end. Ctrl-C ends everything that it started.
 
-I/O: these servers, whose processes and temporary data end with it, and the files of resources.
+I/O: these servers, whose processes and temporary data end with it, and the files of resources. ``keep_running``
+looks at PATH and the working directory.
 """
 
 from __future__ import annotations

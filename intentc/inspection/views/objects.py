@@ -112,8 +112,10 @@ def _has_state(view: View, state: str) -> Callable[[_Row], bool]:
 
 
 def _plainly_in_order(view: View) -> Callable[[_Row], bool]:
-    """Return a quick test that nearly all resources of a converged world pass; a row that fails may have any state. Its
-    sets are a snapshot: a change meanwhile shows in the next answer."""
+    """Return a quick test that nearly all resources of a converged world pass; a row that fails may have any state.
+
+    What stops a resource is a snapshot, so that a change of it shows in the next answer; claims, evaluated intents and
+    problems of plans are looked up when a row is tested."""
     states, on = view.states, view.outputs.claims_on
     evaluated, intent_kinds, problems_of_plan = states.evaluated, view.world.intent_kinds, states.problems_of_plan
     if not view.progress.queues_settled:

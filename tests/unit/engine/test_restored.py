@@ -1,4 +1,4 @@
-"""After a store was restored to an older state, nothing is written before everything is compared (F10)."""
+"""After a store was restored to an older state, nothing is written before everything is evaluated (F10)."""
 
 from __future__ import annotations
 

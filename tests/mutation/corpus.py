@@ -142,7 +142,7 @@ def _serving(port: FqName, number: int, name: str = "") -> Put:
 _OF_TEMPLATE: Json = {"service_template_refs": [{"to": list(_TEMPLATE)}]}
 
 CHAIN = (
-    Put("service_template", _TEMPLATE, {"service_template_properties": {"service_mode": "in-network"}}),
+    Put("service_template", _TEMPLATE, {"service_template_properties": {"version": 2, "service_mode": "in-network"}}),
     Put("service_instance", _FIRST, _OF_TEMPLATE),
     Put("service_instance", _SECOND, _OF_TEMPLATE),
     Put("port_tuple", _TUPLE, {}),
@@ -166,7 +166,11 @@ CHAIN = (
 _NAT, _NAT_TEMPLATE, _LEADING, _AGGREGATE = (*PROJECTS[0], "nat"), ("default-domain", "nat"), NAMES[1], NAMES[0]
 _NAT_TUPLE, _NAT_LEFT = (*_NAT, "t"), (*PROJECTS[0], "p4")
 _OTHER_NAT, _OTHER_MACHINE, _OTHER_LEFT = (*PROJECTS[0], "nat2"), ("machine2",), (*PROJECTS[0], "p5")
-_ONE_INTERFACE = {"service_mode": "in-network-nat", "interface_type": [{"service_interface_type": "left"}]}
+_ONE_INTERFACE = {
+    "version": 2,
+    "service_mode": "in-network-nat",
+    "interface_type": [{"service_interface_type": "left"}],
+}
 
 _OF_NAT: Json = {
     "service_template_refs": [{"to": list(_NAT_TEMPLATE)}],

@@ -20,6 +20,7 @@ from tests.oracle import (
     contrail_route_targets,
     contrail_routes,
     contrail_routing_policies,
+    contrail_service_machines,
     contrail_services,
     contrail_source_nat,
 )
@@ -39,6 +40,7 @@ def expected(world: World, numbers: dict[str, int], *, routers: bool = True) -> 
         contrail_bgp.expected(world, numbers),
         contrail_routing_policies.expected(world),
         contrail_services.expected(world),
+        contrail_service_machines.expected(world),
         contrail_source_nat.expected(world),
         contrail_chains.expected(world, numbers),
         contrail_port_groups.expected(world),
@@ -56,6 +58,7 @@ def actual(world: World) -> Expected:
         contrail_bgp,
         contrail_routing_policies,
         contrail_services,
+        contrail_service_machines,
         contrail_source_nat,
         contrail_chains,
         contrail_port_groups,

@@ -86,7 +86,11 @@ def parts(draw: st.DrawFn, networks: st.SearchStrategy[Any]) -> Part:
 
 def _template(draw: st.DrawFn, service: str, modes: tuple[str, ...]) -> Part:
     physical = draw(st.sampled_from(["", "", "physical-device"]))
-    properties: Json = {"service_mode": draw(st.sampled_from(modes)), "service_virtualization_type": physical}
+    properties: Json = {
+        "version": 2,
+        "service_mode": draw(st.sampled_from(modes)),
+        "service_virtualization_type": physical,
+    }
     types = [{"service_interface_type": side} for side in ("left", "right")]
     properties["interface_type"] = draw(st.sampled_from([types, types[::-1], types[:1]]))
     name = ["default-domain", service.split(":")[-1]]

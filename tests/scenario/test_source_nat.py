@@ -86,10 +86,32 @@ async def test_a_gateway_that_is_deleted_by_its_owner_is_let_go_first(networks: 
 
 
 async def test_the_route_leads_to_the_services_address_with_the_routers_targets(networks: ContrailSystem) -> None:
-    """docs/contrail.md ★20: once a machine of the service has its left port."""
+    """docs/contrail.md ★20: nobody makes a machine of the service, so it has two of its own (D.8.10)."""
     system = networks
     configured = {"configured_route_target_list": {"route_target": ["target:1:1"]}}
     await router(system, "public", **configured)
+    (left,) = [name for name in await system.stored("virtual_network") if "snat-si-left" in name]
+    assert len(await system.stored("virtual_machine")) == 2
+    instance = (await system.stored("routing_instance"))[f"{left}:{left.rpartition(':')[2]}"]
+    (route,) = instance["static_route_entries"]["route"]
+    own = (await system.stored("logical_router"))["default-domain:blue:lr"]["route_target_refs"][0]["to"][0]
+    assert (route["prefix"], route["next_hop"]) == ("0.0.0.0/0", "100.64.0.4")
+    assert route["route_target"] == ["target:1:1", own]
+    await system.check()
+    assert (await system.restart()).write.written == []
+    changed = {"configured_route_target_list": {"route_target": ["target:2:2"]}}
+    await system.change("logical_router", "blue:lr", **changed)
+    instance = (await system.stored("routing_instance"))[f"{left}:{left.rpartition(':')[2]}"]
+    assert instance["static_route_entries"]["route"][0]["route_target"] == ["target:2:2", own]
+    await system.check()
+    await system.change("logical_router", "blue:lr", **gateway())
+    assert await snat(system) == []
+    await system.check()
+
+
+async def test_a_users_machine_serves_in_place_of_ours(networks: ContrailSystem) -> None:
+    system = networks
+    await router(system, "public")
     (left,) = [name for name in await system.stored("virtual_network") if "snat-si-left" in name]
     server = system.offline.server
     references = [{"to": (await service(system))["fq_name"]}]
@@ -110,24 +132,15 @@ async def test_the_route_leads_to_the_services_address_with_the_routers_targets(
     }
     await server.create("instance_ip", address)
     await system.settle()
+    assert list(await system.stored("virtual_machine")) == ["m"]
     instance = (await system.stored("routing_instance"))[f"{left}:{left.rpartition(':')[2]}"]
-    (route,) = instance["static_route_entries"]["route"]
-    own = (await system.stored("logical_router"))["default-domain:blue:lr"]["route_target_refs"][0]["to"][0]
-    assert (route["prefix"], route["next_hop"]) == ("0.0.0.0/0", "100.64.0.4")
-    assert route["route_target"] == ["target:1:1", own]
-    await system.check()
-    assert (await system.restart()).write.written == []
-    changed = {"configured_route_target_list": {"route_target": ["target:2:2"]}}
-    await system.change("logical_router", "blue:lr", **changed)
-    instance = (await system.stored("routing_instance"))[f"{left}:{left.rpartition(':')[2]}"]
-    assert instance["static_route_entries"]["route"][0]["route_target"] == ["target:2:2", own]
+    assert len(instance["static_route_entries"]["route"]) == 1
     await system.check()
     for kind, name in (("instance_ip", ["ip"]), ("virtual_machine_interface", fq_name("blue:left"))):
         await server.delete(Key(kind, await server.identify(kind, name)))
     await server.delete(Key("virtual_machine", await server.identify("virtual_machine", ["m"])))
     await system.settle()
-    await system.change("logical_router", "blue:lr", **gateway())
-    assert await snat(system) == []
+    assert len(await system.stored("virtual_machine")) == 2
     await system.check()
 
 

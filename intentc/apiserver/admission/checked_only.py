@@ -40,14 +40,14 @@ class ApiAccessListRules(Rules):
 
 
 class ServiceInstanceRules(Rules):
-    """An instance has one template at most: its mode and interfaces come from there. With ``auto_policy`` it changes
-    the lists of the networks that it names (docs/contrail.md D.8.6)."""
+    """An instance has one template at most: its mode and interfaces come from there. It changes the lists of the
+    networks that it names (docs/contrail.md D.8.6), or gets ports in them (D.8.10)."""
 
     kind: ClassVar[str] = "service_instance"
 
     def joined(self, document: Document) -> Iterable[Name]:
         properties = document.get("service_instance_properties") or {}
-        for interface in (properties.get("interface_list") or ()) if properties.get("auto_policy") else ():
+        for interface in properties.get("interface_list") or ():
             if interface.get("virtual_network"):
                 yield Name("virtual_network", tuple(interface["virtual_network"].split(":")))
 

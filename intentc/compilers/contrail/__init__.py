@@ -33,6 +33,7 @@ from .security_group import SecurityGroupIntent
 from .security_logging_object import SecurityLoggingObjectIntent
 from .service_chain import ServiceChainIntent
 from .service_instance import ServiceInstanceIntent
+from .service_network import ServiceNetworkIntent
 from .sriov_port_group import SriovPortGroupIntent
 from .transparent_service import VLAN_POOL
 from .virtual_machine_interface import VirtualMachineInterfaceIntent
@@ -63,6 +64,7 @@ compiler = Compiler(
         SecurityLoggingObjectIntent,
         ServiceChainIntent,
         ServiceInstanceIntent,
+        ServiceNetworkIntent,
         SriovPortGroupIntent,
         VirtualMachineInterfaceIntent,
         VirtualNetworkIntent,

@@ -1,5 +1,6 @@
 """A service instance: the static routes that lead to it (docs/contrail.md D.9), the policy that it may have (D.8.6),
-and its addresses (D.8.9). What chains make of it is the business of ``service_chain.py``.
+its addresses (D.8.9), and the machines of one of version 1 (D.8.10). What chains make of it is the business of
+``service_chain.py``.
 
 It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
 """
@@ -12,6 +13,7 @@ from intentc import Claim, Context, Fact, Intent
 
 from .automatic_policy import automatic_policy_facts
 from .service_addresses import service_addresses
+from .service_machines import service_machines
 from .service_routes import leading_routes
 
 
@@ -22,3 +24,4 @@ class ServiceInstanceIntent(Intent):
         yield from leading_routes(self, ctx)
         yield from automatic_policy_facts(self, ctx)
         yield from service_addresses(self, ctx)
+        yield from service_machines(self, ctx)

@@ -53,19 +53,26 @@ class Host(NamedTuple):
 
 def mode(service: View) -> str:
     """The mode of a service instance, from its template."""
+    properties = template_properties(service)
+    return str(properties.service_mode or TRANSPARENT) if properties is not None else TRANSPARENT
+
+
+def template_properties(service: View) -> Any:
+    """The ``service_template_properties`` of the service's template, None without one."""
     for template in service.references("service_template")[:1]:
-        return template.service_template_properties.service_mode or TRANSPARENT
-    return TRANSPARENT
+        return template.service_template_properties
+    return None
 
 
 class Interface(NamedTuple):
     """An interface of a service: its type, its place in the service's list, its network (its fq_name joined by ``:``,
-    may be empty), and its allowed address pairs."""
+    may be empty), its allowed address pairs, and whether the service names the network."""
 
     side: str
     position: int
     network: str
     pairs: tuple[Any, ...]
+    is_named: bool
 
 
 def interfaces(service: View) -> dict[str, Interface]:
@@ -78,8 +85,9 @@ def interfaces(service: View) -> dict[str, Interface]:
         for position, (declared, interface) in enumerate(zip(types, given, strict=False)):
             side = declared.service_interface_type
             own = f"{':'.join(service.fq_name[:-1])}:{OWN_NETWORKS[side]}" if side in OWN_NETWORKS else ""
+            named = interface.virtual_network
             pairs = tuple(interface.allowed_address_pairs.allowed_address_pair)
-            found.setdefault(side, Interface(side, position, interface.virtual_network or own, pairs))
+            found.setdefault(side, Interface(side, position, named or own, pairs, bool(named)))
     return found
 
 
@@ -90,8 +98,8 @@ def interface_networks(service: View) -> dict[str, str]:
 
 def is_physical(service: View) -> bool:
     """Whether the service is a physical device."""
-    templates = service.references("service_template")[:1]
-    return any(t.service_template_properties.service_virtualization_type == "physical-device" for t in templates)
+    properties = template_properties(service)
+    return properties is not None and properties.service_virtualization_type == "physical-device"
 
 
 def running(service: View, *, needs_right: bool) -> Running | None:

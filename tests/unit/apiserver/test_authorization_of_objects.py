@@ -282,8 +282,8 @@ async def test_every_project_refers_to_the_default_ipam_and_changes_it_not(world
 
 
 @pytest.mark.parametrize(("access", "status"), [(0, 403), (1, 200)])
-async def test_a_service_with_a_policy_of_its_own_asks_its_networks(world: World, access: int, status: int) -> None:
-    """docs/contrail.md D.8.6"""
+async def test_a_service_asks_its_networks(world: World, access: int, status: int) -> None:
+    """docs/contrail.md D.8.6, D.8.10"""
     name = world.name()
     network = await world.made("virtual-network", {"fq_name": [*DEMO, name]}, "member")
     shared = {"virtual-network": {"perms2": {"share": [{"tenant": "other", "tenant_access": access}]}}}
@@ -291,14 +291,13 @@ async def test_a_service_with_a_policy_of_its_own_asks_its_networks(world: World
         await world.call(Mode.RBAC, "member", "PUT", f"/virtual-network/{network['uuid']}", shared)
     ).status_code == 200
     interfaces = [{"virtual_network": ":".join(network["fq_name"])}, {"virtual_network": ":".join([*OTHER, "later"])}]
-    own = {"service_instance_properties": {"auto_policy": True, "interface_list": interfaces}}
+    own = {"service_instance_properties": {"interface_list": interfaces}}
     body = {"fq_name": [*OTHER, name], "parent_type": "project"}
     answer = await world.call(
         Mode.RBAC, "stranger", "POST", "/service-instances", {"service-instance": {**body, **own}}
     )
     assert answer.status_code == status, answer.text
-    quiet = {"service_instance_properties": {"auto_policy": False, "interface_list": interfaces}}
-    service = await world.made("service-instance", {**body, "fq_name": [*OTHER, f"{name}-2"], **quiet}, "stranger")
+    service = await world.made("service-instance", {**body, "fq_name": [*OTHER, f"{name}-2"]}, "stranger")
     path = f"/service-instance/{service['uuid']}"
     assert (await world.call(Mode.RBAC, "stranger", "PUT", path, {"service-instance": own})).status_code == status
 

@@ -84,7 +84,7 @@ routing_instance/global_system_config:
 routing_instance/virtual_network:
 virtual_machine_interface/self: logical_router
 virtual_machine_interface/virtual_network: logical_router
-virtual_network/self: virtual_machine_interface routing_instance logical_router
+virtual_network/self: virtual_machine_interface routing_instance logical_router service_instance
 virtual_network/global_system_config:
 virtual_network/network_ipam: virtual_machine_interface
 network_ipam/self: virtual_network project
@@ -99,11 +99,13 @@ bgp_router/sub_cluster:
 physical_router/fabric: bgp_router physical_interface
 fabric/self: physical_router
 sub_cluster/self: bgp_router
-project/self: logical_router virtual_machine_interface
+project/self: logical_router virtual_machine_interface service_instance
 route_target/self: logical_router
 virtual_machine_interface/project:
 service_instance/self: routing_policy route_aggregate
 service_instance/service_template: port_tuple
+service_instance/virtual_network:
+service_instance/project:
 service_template/self: service_instance
 physical_router/self: physical_interface
 physical_interface/self:

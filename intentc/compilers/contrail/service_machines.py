@@ -1,0 +1,121 @@
+"""The machines that a service instance of version 1 runs on, with their ports, addresses and routes
+(docs/contrail.md D.8.10).
+
+They are made while users gave the service neither a port tuple nor a machine. The networks of services without a
+network's name are those of ``service_network.py``.
+
+It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from intentc import Claim, Context, Fact, Intent, ResourceClaim, View, refer
+
+from .network_addresses import prefixes
+from .service_addresses import ACTIVE_ACTIVE, ACTIVE_STANDBY, FAMILIES
+from .service_ports import OWN_NETWORKS, Interface, hosts, interfaces, is_physical, template_properties
+
+SERVICE_NETWORK = "service_network"
+"""The fact, and the intent, that a project needs its own network for interfaces of a type: by the project's uuid and
+the type."""
+
+MOST_MACHINES = 100
+"""A typing error in ``max_instances`` must not fill the store."""
+
+PREFERRED, OTHERS = 200, 100
+"""The local preference of the first machine's ports with active-standby, and that of the others'."""
+
+
+def service_machines(service: Intent, ctx: Context) -> Iterator[Claim | Fact]:
+    """What a service of version 1 runs on."""
+    template, declared = template_properties(service), interfaces(service)
+    if template is None or template.version != 1 or not declared or is_physical(service):
+        return
+    prefix = "__".join(service.fq_name)
+    if any(host.kind != "virtual_machine" or not _is_made(host, prefix) for host in hosts(service)):
+        return
+    project = service.parent()
+    if project is None:
+        return
+    for side, interface in declared.items():
+        if side in OWN_NETWORKS and not interface.is_named:
+            yield Fact(SERVICE_NETWORK, f"{project.uuid} {side}", True)
+    given = service.service_instance_properties
+    count = max(given.scale_out.max_instances, 1)
+    if count > MOST_MACHINES:
+        message = f"its max_instances is {count}; machines are made for at most {MOST_MACHINES}, and here for none"
+        ctx.problem("TooManyMachines", message)
+        return
+    mode = given.ha_mode or (ACTIVE_ACTIVE if count > 1 else ACTIVE_STANDBY)
+    shared = {one.service_interface_type for one in template.interface_type if one.shared_ip}
+    networks = _networks(declared, ctx)
+    ports: dict[str, list[ResourceClaim]] = {side: [] for side in networks}
+    for number in range(1, count + 1):
+        machine = service.owned("virtual_machine", (f"{prefix}__{number}",))
+        yield machine
+        yield refer(machine, service)
+        for side, network in networks.items():
+            properties: dict[str, Any] = {"service_interface_type": side}
+            if given.ha_mode == ACTIVE_STANDBY:
+                properties["local_preference"] = PREFERRED if number == 1 else OTHERS
+            port = service.child_of(
+                project,
+                "virtual_machine_interface",
+                f"{machine.name.fq_name[0]}__{side}__{declared[side].position + 1}",
+                virtual_machine_interface_properties=properties,
+            )
+            ports[side].append(port)
+            yield port
+            yield from (refer(port, target) for target in (network, machine))
+    for side, network in networks.items():
+        # An address stays in its network: another network, another name.
+        end = f"-{side}-{network.uuid}"
+        own = [(f"{prefix}__{number}{end}", [port]) for number, port in enumerate(ports[side], 1)]
+        for name, using in [(f"{prefix}{end}", ports[side])] if side in shared else own:
+            yield from _addresses(service, name, network, using, mode)
+        yield from _routes(service, project, declared[side], ports[side])
+
+
+def _is_made(host: View, prefix: str) -> bool:
+    """Whether a machine of the service is one that is made here."""
+    return host.name.rpartition("__")[0] == prefix
+
+
+def _networks(declared: dict[str, Interface], ctx: Context) -> dict[str, View]:
+    """Type of interface → its network, of those that exist."""
+    found = {
+        side: ctx.find("virtual_network", tuple(one.network.split(":")))
+        for side, one in declared.items()
+        if one.network
+    }
+    return {side: network for side, network in found.items() if network is not None}
+
+
+def _addresses(service: Intent, name: str, network: View, ports: list[ResourceClaim], mode: str) -> Iterator[Claim]:
+    """An address of each family that the network has, for ``ports``."""
+    for version, family in FAMILIES:
+        if prefixes(network, version):
+            address = service.owned(
+                "instance_ip",
+                (name if version == 4 else f"{name}-{family}",),
+                instance_ip_family=family,
+                instance_ip_mode=mode,
+                service_instance_ip=True,
+            )
+            yield address
+            yield refer(address, network)
+            yield from (refer(address, port) for port in ports)
+
+
+def _routes(service: Intent, project: View, interface: Interface, ports: list[ResourceClaim]) -> Iterator[Claim]:
+    """The static routes of an interface, as a table to which its ports refer."""
+    routes = service.service_instance_properties.interface_list[interface.position].static_routes
+    if routes.route:
+        name = f"{service.uuid} {interface.side}"
+        table = service.child_of(project, "interface_route_table", name, interface_route_table_routes=routes)
+        yield table
+        for port in ports:
+            yield refer(port, table, of_service=True)

@@ -30,7 +30,9 @@ def leads_on(case: Case) -> bool:
     """Whether intents read what others made and the server completed: addresses of services, and what follows; the
     services of routers. Or whether what is made at first goes again."""
     written = case.document()["resources"]
-    return case.topic == "service_machines" or any(found.get("service_instance_ip") or "service_instance_refs" in found for found in written)
+    return case.topic == "service_machines" or any(
+        found.get("service_instance_ip") or "service_instance_refs" in found for found in written
+    )
 
 
 BY_INTENTS = [case for case in CASES if not leads_on(case)]

@@ -186,12 +186,20 @@ def _for_left(service: FqName) -> Json:
     return {"service_instance_refs": [{"to": list(service), "attr": {"interface_type": "left"}}]}
 
 
+_OLD = ("default-domain", "old")
+_OF_OLD: Json = {
+    "service_template_refs": [{"to": list(_OLD)}],
+    "service_instance_properties": {"interface_list": [{"virtual_network": ":".join(_RIGHT)}]},
+}
+
 ROUTED = (
+    Put("service_template", _OLD, {"service_template_properties": {**_ONE_INTERFACE, "version": 1}}),
+    Put("service_instance", (*PROJECTS[0], "old"), _OF_OLD),
     Put("service_template", _NAT_TEMPLATE, {"service_template_properties": _ONE_INTERFACE}),
     Put("service_instance", _NAT, _OF_NAT),
     Put("service_instance", _OTHER_NAT, _OF_NAT),
     Put("port_tuple", _NAT_TUPLE, {}),
-    Put("virtual_machine_interface", _NAT_LEFT, _port(_LEFT, "left", "port_tuple", _NAT_TUPLE)),
+    Put("virtual_machine_interface", _NAT_LEFT, _port(_NETWORK, "left", "port_tuple", _NAT_TUPLE)),
     _serving(_NAT_LEFT, 14),
     Put("virtual_machine", _OTHER_MACHINE, {"service_instance_refs": [{"to": list(_OTHER_NAT)}]}),
     Put("virtual_machine_interface", _OTHER_LEFT, _port(_LEFT, "left", "virtual_machine", _OTHER_MACHINE)),
@@ -212,7 +220,8 @@ ROUTED = (
         },
     ),
 )
-"""Services to which routes of a router lead, on a port tuple and on a machine; an aggregate of the chain."""
+"""Services to which routes of a router lead, on a port tuple and on a machine, the first with a port in a network that
+it does not name; one of version 1 with a machine of its own; an aggregate of the chain."""
 
 _GATEWAY: Json = {"virtual_network_refs": [{"to": list(_UNATTACHED)}]}
 _ATTACHED_SERVICE: Json = {"service_instance_refs": [{"to": list(_FIRST), "attr": {"left_sequence": "1.0"}}]}

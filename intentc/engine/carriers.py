@@ -11,16 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 
 from ..model import SHARED, HeldInput, Name
-from ..planning import Assumed, ClaimBook, Plan
+from ..planning import Assumed, ClaimBook, Plan, Planner
 from .object_queue import ObjectQueue
 
 
 class Carriers:
     """The objects by the uuid of the intent in their mark (``origin``)."""
 
-    def __init__(self, *, assumed: Assumed, book: ClaimBook, objects: ObjectQueue) -> None:
+    def __init__(self, *, assumed: Assumed, book: ClaimBook, planner: Planner, objects: ObjectQueue) -> None:
         self._assumed = assumed
         self._book = book
+        self._planner = planner
         self._objects = objects
         self._carriers: dict[str, set[Name]] = {}
         self._origin: dict[Name, str] = {}
@@ -64,9 +65,10 @@ class Carriers:
         self._left_over = {name for name in names if name not in self._origin}
         self._released_at_start = frozenset(released)
 
-    def carried_out(self, plan: Plan) -> None:
+    def carried_out(self, plan: Plan, *, in_full: bool = True) -> None:
         """The plan of this object is carried out: if the object is absent, no creation is under way, and if nothing is
-        left to remove from it, it shows only what is claimed now."""
+        left to remove from it, it shows only what is claimed now. ``in_full``: nothing of it is contended or rejected.
+        """
         name = plan.name
         if name not in self._origin and name not in self._changed_by and name not in self._left_over:
             return
@@ -74,9 +76,9 @@ class Carriers:
             actual = self._assumed.actual(name)
         except HeldInput:
             return
-        if actual is None:
+        if actual is None and in_full:
             self._forget(name)
-        if actual is None or not self._is_unfinished(plan):
+        if actual is None or not self._may_show(plan, in_full=in_full):
             self._left_over.discard(name)
             for origin in self._changed_by.pop(name, ()):
                 self._changed[origin].discard(name)
@@ -84,12 +86,14 @@ class Carriers:
                     del self._changed[origin]
             self._frees(name)
 
-    def _is_unfinished(self, plan: Plan) -> bool:
-        """Whether something may stay in an object although its plan is carried out: the plan reports a problem or
-        defers a removal, the object waits for its own deletion, or its claims changed during the write."""
+    def _may_show(self, plan: Plan, *, in_full: bool) -> bool:
+        """Whether something that nobody claims may stay in an object although its plan is carried out. What is stored
+        decides where the plan does not clear everything: it reports a problem or defers a removal, the object waits for
+        its own deletion, or its claims changed during the write. These may last, and be others' affair."""
         name = plan.name
         waits = name in plan.waits_for or (bool(plan.waits_for) and name not in self._book)
-        return bool(plan.problems or plan.deferred) or waits or self._objects.is_asked_again(name)
+        clears = in_full and not (plan.problems or plan.deferred or waits or self._objects.is_asked_again(name))
+        return not clears and self._planner.shows_unclaimed(name)
 
     def of(self, origin: str) -> frozenset[Name]:
         """The names of objects that carry the mark of ``origin``, those that can't be read or are being created

@@ -147,7 +147,7 @@ class Engine:
         self._log_fields = log = LogFields(logic=logic, journal=journal)
         self._objects = objects = ObjectQueue()
         self._scheduler = scheduler = Scheduler(logic=logic)  # 3
-        self._carriers = carriers = Carriers(assumed=assumed, book=book, objects=objects)
+        self._carriers = carriers = Carriers(assumed=assumed, book=book, planner=planner, objects=objects)
         self._read_back = ReadBack(reader=reader, assumed=assumed, book=book, objects=objects, log_fields=log)
         failures = WriteFailures(
             states=states, permission=permission, throttle=throttle, objects=objects,

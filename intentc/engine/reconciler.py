@@ -163,6 +163,9 @@ class Reconciler:
                 self._succeeded(plan)
                 self._repairs.note_written(plan)
                 self._objects.wake((plan.name,))
+            elif plan.name in self._states.rejected and not self._objects.is_asked_again(plan.name):
+                # Of a rejected write, unlike of one without an answer, it is known that it changed nothing.
+                self._carriers.carried_out(plan, in_full=False)
         except Exception as error:
             self._failures.unexpected(plan.name, error)
 
@@ -172,5 +175,4 @@ class Reconciler:
         self._objects.forget(name)
         self._states.wrote(name)
         self._failures.forget(name)
-        if name not in self._states.contended:
-            self._carriers.carried_out(plan)
+        self._carriers.carried_out(plan, in_full=name not in self._states.contended)

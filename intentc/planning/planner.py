@@ -53,6 +53,7 @@ from .diff import (
 )
 from .draft import Draft, Plan
 from .guard import DeleteGuard
+from .leftovers import shows_unclaimed
 from .merge import MERGES, Desired, merge
 from .orphans import find_orphans
 from .ownership import Ownership, exists_only_claimed, ownership_of_object, writes_entry
@@ -123,6 +124,23 @@ class Planner:
                 case Ownership.COPY:
                     self._copy(draft, actual)
         return draft.plan()
+
+    def shows_unclaimed(self, name: Name) -> bool:
+        """Whether the stored object, if we may write it, shows something of ours that nobody claims, apart from its
+        existence (docs/engine.md §8). True if it can't be read."""
+        try:
+            actual = self._assumed.actual(name)
+        except HeldInput:
+            return True
+        if actual is None:
+            return False
+        ownership = ownership_of_object(actual, self._installation)
+        if ownership in {Ownership.COPY, Ownership.OTHERS}:
+            return False
+        draft = Draft(name, actual.kind, self._book.on(name), self._desired(actual))
+        made = ownership is Ownership.OURS
+        self._fields(draft, actual, made=made, may_remove=lambda _: True)
+        return shows_unclaimed(draft, actual, self._assumed, self._installation, made=made)
 
     def note(self, plan: Plan) -> None:
         """Note for later what ``plan`` found, since the engine acts on it: what it defers is planned again when the
@@ -312,10 +330,10 @@ class Planner:
         elif lists := without_cycle(self._assumed, actual, lambda other: self._is_doomed(draft, other)):
             draft.operations.append(Update(actual.key, draft.name, {}, lists, actual.revision))
 
-    def _fields(self, draft: Draft, actual: Actual, *, made: bool) -> None:
+    def _fields(self, draft: Draft, actual: Actual, *, made: bool, may_remove: MayRemove | None = None) -> None:
         """The changes of an object that stays: whole fields in one update, then single references."""
         kind, desired = draft.kind, draft.desired
-        may_remove = self._may_remove(draft, actual)
+        may_remove = may_remove or self._may_remove(draft, actual)
         properties = property_changes(actual, desired, may_remove, every=made)
         lists: dict[str, tuple[ReferenceValue, ...]] = {}
         relaxed: list[Key] = []

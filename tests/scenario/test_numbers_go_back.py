@@ -9,7 +9,7 @@ import pytest
 from intentc.apiserver.layout import REFERENCE, Holder, Layout
 from intentc.model import Delete, Key
 from intentc.watch.protocol import Put
-from tests.support.contrail_system import ContrailSystem
+from tests.support.contrail_system import ContrailSystem, fq_name
 
 pytestmark = pytest.mark.anyio
 
@@ -64,6 +64,30 @@ async def test_a_number_whose_former_route_target_a_network_names_goes_back_afte
     imported = await system.targets("routing_instance", "blue:net:net")
     assert imported[former] == "import"
     assert former in await system.stored("route_target"), "the network's list names it still"
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_number_goes_back_although_a_user_keeps_another_route_target_that_its_router_listed(
+    system: ContrailSystem, restarted: bool
+) -> None:
+    await system.create("virtual_network", "blue:net")
+    network = [{"to": fq_name("blue:net")}]
+    await system.create("virtual_machine_interface", "blue:port", parent_type="project", virtual_network_refs=network)
+    before = await system.numbers()
+    listed = {"route_target": ["target:1:2"]}
+    interfaces = [{"to": fq_name("blue:port")}]
+    await system.create(
+        "logical_router", "blue:router", virtual_machine_interface_refs=interfaces, configured_route_target_list=listed
+    )
+    await system.create("logical_router", "blue:keeper", route_target_refs=[{"to": ["target:1:2"]}])
+    if restarted:
+        system.stop()
+    await system.remove("logical_router", "blue:router")
+    if restarted:
+        system = await system.restart()
+    assert "StillReferred" in system.problems
+    assert "target:1:2" in await system.stored("route_target")
+    assert await system.numbers() == before
 
 
 async def test_a_number_whose_route_target_somebody_keeps_from_being_deleted_stays_taken(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from intentc.model import Name
 from tests.oracle.contrail import mark
 from tests.support.contrail_content import LOCAL, group, network, remove, rule, rules, tenant
 from tests.support.live_system import PROJECT, LiveSystem
@@ -177,9 +178,9 @@ async def test_orphans_are_collected_only_after_a_complete_pass(
         orphan_collector, evaluator = again.engine._orphan_collector, again.engine._evaluator
         make_pass, seen = orphan_collector.make_pass, []
 
-        def noted() -> None:
+        def noted() -> frozenset[Name]:
             seen.append((evaluator.runs, world.calls.mutations))
-            make_pass()
+            return make_pass()
 
         monkeypatch.setattr(orphan_collector, "make_pass", noted)
         await world.settle(again)

@@ -6,7 +6,7 @@ mutation, and to a GET of one resource, carries ``X-Etcd-Revision``.
 
 Additions to Contrail's API; ``GET /`` announces those that a client must know:
 
-- ``GET /healthz`` and ``GET /readyz`` need no token: 200, or 503 while etcd doesn't answer.
+- ``GET /healthz`` (200 while the server lives) and ``GET /readyz`` (503 while etcd doesn't answer) need no token.
 - ``If-Match``, ``If-None-Match`` and ``X-Intentc-Fence`` on mutations (``fence``); in items of ``/sync`` the first two
   are ``if_match`` and ``if_none_match``. ``max_txn_ops``: the operations of one transaction; a request that needs more
   gets 413.

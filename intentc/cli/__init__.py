@@ -1,10 +1,10 @@
-"""The command line: one module per command, imported when the command is called.
+"""The command line: one module per command in ``commands``, imported when the command is called, and what they share.
 
 ``registry`` lists the commands, ``errors`` holds the exit codes and formats failures. Imports that cost start-up time
 (gRPC, HTTP, graphs, tables) stay inside the commands that need them: a test measures ``intentc --help``.
 
 Commands keep no state. They reach a running compiler over its diagnostics, resources over the API server, and
-directives over etcd.
+directives over etcd; ``plan`` and ``audit`` read the live state from etcd.
 """
 
 from .entry import main

@@ -7,9 +7,9 @@ until old filter chains that may use it are drained (``draining``). Changes that
 ``publish`` gives everything since the last time one number, from which a stream finds what it has to send, whatever it
 has missed.
 
-State: wanted and served versions of every element, what changed at which publication, and through ``element_states``,
-``draining`` and ``assembly`` theirs. ``watch_consumer`` puts elements in, ``rejections`` and ``session`` report what
-Envoys answer, ``serving`` decides when to publish. No I/O; nothing waits."""
+State: wanted and served versions of every element, what waits for which clusters, what changed at which publication;
+``element_states``, ``draining``, ``addresses`` and ``assembly`` have theirs. ``watch_consumer`` puts elements in,
+``rejections`` and ``session`` report what Envoys answer, ``serving`` decides when to publish. No I/O, no waiting."""
 
 from __future__ import annotations
 
@@ -269,7 +269,7 @@ class World:
         return doubted
 
     def drop_predecessors(self, versions: Iterable[Version]) -> bool:
-        """Withdraw unacknowledged versions that stay only until their successors' clusters exist; returns if any."""
+        """Replace unacknowledged versions that stay only for others by acknowledged ones; return whether any was."""
         dropped = [version for version in versions if self._predecessor(version.key) is version]
         for version in dropped:
             key, good = version.key, self._accepted.get(version.key)

@@ -3,7 +3,8 @@
 This module assembles the answer and keeps it small; each of its parts comes from a module of its own. An answer changes
 nothing, and the loop gets its turn between two evaluations.
 
-It reads the engine's views and the journal, and changes neither. No state; I/O: only ``history``'s.
+It reads the engine's views and the journal, and changes neither. No state. I/O: only that of ``history``,
+and of ``find`` for a deleted resource.
 """
 
 from __future__ import annotations

@@ -53,10 +53,10 @@ from .diff import (
 )
 from .draft import Draft, Plan
 from .guard import DeleteGuard
-from .leftovers import shows_unclaimed
 from .merge import MERGES, Desired, merge
 from .orphans import find_orphans
 from .ownership import Ownership, exists_only_claimed, ownership_of_object, writes_entry
+from .unclaimed import shows_unclaimed
 
 
 class Planner:

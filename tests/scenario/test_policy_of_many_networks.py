@@ -13,24 +13,13 @@ from intentc.journal.entries import Entry
 from intentc.model import Kind
 from intentc.planning import planner
 from intentc.planning.merge import Desired, merge
-from tests.support.contrail_policies import attached, links, pairs, policy, rule
+from tests.support.contrail_policies import attached, links, networks_sharing, pairs, policy, rule
 from tests.support.contrail_system import ContrailSystem
 
 pytestmark = pytest.mark.anyio
 
 NETWORKS = 200
 MANY = 30
-
-
-async def hub(system: ContrailSystem, count: int, *rules: dict[str, Any]) -> None:
-    """``count`` networks that attach the policy ``hub``."""
-    await system.create("network_policy", "blue:hub", network_policy_entries=policy(*rules))
-    await system.transact(
-        *(
-            ("CREATE", "virtual_network", f"blue:vn{number:03}", {"network_policy_refs": attached("hub")})
-            for number in range(count)
-        )
-    )
 
 
 async def evaluated(system: ContrailSystem, **change: Any) -> Counter[str]:
@@ -46,7 +35,7 @@ async def evaluated(system: ContrailSystem, **change: Any) -> Counter[str]:
 async def test_a_changed_policy_costs_one_evaluation_of_each_network_and_of_each_instance(
     system: ContrailSystem,
 ) -> None:
-    await hub(system, NETWORKS, rule("any", "any"))
+    await networks_sharing(system, NETWORKS, rule("any", "any"))
     assert {len(others) for others in (await links(system)).values()} == {NETWORKS - 1}
     system.parts.journal.clear()
     found = await evaluated(system, network_policy_entries=policy(rule("any", "any", "deny")))
@@ -56,7 +45,7 @@ async def test_a_changed_policy_costs_one_evaluation_of_each_network_and_of_each
 
 
 async def test_a_change_that_connects_nobody_else_evaluates_no_instance(system: ContrailSystem) -> None:
-    await hub(system, NETWORKS, rule("local", "policy hub"))
+    await networks_sharing(system, NETWORKS, rule("local", "policy hub"))
     system.parts.journal.clear()
     found = await evaluated(system, network_policy_entries=policy(rule("local", "policy hub", protocol="tcp")))
     assert found == {"network_policy": 1, "virtual_network": NETWORKS}
@@ -73,14 +62,14 @@ async def test_planning_a_link_does_not_merge_the_claims_of_the_other_side(
         return merge(kind, *arguments)
 
     monkeypatch.setattr(planner, "merge", counted)
-    await hub(system, MANY, rule("any", "any"))
+    await networks_sharing(system, MANY, rule("any", "any"))
     assert {len(others) for others in (await links(system)).values()} == {MANY - 1}
     assert merged["routing_instance"] <= 10 * MANY
 
 
 async def test_a_network_joins_many(system: ContrailSystem) -> None:
     """Whose rules name it is evaluated, once; and each instance that it is linked with."""
-    await hub(system, MANY, rule("any", "any"))
+    await networks_sharing(system, MANY, rule("any", "any"))
     await system.create("virtual_network", "blue:late")
     before = len(system.parts.journal)
     await system.change("virtual_network", "blue:late", network_policy_refs=attached("hub"))
@@ -95,7 +84,7 @@ async def test_too_many_rules_hold_the_network_with_its_list_and_say_so(
     system: ContrailSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(network_rules, "MAX_RULES", 5)
-    await hub(system, 5, rule("local", "policy hub"))
+    await networks_sharing(system, 5, rule("local", "policy hub"))
     assert len(await pairs(system, "vn000") or []) == 6
     assert system.problems == {}
     await system.create("virtual_network", "blue:late", network_policy_refs=attached("hub"))
@@ -112,7 +101,7 @@ async def test_too_many_links_hold_the_instance_with_its_links_and_say_so(
     system: ContrailSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "MAX_LINKS", 3)
-    await hub(system, 4, rule("any", "any"))
+    await networks_sharing(system, 4, rule("any", "any"))
     before = await links(system)
     assert {len(others) for others in before.values()} == {3}
     await system.create("virtual_network", "blue:late", network_policy_refs=attached("hub"))

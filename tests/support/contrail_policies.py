@@ -37,6 +37,17 @@ def attached(*policies: str) -> list[Document]:
     ]
 
 
+async def networks_sharing(system: ContrailSystem, count: int, *rules: dict[str, Any]) -> None:
+    """``count`` networks that attach the policy ``hub``."""
+    await system.create("network_policy", "blue:hub", network_policy_entries=policy(*rules))
+    await system.transact(
+        *(
+            ("CREATE", "virtual_network", f"blue:vn{number:03}", {"network_policy_refs": attached("hub")})
+            for number in range(count)
+        )
+    )
+
+
 async def links(system: ContrailSystem) -> dict[str, list[str]]:
     """The linked networks of ``blue``: name → those that its primary routing instance refers to."""
     found = {}

@@ -54,7 +54,7 @@ def _is_marked(document: Mapping[str, Any]) -> bool:
 
 VIEWS = {
     "leftovers": Overview(
-        "route targets that another transformer allocated and nobody refers to: delete them once it is gone",
+        "route targets that another transformer allocated and nobody refers to: delete them once it has been removed",
         ("global_system_config", "route_target", *_HOLDERS),
         ("name", "uuid"),
         _rows,

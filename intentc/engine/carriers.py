@@ -1,8 +1,9 @@
 """Knows which stored objects may show what an intent no longer claims, so that an allocation is freed only after them.
 
 It follows the marks in the store, and the creations that are under way. It follows the objects of which an intent
-changed its claims, until their next plan is carried out; after a start, also what earlier processes left unclaimed. An
-intent that has to wait waits for one object at a time, so that nobody looks at all intents after each write. Who claims
+changed its claims, until their next plan is carried out; after a start, also all that earlier processes may have
+written. An intent that has to wait waits for one object at a time, or for all of a start together, so that nobody looks
+at all intents after each write. Who claims
 an object now is in the claim book. State: the objects of each intent and the reverse, in memory.
 """
 
@@ -13,6 +14,9 @@ from collections.abc import Iterable, Set
 from ..model import SHARED, HeldInput, Name
 from ..planning import Assumed, ClaimBook, Plan, Planner
 from .object_queue import ObjectQueue
+
+_ANY_LEFT_OVER = Name("", ())
+"""What intents wait for that wait for everything of earlier processes."""
 
 
 class Carriers:
@@ -60,10 +64,12 @@ class Carriers:
             self._changed_by.setdefault(name, set()).add(origin)
 
     def left_over(self, names: Iterable[Name], released: Iterable[str]) -> None:
-        """The first pass found these objects with something of ours that nobody claims. Any of them may show what an
-        earlier process wrote for an origin of ``released``: those whose allocations are to be freed since then."""
-        self._left_over = {name for name in names if name not in self._origin}
+        """The first pass found these objects with something of ours that nobody claims. Any of them, and any claimed
+        object that is not carried out yet, may show what an earlier process wrote for an origin of ``released``: those
+        whose allocations are to be freed since then."""
         self._released_at_start = frozenset(released)
+        if self._released_at_start:
+            self._left_over = {name for name in names if name not in self._origin}.union(self._changed_by)
 
     def carried_out(self, plan: Plan, *, in_full: bool = True) -> None:
         """The plan of this object is carried out: if the object is absent, no creation is under way, and if nothing is
@@ -79,7 +85,7 @@ class Carriers:
         if actual is None and in_full:
             self._forget(name)
         if actual is None or not self._may_show(plan, in_full=in_full):
-            self._left_over.discard(name)
+            self._no_longer_left_over(name)
             for origin in self._changed_by.pop(name, ()):
                 self._changed[origin].discard(name)
                 if not self._changed[origin]:
@@ -126,13 +132,20 @@ class Carriers:
 
     def _holding_up(self, origin: str) -> Name | None:
         """One object that may still show something; an origin waits for each in turn."""
-        changed = self._changed.get(origin) or (self._left_over if origin in self._released_at_start else ())
-        for name in changed:
+        for name in self._changed.get(origin, ()):
             return name
+        if self._left_over and origin in self._released_at_start:
+            return _ANY_LEFT_OVER
         for name in self.of(origin):
             if all(key.uuid != origin for key in self._book.on(name)):
                 return name
         return None
+
+    def _no_longer_left_over(self, name: Name) -> None:
+        if name in self._left_over:
+            self._left_over.remove(name)
+            if not self._left_over:
+                self._frees(_ANY_LEFT_OVER)
 
     def _frees(self, name: Name) -> None:
         """The object no longer shows what the origins that wait for it don't claim."""

@@ -114,6 +114,38 @@ async def test_what_an_earlier_process_wrote_is_cleared_before_its_number_is_fre
     again.close()
 
 
+async def test_what_an_earlier_process_wrote_for_another_claim_is_replaced_before_its_number_is_freed(
+    labelled: BoxSystem,
+) -> None:
+    """The place is claimed, so that no pass finds it, and what stands there is nobody's."""
+    await labelled.boxes("b", text="label top one")
+    await labelled.offline.server.delete(await labelled.key("box", "a"))
+    again = BoxSystem(labelled.offline.store)
+    again.write.failures["top"] = [Rejected(403, "not today")] * 100
+    await again.settle()
+    assert (await label(again), await taken(again)) == (1, [1, 2])
+
+    again.write.failures.clear()
+    again.engine.operator_actions.retry(None)
+    await again.settle()
+    assert again.write.log[-2:] == ["update top", "free 1"]
+    assert (await label(again), await taken(again)) == (2, [2])
+    again.close()
+
+
+async def test_a_claimed_object_that_shows_nothing_else_holds_up_no_number_at_a_start(labelled: BoxSystem) -> None:
+    """Its write is rejected for ever, and is about what it lacks."""
+    await labelled.boxes("b", text="number")
+    await labelled.change("a", text="plain")
+    await labelled.offline.server.delete(await labelled.key("box", "b"))
+    await labelled.boxes("c", text="label top one", settle=False)
+    again = BoxSystem(labelled.offline.store)
+    again.write.failures["top"] = [Rejected(403, "not today")] * 100
+    await again.settle()
+    assert (await label(again), sorted((await again.numbers()).values())) == (0, [1])
+    again.close()
+
+
 async def test_what_an_earlier_process_wrote_holds_up_no_number_that_is_released_later(labelled: BoxSystem) -> None:
     await labelled.boxes("b", text="number")
     await labelled.offline.server.delete(await labelled.key("box", "a"))

@@ -30,6 +30,8 @@ from .scheduler import Scheduler
 from .state_tables import StateTables
 
 _LOG = logging.getLogger(__name__)
+_KEEPS_REQUESTS = frozenset({Status.FAILED, Status.HELD, Status.ON_HOLD})
+"""How a run ends that does not say which allocations its intent needs."""
 _AWAY = 1.0
 """Seconds between tries at a server that can't be reached."""
 
@@ -130,7 +132,7 @@ class Allocations:
     def outcome(self, outcome: Outcome) -> None:
         """Replace the requests of an intent by those of this evaluation; release what it no longer reads."""
         origin = outcome.key.uuid
-        if (outcome.requests or origin in self._requested) and outcome.status not in {Status.FAILED, Status.HELD}:
+        if (outcome.requests or origin in self._requested) and outcome.status not in _KEEPS_REQUESTS:
             # A fact may be named by the uuid of a resource, and has an intent of its own then.
             others = self._requested.get(origin, {}).items()
             self._requested[origin] = {entry: request for entry, request in others if request.origin != outcome.key} | {

@@ -45,7 +45,9 @@ and only a change would make it end sooner."""
 
 _LONGEST_PATH = 12
 """Keys in the path of a journal line. A chain of facts may be longer; its middle is left out."""
-_UNFINISHED = frozenset({Status.WAITING, Status.HELD, Status.FAILED})
+_UNFINISHED = frozenset({Status.WAITING, Status.HELD, Status.FAILED, Status.ON_HOLD})
+_ENDED_BY_INTENT = frozenset({Status.FAILED, Status.ON_HOLD})
+"""The run ended because of the intent's code, not because of a value that can't be read."""
 
 
 class Evaluator:
@@ -185,6 +187,8 @@ class Evaluator:
                 self._begun.pop(key, None)
             case Status.DELETED:
                 changed = self._claims.drop(key)
+            case Status.ON_HOLD:
+                self._scheduler.forget(key)
             case Status.FAILED:
                 failures = self._scheduler.failures(key)
                 self._scheduler.retry(key)
@@ -236,14 +240,14 @@ class Evaluator:
         if outcome.status is Status.DONE:
             return logic.evaluated(key, outcome.reads, outcome.facts, complete=True)
         reads, facts = outcome.reads, None
-        if outcome.status is Status.HELD or (outcome.status is Status.FAILED and self._is_to_be_recalled(key)):
+        if outcome.status is Status.HELD or (outcome.status in _ENDED_BY_INTENT and self._is_to_be_recalled(key)):
             recalled = self._runner.recall(key, logic.last_good(key))
             if recalled.status is Status.DONE:
                 reads, facts = reads | recalled.reads, recalled.facts
         return logic.evaluated(key, reads, facts, complete=False)
 
     def _is_to_be_recalled(self, key: Key) -> bool:
-        """Whether facts of a failing intent must be recomputed from its last good value.
+        """Whether facts of an intent that fails or is on hold must be recomputed from its last good value.
 
         True if this process never evaluated it completely, and knows no facts of an earlier run, but the value that
         this run had."""

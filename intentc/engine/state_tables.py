@@ -82,7 +82,7 @@ class StateTables:
         self.waiting.pop(key, None)
         self.held_by.pop(key, None)
         match status:
-            case Status.FAILED if problems:
+            case Status.FAILED | Status.ON_HOLD if problems:
                 return self.held.hold(key, problems[-1])
             case Status.HELD if waiting_for is not None and waiting_for != object_read(key):
                 other = self.held_by[key] = Key(waiting_for[1], waiting_for[2])

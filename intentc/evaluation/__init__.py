@@ -16,11 +16,12 @@ from .intent import Intent, View
 from .limits import LimitExceeded, Limits
 from .outcome import AllocationRequest, Explained, Outcome, Status
 from .overview import Compiled, Naming, Overview, Row
-from .runner import BUDGET_EXCEEDED, Runner
+from .runner import BUDGET_EXCEEDED, ON_HOLD, Runner
 from .watchdog import Watchdog
 
 __all__ = [
     "BUDGET_EXCEEDED",
+    "ON_HOLD",
     "PROCESS",
     "AllocationRequest",
     "Budget",

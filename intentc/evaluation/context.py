@@ -65,6 +65,10 @@ class Waiting(Exception):
         self.read = read
 
 
+class OnHold(Exception):
+    """The evaluation found its input unusable: what the intent wanted of other objects stays (docs/engine.md §4.4)."""
+
+
 class Context:
     """The world as one evaluation sees it.
 
@@ -203,6 +207,13 @@ class Context:
             self.requests.append(AllocationRequest(pool, owner, self.key, ":".join(self.fq_name(self.key))))
             self._interrupt(Waiting(read))
         return number
+
+    def hold(self, reason: str) -> NoReturn:
+        """End the evaluation, since its input is unusable: what the intent wanted of other objects stays as it was
+        after its last complete evaluation, and so do its facts. ``reason``: what is wrong and what to do, for people.
+
+        Claims that were yielded before are not taken."""
+        self._interrupt(OnHold(self.redacted(str(reason))))
 
     def setting(self, name: str) -> Any:
         """A value of the compilers' configuration. Raises ``KeyError`` for an unknown name."""

@@ -14,13 +14,14 @@ from intentc.model import Claim, Fact, Key, Name, Problem, Read, Reason
 
 class Status(enum.Enum):
     """DONE: ``claims`` and ``facts`` replace the former ones. WAITING, FAILED, HELD: the former ones stay
-    (docs/engine.md §4.2, §7), and the reads are added to the former ones. DELETED: the intent was
-    deleted; nothing is claimed."""
+    (docs/engine.md §4.2, §7), and the reads are added to the former ones. ON_HOLD: the same, by the intent's own
+    decision (docs/engine.md §4.4). DELETED: the intent was deleted; nothing is claimed."""
 
     DONE = "done"
     WAITING = "waiting"
     FAILED = "failed"
     HELD = "held"
+    ON_HOLD = "on_hold"
     DELETED = "deleted"
 
 

@@ -36,7 +36,7 @@ from intentc.model.reads import object_read
 
 from .author_lines import author_line, came_from_keyboard
 from .budget import PROCESS, Budget, BudgetExceeded, guarded
-from .context import Context, Waiting
+from .context import Context, OnHold, Waiting
 from .conversion import Converter, InvalidOutput
 from .crash_marker import CrashMarker
 from .intent import Intent, with_fields
@@ -48,6 +48,7 @@ EVALUATION_FAILED = "EvaluationFailed"
 INVALID_OUTPUT = "InvalidOutput"
 LIMIT_EXCEEDED = "LimitExceeded"
 BUDGET_EXCEEDED = "BudgetExceeded"
+ON_HOLD = "OnHold"
 """Reasons of the problems on an intent whose run failed."""
 REASONS_UNAVAILABLE = "ReasonsUnavailable"
 """The run failed only when it was made to explain the outputs."""
@@ -250,6 +251,9 @@ def _interpreted(context: Context, error: BaseException, intent_type: type[Inten
         case HeldInput():
             held = object_read(error.key)
             return Outcome(context.key, Status.HELD, reads | {held}, problems=problems, waiting_for=held)
+        case OnHold():
+            problem = context.problem_of(ON_HOLD, str(error))
+            return Outcome(context.key, Status.ON_HOLD, reads, problems=(*problems, problem))
         case LimitExceeded():
             reason, message = LIMIT_EXCEEDED, str(error)
         case InvalidOutput():

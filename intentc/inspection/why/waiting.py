@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from intentc.engine.operator_actions import SUSPECT
 from intentc.engine.state_tables import PAUSED
 from intentc.engine.view import Outputs, Progress, States, View, World
-from intentc.evaluation import BUDGET_EXCEEDED
+from intentc.evaluation import BUDGET_EXCEEDED, ON_HOLD
 from intentc.model import Key, Name, Problem, Read
 from intentc.model.reads import allocation_read, fact_read, index_read, name_read, object_read, presence_read
 
@@ -122,6 +122,8 @@ def _held(world: World, states: States, key: Key, problem: Problem, name: Docume
         return entry(f"{_words(other)} to be fixed: it can't be read", other, why_command(other))
     if problem.reason == BUDGET_EXCEEDED:
         return entry(f"a change of what it reads: it was cut off; {problem.message}", name, _retry(name))
+    if problem.reason == ON_HOLD:
+        return entry(f"its input to be fixed: {problem.message}", name, None)
     return entry(f"its evaluation to succeed: {problem.message}", name, _retry(name))
 
 

@@ -67,6 +67,23 @@ def test_waiting_for_a_name_ends_when_it_arrives() -> None:
     assert evaluate(world, key, body).status is Status.DONE
 
 
+def test_an_intent_that_finds_its_input_unusable_is_on_hold_with_its_reason() -> None:
+    world = toy_world()
+
+    def body(box: Any, ctx: Any) -> Any:
+        yield box.child("part", "before")
+        yield Fact("sum", "s", 1)
+        try:
+            ctx.hold("the cable is cut; replace it")
+        except Exception:
+            yield box.child("part", "after")
+
+    outcome = evaluate(world, world.put("box", "a"), body)
+    assert (outcome.status, outcome.claims, outcome.facts) == (Status.ON_HOLD, (), ())
+    (problem,) = outcome.problems
+    assert (problem.name, problem.reason, problem.message) == ("a", "OnHold", "the cable is cut; replace it")
+
+
 def test_waiting_cannot_be_swallowed() -> None:
     world = toy_world()
 

@@ -11,7 +11,8 @@ for the gateway and its traffic), ``tls``, ``upstreams`` (where requests go, wit
 Envoy's JSON, ``elements.py`` into claims. ``views`` shows the result to people, ``reasons`` explains it, and
 ``envoy_names.py`` maps Envoy's names back to elements.
 
-It yields claims on ``envoy_*`` objects and resources read from annotations, and keeps nothing.
+Intents read, report problems and give reasons through ``ctx``, and yield facts and claims: on ``envoy_*`` objects, and
+on resources read from annotations. No state, no I/O.
 """
 
 from intentc import Compiler

@@ -1,7 +1,7 @@
 """LogService: a service that receives the access log by gRPC (docs/ambassador.md §4.3). There may be any number of them
 (docs/ambassador.md §5.10).
 
-It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
+It reads and reports problems through ``ctx``, and yields facts; no state, no I/O.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 ``sharing.py`` decides who shares a route, ``envoy/route.py`` makes its JSON. Problems are reported on the Mappings. If
 no member can be served, requests are answered 503 and never go elsewhere.
 
-It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
+It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts; no state, no I/O.
 """
 
 from __future__ import annotations

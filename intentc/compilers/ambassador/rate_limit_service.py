@@ -3,7 +3,7 @@
 One takes effect: the gateway's own, otherwise the first by name. If it can't be asked, nothing is limited, unless it
 sets ``failure_mode_deny``: then every request is rejected.
 
-It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
+It reads and reports problems through ``ctx``, and yields facts; no state, no I/O.
 """
 
 from __future__ import annotations

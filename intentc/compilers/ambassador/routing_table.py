@@ -5,7 +5,7 @@ governs it, per side of each Listener (as Envoy would choose), and this table as
 A hostname that is closed on a side is also closed for all names that it covers: what it should guard is not served
 under a weaker one.
 
-It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
+It reads through ``ctx``, and yields facts; no state, no I/O.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Secret content leaves a Secret only in an ``envoy_secret``, whose configuration 
 contains any of it. A Secret has the keys of Kubernetes (``tls.crt``, ``tls.key``), of Istio, or of Ambassador
 (docs/ambassador.md §4.3).
 
-It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
+It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts; no state, no I/O.
 """
 
 from __future__ import annotations

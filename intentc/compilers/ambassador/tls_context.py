@@ -2,7 +2,7 @@
 
 Hosts, TCPMappings and upstreams that name it read it themselves.
 
-It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
+It reads and reports problems through ``ctx``, and yields nothing; no state, no I/O.
 """
 
 from __future__ import annotations

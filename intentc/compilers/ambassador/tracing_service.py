@@ -2,7 +2,7 @@
 
 One takes effect: the gateway's own, otherwise the first by name.
 
-It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
+It reads and reports problems through ``ctx``, and yields facts; no state, no I/O.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An alias IP, a second address of an interface; a change leads to that interface (docs/contrail.md C.3).
 
-It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
+It reads and reports problems through ``ctx``, and yields nothing; no state, no I/O.
 """
 
 from __future__ import annotations

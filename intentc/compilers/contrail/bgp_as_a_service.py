@@ -4,7 +4,8 @@ Each interface of a service gets a client router below the primary routing insta
 one client for all its interfaces. All clients of an instance refer to one server router, which ``bgp_server.py``
 claims.
 
-It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
+It reads, reports problems, requests numbers and gives reasons through ``ctx``, and yields claims and facts; no state,
+no I/O.
 """
 
 from __future__ import annotations

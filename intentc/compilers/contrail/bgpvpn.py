@@ -2,7 +2,7 @@
 
 Nothing is compiled from it alone (docs/contrail.md D.11).
 
-It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
+The intent yields nothing and reads nothing: no state, no I/O.
 """
 
 from intentc import Intent

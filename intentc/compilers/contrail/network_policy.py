@@ -2,7 +2,7 @@
 
 What a fault leaves out is left out alone (docs/contrail.md D.4.3).
 
-It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
+It reads and reports problems through ``ctx``, and yields nothing; no state, no I/O.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 ``network_rules`` converts and gathers; ``trailing_rules`` are those at the end of the static list. What a network's
 rules mean for its connections is in ``connections.py``.
 
-It reads through its argument and returns values; it claims nothing.
+It reads through the views and the ``Surroundings`` that it gets, and returns values; it claims nothing. State: the
+rules of one network while they are gathered. No I/O.
 """
 
 from __future__ import annotations

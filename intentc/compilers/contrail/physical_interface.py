@@ -1,6 +1,6 @@
 """A port of a switch is found by the names that hosts know it by (docs/contrail.md D.16).
 
-It yields facts from what it reads through ``ctx``, and keeps nothing.
+It reads through ``ctx``, and yields facts; no state, no I/O.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A port of a host says which port of which switch it is plugged into (docs/contrail.md D.16).
 
-It yields facts from what it reads through ``ctx``, and keeps nothing.
+It reads through ``ctx``, and yields facts; no state, no I/O.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Such an interface passes by the virtual router of its host, so the switch must k
 a port group with a *fabric port* for the network. Each of the two is a fact that interfaces yield, and an intent while
 any does, since interfaces share both.
 
-It yields facts from what it reads through ``ctx``, and keeps nothing; the claims are those of ``sriov_port_group.py``
-and ``fabric_port.py``.
+It reads through the view that it gets and through ``ctx``, and yields facts; no state, no I/O. The claims are those of
+``sriov_port_group.py`` and ``fabric_port.py``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 It is separate from the rules, and runs only while an explanation is requested.
 
-It yields reasons only, and claims nothing.
+It reads through the views that it gets, and gives reasons through ``ctx``; it claims nothing. State: ``RouterReasons``
+keeps what it computed for one router. No I/O.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A reference to a policy or group chooses rules by uuid, or stands for all rules of it. Objects that networks and
 interfaces refer to are enforced by the data plane; nothing is compiled for those.
 
-It yields claims and facts from what it reads through ``ctx``, and keeps nothing.
+It reads and gives reasons through ``ctx``, and yields claims; no state, no I/O.
 """
 
 from __future__ import annotations

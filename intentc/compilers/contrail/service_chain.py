@@ -5,7 +5,8 @@ It is a fact that networks yield whose policies ask for it, and an intent while 
 ask, and each service has an address on the sides that the chain needs. Its instances are its own, so they are deleted
 with the last rule that asks for it. Their own route targets are the business of ``routing_instance.py``.
 
-It yields claims from what it reads through ``ctx``, and keeps nothing.
+It reads, reports problems, requests numbers and gives reasons through ``ctx``, and yields claims and facts. State: the
+services of one chain while it is evaluated, which ``addresses`` completes. No I/O.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 allowed address pairs of the service's interface (docs/contrail.md D.8.9).
 
 A port belongs to an interface by its type. The service's own addresses are the business of ``service_addresses.py``. It
-yields claims from what it reads through ``ctx``, and keeps nothing.
+reads and gives reasons through ``ctx``, and returns claims; no state, no I/O.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The port group of a switch's port, while machines behind it use SR-IOV (docs/contrail.md D.16).
 
-It yields claims from what it reads through ``ctx``, and keeps nothing.
+It reads and gives reasons through ``ctx``, and yields claims; no state, no I/O.
 """
 
 from __future__ import annotations

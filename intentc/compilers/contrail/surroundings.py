@@ -1,6 +1,7 @@
 """Reads what the conversion of a network's policies must know of the world (``policy_rules.Surroundings``).
 
-It reads through ``ctx`` and remembers for one evaluation what it read; it claims nothing.
+It reads through ``ctx``, and makes facts; it claims nothing. State: what it read for one evaluation, and the analyzers
+that it was asked for. No I/O.
 """
 
 from __future__ import annotations

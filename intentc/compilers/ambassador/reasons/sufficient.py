@@ -1,7 +1,7 @@
 """Finds the smallest sets of candidates that suffice for a result.
 
-Pure. If one member of each of these sets is removed, the remaining candidates don't bring about the result, whatever
-the rules are: a set that did would contain a smallest one.
+Pure; it calls ``brings_about`` many times, which must be pure, too. If one member of each of these sets is removed, the
+remaining candidates don't bring about the result, whatever the rules are: a set that did would contain a smallest one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What Mappings, TCPMappings and Ingresses match and do: typed values and pure functions of them.
+"""What Mappings, TCPMappings and Ingresses match and do: typed values, and the functions that read them.
 
 The intents are in the package above.
 
-No state, no I/O.
+They read through ``ctx`` and views, and some report mistakes by a callback; no state, no I/O.
 """

@@ -1,4 +1,4 @@
 """The settings that users write for the gateway and its traffic: typed values, and the rules for them.
 
-Pure functions of values: no state, no I/O.
+No state, no I/O: ``module_settings`` reads facts through ``ctx``, the others are functions of values.
 """

@@ -1,4 +1,4 @@
 """TLS settings towards clients, and checks of certificates and keys.
 
-Pure functions of values: no state, no I/O.
+No state, no I/O: ``tls_settings`` reads through ``ctx``, the others are functions of values.
 """

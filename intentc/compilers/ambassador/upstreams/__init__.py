@@ -1,4 +1,5 @@
 """Where requests go: the settings of a cluster, its addresses, its discovery, and its TLS.
 
-Values, and functions that read through ``ctx``: no state, no I/O. The resolvers' intents are here, too.
+Values, and functions that read and report problems through ``ctx``: no state but a cache of parsed addresses
+(``service_url.py``), no I/O. The resolvers' intents are here, too.
 """

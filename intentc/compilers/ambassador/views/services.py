@@ -1,6 +1,6 @@
 """The services in use: their clusters, their endpoints, and how many routes lead to them.
 
-Pure functions of values: no state, no I/O.
+It reads through the ``Compiled`` that it gets, and changes nothing; no state, no I/O.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Runs the command line as ``python -m intentc.cli``, where the ``intentc`` script is not installed.
 
-It does nothing else.
+It runs ``entry.main``, and does nothing else.
 """
 
 from .entry import main

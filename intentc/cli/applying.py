@@ -1,6 +1,6 @@
 """Creates and updates resources at the API server, for ``apply`` and for plans.
 
-I/O: requests to the API server. It keeps nothing.
+I/O: requests to the API server. No state; ``apply_by`` uses the client that it gets.
 """
 
 from __future__ import annotations

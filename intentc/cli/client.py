@@ -4,7 +4,8 @@ Why it exists: ``writing`` carries out plans, one object at a time, with fences 
 without either, all together or not at all. ``writing.connection`` connects and logs in; the commands choose which
 resources are sent, and in which order.
 
-I/O: requests to the API server. State: the connection, and the revision of the last change.
+I/O: requests to the API server. State: the connection, the revision of the last change, and in ``Touching`` the keys of
+all changes.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 With ``remove_references``, references that users wrote to them are removed in the same transaction. References by
 compilers never block a deletion, and children have to be deleted themselves.
 
-I/O: requests to the API server. It keeps nothing.
+I/O: requests to the API server, by the client that it gets. No state.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Why it exists: scripts rely on the codes and people on the lines, so one module defines both; no command prints a
 traceback. It translates the exceptions of all layers, so commands stay short.
 
-No state; I/O: lines on stderr.
+No state. I/O: lines on stderr, and reads of environment variables.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 Why it exists: ``--config-file`` means the same before and after a command's name; ``-o`` prints the same shapes
 everywhere. ``loading.configuration`` loads, ``output`` prints.
 
-Declarations only: no state, no I/O but reading the configuration.
+No state. I/O: ``load_configuration`` reads the configuration's file and environment variables, sets up the process's
+logs, and logs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Compares a new reaction map with the one in force, for ``intentc plan --reactions``.
 
-I/O: reads of etcd and of files; it writes nothing there.
+I/O: reads of etcd, the API server, the diagnostics and files, none of which it changes; it prints. No state.
 """
 
 from __future__ import annotations

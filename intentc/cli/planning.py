@@ -2,8 +2,9 @@
 
 Why apart from ``plan``: ``apply`` of a saved plan makes the plan again. ``offline.preview`` defines what a plan is.
 
-I/O: reads of etcd, the API server and input files; progress on the terminal. Making a plan writes nothing to the live
-system. ``carry_out`` writes to the server of its client: the copy's for a plan, the live one for ``apply``.
+I/O: reads of etcd, the API server and input files; a random salt; progress on stderr. No state. Making a plan writes
+nothing to the live system. ``carry_out`` writes to the server of its client: the copy's for a plan, the live one for
+``apply``.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 Why not rich: the log writes to the same terminal, and one line that is erased before each log line is simple.
 ``intentc status --watch`` shows the same progress from another process.
 
-I/O: one line of the terminal. State: the line that is shown.
+I/O: one line of the terminal, on stderr. State: the line that is shown, and a handler among those of the root logger
+while it shows.
 """
 
 from __future__ import annotations

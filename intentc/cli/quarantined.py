@@ -3,7 +3,7 @@
 Why it exists: only the compiler knows what is held, rejected or contended, so directives about that are checked against
 its ``/status`` before they are stored. If no compiler answers, the resource is looked up like any other.
 
-I/O: requests to the diagnostics, which change nothing there.
+I/O: requests to the diagnostics, and reads of the API server and of revisions in etcd; they change nothing. No state.
 """
 
 from __future__ import annotations

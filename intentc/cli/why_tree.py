@@ -2,7 +2,7 @@
 
 Names come from anyone who may write resources: control characters are escaped, so that no name moves the cursor.
 
-I/O: the terminal. No state beyond one answer.
+I/O: it prints on stdout, and reads the clock. No state beyond one answer.
 """
 
 from __future__ import annotations

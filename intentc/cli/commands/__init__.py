@@ -1,5 +1,6 @@
 """The commands, one module each; what they share stands in ``intentc.cli``.
 
-A command reads its options, calls one other package, and prints; rules of the engine or a domain are not here.
-Each says which I/O its command does.
+A command reads its options and the configuration (``options``), calls other packages, and prints on stdout and stderr;
+rules of the engine or a domain are not here. Each says which other I/O its command does. No command keeps state beyond
+its run.
 """

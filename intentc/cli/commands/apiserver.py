@@ -1,6 +1,7 @@
 """``intentc apiserver``: runs the reference API server alone, over an existing etcd.
 
-I/O and state are those of ``apiserver``, which it runs until a signal ends it.
+It runs ``apiserver`` until a signal ends it; state and I/O are those of that package. Before, it reads the certificates
+that are configured, to check them; it logs, and prints its URL on stdout.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """``intentc apply``: creates or updates the resources in files, and with ``--wait`` waits until they are compiled.
 
-I/O: files, the API server, and with ``--wait`` the diagnostics. It writes only the resources of the input.
+I/O: reads of files, requests to the API server, with ``--wait`` to the diagnostics; a saved plan is made again, which
+reads etcd. It writes only the resources of the input, and prints. No state.
 """
 
 from __future__ import annotations

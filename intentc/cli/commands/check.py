@@ -2,7 +2,8 @@
 
 With ``--reads`` it also compares a reaction map with recorded reads. Other commands inspect a running system.
 
-I/O: reading files; with ``--schemas`` it writes JSON Schemas. It changes nothing else.
+I/O: reads of files; with ``--reads`` alone a request to the diagnostics; with ``--schemas`` it writes JSON Schemas. It
+prints, and changes nothing else.
 """
 
 from __future__ import annotations

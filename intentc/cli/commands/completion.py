@@ -3,7 +3,7 @@
 Why it exists: click prints its script through an environment variable; a command is easier to find. The group
 (``registry``) and the types of options and arguments complete the words.
 
-It prints, and changes nothing.
+I/O: it prints. No state.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Why it exists: users would not find the script inside an installed package. Only the script defines the rights of each
 process; the administrator of etcd runs it, with ``etcdctl``.
 
-It prints, and changes nothing.
+I/O: it reads the script, and prints it. No state.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The map comes from the configuration's files, the neighbourhood from the running compiler. ``intentc.cli.drawing``
 formats nodes and arrows.
 
-I/O: reads of the configuration's files, or requests to the diagnostics; it writes only stdout.
+I/O: reads of the configuration's and compilers' files, or requests to the diagnostics; it prints, and changes nothing.
 """
 
 from __future__ import annotations

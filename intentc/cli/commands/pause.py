@@ -1,6 +1,7 @@
 """``intentc pause``: holds an intent, or stops writes to an object.
 
-I/O: it puts a directive into etcd, and changes nothing else.
+I/O: it reads names from the API server and status from the diagnostics, puts a directive into etcd, and prints. It
+changes nothing else.
 """
 
 from __future__ import annotations

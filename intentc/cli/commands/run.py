@@ -3,7 +3,8 @@
 SIGTERM and SIGINT drain: no new write begins, those in flight may finish, then the process ends with exit code 0.
 SIGHUP reloads the configuration and the reaction maps.
 
-I/O and state are those of ``service``, which it runs until a signal ends it.
+It runs ``service`` and ``diagnostics`` until a signal ends it; state and I/O are those of these packages. Around them
+it keeps the store, the connections to the API server and the crash marker's file open; it logs.
 """
 
 from __future__ import annotations

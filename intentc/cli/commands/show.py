@@ -2,7 +2,7 @@
 
 ``compile --view`` prints the same views of its own outputs.
 
-I/O: requests to the diagnostics, which change nothing there.
+I/O: requests to the diagnostics, which change nothing there; it prints. No state.
 """
 
 from __future__ import annotations

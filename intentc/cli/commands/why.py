@@ -2,7 +2,7 @@
 
 The running compiler answers (``GET /why``); ``why_tree`` draws the tree.
 
-I/O: requests to the diagnostics, which change nothing there.
+I/O: requests to the diagnostics, which change nothing there; it prints. No state.
 """
 
 from __future__ import annotations

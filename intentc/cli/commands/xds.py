@@ -1,6 +1,7 @@
 """``intentc xds``: serves the Envoy elements in etcd to Envoys.
 
-I/O and state are those of ``bridges.xds``, which it runs until a signal ends it.
+It runs ``bridges.xds`` until a signal ends it; state and I/O are those of that package. Before, it opens the store; it
+logs, and prints its address on stdout.
 """
 
 from __future__ import annotations

@@ -6,5 +6,6 @@ changes, ``pages`` renders HTML, ``metrics`` defines the figures, ``logs`` forma
 engine through the protocols in ``observed``. This module imports nothing, so that a command which only logs loads no
 web server.
 
-It changes nothing in the engine. I/O: HTTP and the log; state: connections and log levels.
+It changes nothing in the engine. I/O: HTTP and the log; state: connections, followers of events, the token, log levels
+and known secrets, and the pages' files.
 """

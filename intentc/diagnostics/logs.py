@@ -3,7 +3,8 @@
 Why it exists: the former compiler logged whole resources and its own password. Callers pass keys and revisions as
 ``extra`` and never a body; as the last step this module removes known secrets, whatever the caller passed.
 
-State: the known secrets and the levels, in the process's logging, which it owns.
+State: the known secrets, here and in the formatter; ``set_up`` replaces the handlers and levels of the process's
+logging. I/O: the handler writes lines to stderr, or the stream that it gets.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ Why it exists: metric names are an interface, so they are defined in one place, 
 ``docs/operating.md`` repeats; and the engine's own integers cost the hot path nothing. A key that the status
 (``Observed.status``) lacks has no metric.
 
-State: none; the figures are the engine's.
+No state: the figures are the engine's, and it changes none. I/O: at a scrape it reads figures of this process from the
+system.
 """
 
 from __future__ import annotations

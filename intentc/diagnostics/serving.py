@@ -3,7 +3,7 @@
 Why it exists: uvicorn by default takes over the process's signals and logging; here it runs within a context manager.
 ``app`` builds the application.
 
-State and I/O: the socket and the server's task, until the block is left.
+State and I/O: the socket and the server's task, until the block is left; it reads the certificates.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@
 the engine's ``operator_actions``. Why etcd and not a call to the compiler: the diagnostics are read-only, and etcd's
 own roles restrict who may write.
 
-I/O: the directives' keys in etcd, which are this package's own. It changes the engine by its verbs alone.
+I/O: the directives' keys in etcd, which are this package's own, and the log. State: the directives in force. It changes
+the engine by its verbs alone.
 """
 
 from .actions import OperatorActions

@@ -3,7 +3,8 @@
 Why a directive: the next process may run on another machine. The crash marker of the dead process gives the keys; this
 is called at the start, before directives are loaded.
 
-I/O: it puts directives into etcd, and writes nothing else.
+I/O: it reads resources' revisions and directives from etcd and the clock, puts directives into etcd, and writes nothing
+else. No state.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 Why it exists: ``intentc dev`` and tests run an etcd and an Envoy, and a crash, a SIGKILL or a Ctrl-C must leave neither
 behind. ``etcd`` and ``envoy`` decide what is started, and when it is ready.
 
-It owns the processes that it starts, and nothing else.
+I/O: it starts processes, by a thread that lasts, signals and ends them, reads their logs, and probes ports. State: none
+but that thread, one for each process.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Shows outputs as whole objects with the fields that their kind declares.
 
 ``compile`` prints them, and ``dev`` shows the outputs of the loaded files. Values that the server maintains
-(permissions, times) and our own mark are left out, so equivalent worlds look the same. It changes nothing. No
-state, no I/O.
+(permissions, times) and our own mark are left out, so equivalent worlds look the same. It reads the engine's views, or
+the resources that it gets, and changes nothing. No state, no I/O.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ Why it exists: a view is an author's pure function over objects, and reading tho
 loop may be held. So the objects are gathered at one moment, which is quick, and read in a thread. ``diagnostics`` and
 the commands choose, page and show the rows.
 
-It reads the engine's views and changes nothing. State: a lock, since one view is computed at a time. No I/O.
+It reads the engine's views and changes nothing. State: a lock, since one view is computed at a time, and what was
+gathered for it. No I/O; views are computed in a thread.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 The hot path does not know of it. A slow or full disk costs lines, never a stop: lines that the ring drops before they
 could be written are counted, and logged once.
 
-State: how far it has written. I/O: the journal's files, in a thread.
+State: how far it has written, and what was lost. I/O: the journal's files, in a thread (at the end in the caller's),
+and the log. It changes nothing in the journal.
 """
 
 from __future__ import annotations

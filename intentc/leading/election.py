@@ -3,7 +3,8 @@
 Why it exists: the engine needs one answer, "under which fence may I write now?", that is right after any stop, cut or
 restart of any process. ``leader_key`` reads, takes and watches the key, a ``LeaseKeeper`` renews the lease. This module
 grants and revokes the lease, has a dead process's key deleted, and decides when to run and when the leadership counts
-as lost. State: the tenure, in memory.
+as lost. State: the tenure, the lease and the backing off, in memory. I/O: calls to etcd about lease and key, the clock,
+and the log. It calls ``on_won`` and ``on_lost``, and changes nothing else.
 """
 
 from __future__ import annotations

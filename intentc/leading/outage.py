@@ -2,7 +2,7 @@
 
 Why it exists: an election retries without end, and its attempts in an hour without etcd must not fill the log.
 
-State: whether the outage was logged. No I/O but the log.
+State: whether the outage was logged, and the back-off's count. I/O: the log, and waiting.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ installation claims the path in etcd before it writes, and another one refuses t
 still belong to an installation of a version before claims: ``other_installations`` finds its traces. The election
 decides which process of the installation writes.
 
-It owns that key in etcd, and writes nothing else.
+I/O: reads of etcd and the clock; it writes and deletes that key alone. No state.
 """
 
 from __future__ import annotations

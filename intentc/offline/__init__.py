@@ -1,4 +1,5 @@
 """Runs the engine over memory: ``intentc compile``, audits against a compile from scratch, and plans.
 
-It owns the engines and stores in memory that it makes, and writes to no live system.
+State: the engines and stores in memory that it makes. It writes to no live system; ``audit`` and ``preview`` read one,
+and ``preview`` saves plans in files.
 """

@@ -4,7 +4,7 @@
 caller's task in a fixed order, and values that a live server chooses (uuids, times) are derived from names, so that the
 same input gives the same bytes.
 
-It owns that engine and its store.
+State: that engine, its store, and the numbers that were given, in memory. No I/O but the clock.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Decides which key is worked on next, and keeps keys that can't be: the job queue and the quarantine (docs/engine.md
 §11).
 
-It knows neither intents nor objects, only hashable keys, so one implementation serves the job queue (by intent) and
-the planning queue (by object). The engine does the work. The queues do no I/O; their state is in
-memory.
+It knows neither intents nor objects, only hashable keys, so one implementation serves the job queue (by intent) and the
+planning queue (by object). The engine does the work. The queues do no I/O but the clock; their state is in memory.
 """
 
 from .keyed import Clock, KeyedQueue, Timer

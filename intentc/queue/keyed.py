@@ -8,7 +8,7 @@ it does not wait for that.
 It uses asyncio's futures, for one event loop; nothing in it blocks or polls. The engine defines the jobs, the number of
 workers, and what counts as a failure.
 
-State: the keys that wait and those under work, in memory. No I/O.
+State: the keys that wait and those under work, in memory. No I/O but timers and the clock.
 """
 
 from __future__ import annotations

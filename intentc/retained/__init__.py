@@ -4,7 +4,8 @@
 wait; ``keeper`` has the leader keep both while it runs. ``evaluation`` computes what an intent yields from such a
 value; the engine knows which intents are held.
 
-I/O: the keys of the retained values in etcd, which are this package's own.
+I/O: the keys of the retained values in etcd, which are this package's own, reads of etcd's history, and the log. State:
+what etcd retains now.
 """
 
 from .facts import RetainedFacts, retained_facts_prefix

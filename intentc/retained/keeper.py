@@ -3,7 +3,8 @@
 Why a loop apart from the event's path: only the next process needs what is retained. The engine knows what is held, and
 its last good values.
 
-State: what etcd retains now. I/O: through ``values`` and ``facts`` alone.
+State: what etcd retains now, and what it rejected. I/O: through ``values`` and ``facts`` alone; waits, and the log. It
+changes nothing in the engine.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ held. A retained value has the form ``{"create_revision", "mod_revision", "value
 ``mod_revision``. It counts only for the resource with the same create revision, so a resource that was deleted and
 created again starts without one.
 
-I/O: reads of etcd's history; reads, puts and deletions of these keys. No state but the back-off.
+I/O: reads of etcd's history; reads, puts and deletions of these keys; waits between attempts, and the log. No state but
+the back-off; ``KnownValues`` holds what was read.
 """
 
 from __future__ import annotations

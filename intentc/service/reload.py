@@ -4,7 +4,8 @@ The new files are checked first; if one is unreadable or wrong, everything stays
 applied between two batches, and only the affected intents are evaluated again. Keys that can't change while the process
 runs are logged and take effect at the next start. Files are read in threads. The caller requests a reload (on SIGHUP).
 
-State: whether a reload is requested. It changes the engine by its verbs alone; I/O: reading files.
+State: whether a reload is requested, and the configuration in force. It changes the engine by its verbs and the record
+of reloads alone. I/O: reads of files, in threads, and the log.
 """
 
 from __future__ import annotations

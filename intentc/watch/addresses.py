@@ -4,7 +4,8 @@ Why it exists: channels to the same members are made in three places (one shared
 in the thread that renews the leader's lease), and must be made alike. ``connections`` decides which member is used, and
 when to use the next.
 
-I/O: reading TLS files. It opens a channel for its caller and keeps none.
+I/O: reads of TLS files, and their times. It opens a channel for its caller and keeps none; ``drain`` opens one to
+nowhere. No state.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Why it exists: every call of the store needs the same decisions. After a failure
 repeated only if it was never sent, or changes nothing. A token is fetched when first needed and again when etcd calls
 it stale. ``etcd`` and ``etcd_watch`` decide what is called, and what the answers mean.
 
-State: the present member, the channel and the token. I/O: calls to etcd.
+State: the present member, the channels and the token. I/O: calls to etcd, and looks at the TLS files' times.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Why it exists: most of etcd's errors differ only in their text, and grpc.aio reports a call that was cut as
 ``CancelledError``, which ends a task silently. Both are handled here, once.
 
-No state. I/O: only that of the call that it wraps and waits for.
+No state. It waits for the call that it wraps, and does no I/O of its own.
 """
 
 from __future__ import annotations

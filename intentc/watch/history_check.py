@@ -4,7 +4,8 @@ Why it exists: a store that was restored to an older state and written to since 
 revision; then its counter and cluster id look as if nothing had happened. Its history shows the restore: the last write
 or deletion that we saw is missing. ``source`` decides what follows.
 
-State: one key that was written, and one that was deleted, with their revisions. I/O: reads of the store.
+No I/O but reads of the store that ``confirmed`` gets. State: one key that was written, and one that was deleted, with
+their revisions.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ Why it exists: a loop that is busy for some seconds (a big list, a slow evaluati
 neither must a connection whose window is full of watch events. This is a ``LeaseKeeper`` of ``leading``, which decides
 what follows when the lease is lost.
 
-State: the thread and its connection. I/O: it renews the lease, and neither grants nor revokes one.
+State: the thread, its connection, and until when the lease is held. I/O: it renews the lease in etcd, and neither
+grants nor revokes one; the clock, and the log.
 """
 
 from __future__ import annotations

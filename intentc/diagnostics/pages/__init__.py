@@ -6,6 +6,9 @@ show nothing that the JSON lacks. They are read-only: an action is shown as a co
 ``routes`` maps addresses to pages; ``overview``, ``objects``, ``reactions``, ``quarantine`` and ``journal`` turn
 answers into template values; ``rendering`` renders; ``words`` explains states and names commands; ``assets`` serves the
 style, the scripts and the drawing library. ``access`` decides who may ask.
+
+They change nothing in the engine. State: templates and assets, read once from the package's files. I/O: answers to
+browsers.
 """
 
 from .routes import no_answer_page, overview_page, page_routes, wants_page

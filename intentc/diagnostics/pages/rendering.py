@@ -3,7 +3,8 @@
 Why it exists: names from a control plane may contain anything, so escaping is not left to each template; and the
 content security policy, which lets no text run as a script, belongs with the rendering.
 
-State: the parsed templates, read from the package when first used. No other I/O.
+State: the parsed templates, read from the package when first used. Pages are rendered in a thread; the age of times is
+by the clock. No other I/O.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 Why sampled: these figures are for people; measuring them in the hot path would cost each evaluation and write. The
 samples are the engine's own integers.
 
-State: the samples of the last 10 seconds, in memory. Nothing is decided by them.
+State: the samples of the last 10 seconds, and since when it is busy or cut off, in memory. Nothing is decided by them.
+No I/O but the clock.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 Lines come from the ring in memory. If that lacks something, the journal's files are searched as well, if it has any.
 ``journal`` renders the lines as JSON.
 
-It reads the journal and changes nothing. State: one search. I/O: reads of the journal's files, in a thread.
+It reads the journal and changes nothing. State: one search, and whether a failure was logged. I/O: reads of the
+journal's files, in a thread, and the log.
 """
 
 from __future__ import annotations

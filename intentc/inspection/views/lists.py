@@ -1,6 +1,6 @@
 """The lists that may be long, a page at a time: pending references and the quarantine.
 
-What stands before a page is skipped in slices. Reads the view alone; ``status/`` builds the entries of the quarantine.
+What stands before a page is skipped in slices; ``status/`` builds the entries of the quarantine.
 
 It reads the engine's views and changes nothing. No state, no I/O.
 """

@@ -1,1 +1,5 @@
-"""Answers ``GET /why``: why a resource exists or does not, from its sources to its history."""
+"""Answers ``GET /why``: why a resource exists or does not, from its sources to its history.
+
+It reads the engine's views and the journal, evaluates intents again for their reasons, and changes nothing. State: the
+parts of one answer. I/O: reads of the journal's files, in a thread.
+"""

@@ -3,7 +3,8 @@
 Candidates are intents that wait or are held: they are evaluated up to the point where they stop. Failing that, the
 object's parent explains it: the parent is missing, or its intent claims no such object.
 
-Nothing of these evaluations is kept or claimed. No state, no I/O.
+It reads the engine's views, in slices; of the evaluations nothing is kept or claimed, only the engine remembers one
+that failed. No state, no I/O but the clock.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ reason has the default one: the intent's own resource; for a fact's intent each 
 stored resources. The claims come from the book, so that the object of a held intent also has its parts. ``why`` shows
 the parts. ``model.provenance`` has the values that authors give.
 
-State: the parts of one answer. It evaluates intents, whose results it drops, and changes nothing in the engine. No I/O.
+State: the parts of one answer. It evaluates intents, whose results it drops, and changes nothing in the engine, which
+remembers an evaluation that failed. No I/O.
 """
 
 from __future__ import annotations

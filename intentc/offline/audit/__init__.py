@@ -1,7 +1,7 @@
 """Audits: compiles everything from scratch at one revision and compares the result with the objects of that revision.
 
-``scratch`` compiles, ``report`` holds the result, ``upstream`` follows facts back to their contributors. An audit
-writes and allocates nothing. ``service/audits`` decides what a difference means for a running compiler.
+An audit writes and allocates nothing. I/O: reads of the store and of allocations; state: the engine that compiles,
+until the report is done. ``service/audits`` decides what a difference means for a running compiler.
 """
 
 from .report import Change, Difference, Report

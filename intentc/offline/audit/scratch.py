@@ -5,7 +5,8 @@ so nothing is written or allocated. An object that waits for another difference 
 or is to be replaced) is reported with what it waits for. Allocations and directives are the present
 ones, also for an older revision; paused, dropped and suspect intents are so here as well.
 
-It owns that engine until the comparison is done; I/O: reads of the store.
+State: that engine, in memory, until the comparison is done. ``apply_directives`` changes the engine whose actions it
+gets. I/O: reads of the store and of allocations, and the clock.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 ``gathering`` reads the live world, ``copying`` copies it into a store in memory, ``trial`` runs the engine and the API
 server over that, ``planning`` reports the difference (``report``) without ``provisional`` values; ``saved`` stores a
 plan in a file; ``reacting`` compares reaction maps. The commands read the input, carry it out, and show the plan.
+
+State: the copies and their engines, in memory. I/O: reads of etcd and of the API server (``gathering``), the file of a
+saved plan (``saved``), and the clock.
 """
 
 from .gathering import Gathered, gather

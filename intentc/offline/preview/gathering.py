@@ -3,6 +3,8 @@
 Why it exists: a plan is made over a copy. This module makes all requests to etcd and to the API server, once, and
 writes nothing. It reads the server's index only for what resources don't contain (references that block no deletion,
 pools). Without an index, or without permission to read it, ``copying`` computes what it can.
+
+I/O: reads of etcd and of the API server. No state.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 ``unknown`` replaces them in a plan by texts such as ``<POOL for NAME>``.
 
-State: the values of one trial, in memory; no I/O.
+It reads the trial's store and engine, in memory, and changes nothing there. No state, no I/O.
 """
 
 from __future__ import annotations

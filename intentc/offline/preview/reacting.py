@@ -3,7 +3,7 @@
 The result has the changed edges, the findings of the new map, its reach, the reactions that it lacks by the recorded
 reads, and the writes that it would cause, which a second copy compiled with the new map shows.
 
-It owns the copies and writes nothing.
+It lets the trials that it gets converge, in memory, and writes nothing else. No state; no I/O of its own.
 """
 
 from __future__ import annotations

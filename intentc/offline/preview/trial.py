@@ -3,7 +3,7 @@
 The engine, the admission and the transactions are the real ones; only the store is a copy. So a trial does what the
 live system would do, and a plan is the difference between two of its moments.
 
-It owns the copy and the engine over it, in memory.
+State: the copy, the engine over it, and the uuids that were drawn, in memory. It changes these alone. No I/O.
 """
 
 from __future__ import annotations

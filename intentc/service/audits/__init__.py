@@ -4,7 +4,8 @@
 ``causes`` names the missing reactions, and ``periodic`` combines them and repairs. ``offline/audit`` compiles from
 scratch.
 
-An audit changes nothing; ``periodic`` has affected intents evaluated again, by the engine's verbs.
+An audit changes nothing; ``periodic`` has affected intents evaluated again, by the engine's verbs. State: the figures.
+I/O: the audit's process and its pipes, the clock, and the log.
 """
 
 from .look import Mismatch

@@ -2,7 +2,8 @@
 
 While an audit compiles, the world goes on: most differences are queued, were written since, or wait for something. The
 rest are *mismatches*: nothing is queued, and yet the engine does not plan what a compile from scratch would write. It
-reads the engine's views; ``periodic`` repairs mismatches. No state, no I/O.
+reads the engine's views and the journal, and changes nothing; ``periodic`` repairs mismatches. State: what the journal
+has of the time since the audit's revision. No I/O.
 """
 
 from __future__ import annotations

@@ -40,6 +40,7 @@ COMMANDS: Mapping[str, str] = {
     "quarantine": "List what is held and why; retry it, or drop it.",
     "allow-deletes": "Approve a withheld deletion of many objects.",
     "release": "Remove intentc's ownership marks; deletes nothing.",
+    "crds": "Print CustomResourceDefinitions of a compiler's kinds.",
     "etcd-roles": "Print the script that creates the roles in etcd.",
     "completion": "Print the completion script of a shell.",
 }

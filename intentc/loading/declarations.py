@@ -75,6 +75,8 @@ def check_kind(located: Located, spec: KindSpec, types: Types) -> None:
         _check_choice(located, ("mentions", name, "resolver"), mention.resolver, RESOLVERS)
         for position, path in enumerate(mention.paths):
             _check_path(located, ("mentions", name, "paths", position), path, fields, types)
+    for name, path in spec.columns.items():
+        _check_path(located, ("columns", name), path, fields, types)
     for name, index in spec.indexes.items():
         for position, path in enumerate(index.paths):
             _check_path(located, ("indexes", name, "paths", position), path, fields, types)

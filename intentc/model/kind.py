@@ -101,6 +101,13 @@ class Property(msgspec.Struct, frozen=True):
     compiler_parts: tuple[str, ...] = ()
 
 
+class Column(msgspec.Struct, frozen=True):
+    """A column of a table of resources: its heading, and the path of what it shows in the flat form."""
+
+    name: str
+    path: tuple[str, ...]
+
+
 class Kind:
     """One kind of resource. Attributes are read-only.
 
@@ -130,6 +137,7 @@ class Kind:
         opaque: bool = False,
         values_type: type[Value],
         versions: Mapping[str, Mapping[str, str]] | None = None,
+        columns: tuple[Column, ...] = (),
         description: str = "",
     ) -> None:
         self.name = name
@@ -149,6 +157,7 @@ class Kind:
         self.opaque = opaque
         self.values_type = values_type
         self.versions = versions or {}
+        self.columns = columns
         self.description = description
         self.written_as_manifests = shape == "kubernetes"
         """Whether people write its resources as Kubernetes manifests."""

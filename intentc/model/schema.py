@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from .kind import Index, Kind, Mention, ParentRelation, Property, Relation, Writer
+from .kind import Column, Index, Kind, Mention, ParentRelation, Property, Relation, Writer
 from .names import kebab
 from .problem import InvalidInput
 from .resolvers import RESOLVERS
@@ -74,8 +74,9 @@ class KindSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     which resources are found, by name. ``versions`` (Kubernetes shape): apiVersion → {path below the manifest's
     ``spec``: path in the flat form}; none: any version is taken. ``system``: users don't make such objects. ``ours``: a
     pattern of names joined by colons; objects whose name fits are ours. ``only_claimed``: a pattern; of those, objects
-    whose name fits are there only while an intent claims them, whoever made them. ``stored``: false for facts, which
-    are in memory only. ``opaque``: unknown fields are taken (Kubernetes shape). ``description``: for people."""
+    whose name fits are there only while an intent claims them, whoever made them. ``columns``: heading → path of what a
+    table of resources shows under it, in ``kubectl get``. ``stored``: false for facts, which are in memory only.
+    ``opaque``: unknown fields are taken (Kubernetes shape). ``description``: for people."""
 
     kind: str
     group: str
@@ -87,6 +88,7 @@ class KindSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     mentions: Mapping[str, MentionSpec] = {}
     indexes: Mapping[str, IndexSpec] = {}
     versions: Mapping[str, Mapping[str, str]] = {}
+    columns: Mapping[str, str] = {}
     system: bool = False
     ours: str = ""
     only_claimed: str = ""
@@ -166,6 +168,7 @@ def build_kind(spec: KindSpec, types: TypeTable, where: str) -> Kind:
         opaque=spec.opaque,
         values_type=build_struct(spec.kind, fields),
         versions=spec.versions,
+        columns=tuple(Column(name, split_path(path)) for name, path in spec.columns.items()),
         description=spec.description,
     )
 

@@ -1,0 +1,89 @@
+"""CustomResourceDefinitions of the kinds that a compiler reads, made from the schema files.
+
+Why it exists: who has none of the peer's installs these, and a cluster then checks, explains and lists resources as our
+API server does. ``model/structural_schema`` makes the schemas; ``intentc crds`` prints the documents.
+
+Pure: it returns documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from intentc.model import Kind
+from intentc.model.manifest_places import group_and_version, is_namespaced, manifest_kind, resource_name
+from intentc.model.printer_columns import printer_columns
+from intentc.model.structural_schema import structural_schema
+
+BUILT_IN_GROUPS = frozenset(
+    {
+        "core",
+        "admissionregistration.k8s.io",
+        "apps",
+        "authentication.k8s.io",
+        "authorization.k8s.io",
+        "autoscaling",
+        "batch",
+        "certificates.k8s.io",
+        "coordination.k8s.io",
+        "discovery.k8s.io",
+        "events.k8s.io",
+        "networking.k8s.io",
+        "node.k8s.io",
+        "policy",
+        "rbac.authorization.k8s.io",
+        "scheduling.k8s.io",
+        "storage.k8s.io",
+    }
+)
+"""Groups that every cluster has: their kinds need no definition."""
+
+_PROTECTED = (".k8s.io", ".kubernetes.io")
+
+
+def definitions(kinds: Iterable[Kind]) -> list[dict[str, Any]]:
+    """A CustomResourceDefinition for each kind that people write as manifests of a group that clusters don't have."""
+    return [
+        _definition(kind)
+        for kind in kinds
+        if kind.stored and kind.written_as_manifests and not kind.system and kind.group not in BUILT_IN_GROUPS
+    ]
+
+
+def _definition(kind: Kind) -> dict[str, Any]:
+    plural, name = resource_name(kind), manifest_kind(kind)
+    metadata: dict[str, Any] = {"name": f"{plural}.{kind.group}"}
+    if kind.group.endswith(_PROTECTED):
+        # A cluster asks for this of every group below k8s.io.
+        metadata["annotations"] = {"api-approved.kubernetes.io": "unapproved, made from a schema file of intentc"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": metadata,
+        "spec": {
+            "group": kind.group,
+            "names": {"kind": name, "listKind": f"{name}List", "plural": plural, "singular": name.lower()},
+            "scope": "Namespaced" if is_namespaced(kind) else "Cluster",
+            "versions": [
+                _version(kind, version, is_stored=not position) for position, version in enumerate(_versions(kind))
+            ],
+        },
+    }
+
+
+def _versions(kind: Kind) -> list[str]:
+    return list(kind.versions) or [f"{kind.group}/v1"]
+
+
+def _version(kind: Kind, version: str, *, is_stored: bool) -> dict[str, Any]:
+    return {
+        "name": group_and_version(version)[1],
+        "served": True,
+        "storage": is_stored,
+        "schema": {"openAPIV3Schema": structural_schema(kind, version)},
+        "additionalPrinterColumns": [
+            {"name": column.name, "type": column.type, "jsonPath": column.json_path}
+            for column in printer_columns(kind, version)
+        ],
+    }

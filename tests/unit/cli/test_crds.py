@@ -1,0 +1,43 @@
+"""``intentc crds``: CustomResourceDefinitions of a compiler's kinds."""
+
+from __future__ import annotations
+
+import msgspec
+import yaml
+
+from tests.unit.cli.running import Intentc
+
+
+def test_each_kind_that_clusters_lack_has_a_definition(intentc: Intentc) -> None:
+    ended = intentc("crds", "--compiler", "ambassador")
+    assert (ended.code, ended.err) == (0, "")
+    found = {one["metadata"]["name"]: one for one in yaml.safe_load_all(ended.out)}
+    assert {"mappings.getambassador.io", "tcpmappings.getambassador.io"} < found.keys()
+    assert all(name.endswith(".getambassador.io") for name in found)
+    mapping = found["mappings.getambassador.io"]["spec"]
+    assert mapping["names"] == {
+        "kind": "Mapping", "listKind": "MappingList", "plural": "mappings", "singular": "mapping"
+    }  # fmt: skip
+    assert found["tcpmappings.getambassador.io"]["spec"]["names"]["kind"] == "TCPMapping"
+    assert [(v["name"], v["served"], v["storage"]) for v in mapping["versions"]] == [
+        ("v3alpha1", True, True),
+        ("v2", True, False),
+        ("v1", True, False),
+    ]
+    schema = mapping["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    assert schema["weight"]["maximum"] == 100
+    columns = [column["jsonPath"] for column in mapping["versions"][0]["additionalPrinterColumns"]]
+    assert columns == [".spec.hostname", ".spec.prefix", ".spec.service", ".metadata.creationTimestamp"]
+
+
+def test_as_json_they_are_one_list(intentc: Intentc) -> None:
+    ended = intentc("crds", "--compiler", "ambassador", "-o", "json")
+    listed = msgspec.json.decode(ended.out)
+    assert (listed["kind"], {one["kind"] for one in listed["items"]}) == ("List", {"CustomResourceDefinition"})
+
+
+def test_a_compiler_without_manifests_has_none(intentc: Intentc) -> None:
+    ended = intentc("crds", "--compiler", "contrail")
+    assert ended.code == 3
+    assert "no kind of contrail needs a CustomResourceDefinition" in ended.err
+    assert "--compiler ambassador" in ended.err

@@ -127,6 +127,7 @@ def kind_file() -> Schema:
             "map_key": _text(),
             "annotation": _text(),
             "compiler_parts": {"type": "array", "items": _text()},
+            "writer_if_made": {"enum": [Writer.COMPILER.value]},
         }
     )
     properties = found[KindSpec.__name__]["properties"]
@@ -137,6 +138,8 @@ def kind_file() -> Schema:
     }
     properties["shape"] = {**_about(properties["shape"]), "enum": ["contrail", "kubernetes"], "default": "contrail"}
     found[ReferenceSpec.__name__]["properties"]["writer"] |= writer
+    if_made = {"enum": ["", Writer.COMPILER.value, Writer.SHARED.value]}
+    found[ReferenceSpec.__name__]["properties"]["writer_if_made"] |= if_made
     found[MentionSpec.__name__]["properties"]["resolver"] |= {"enum": list(RESOLVERS)}
     found[IndexSpec.__name__]["properties"]["paths"]["minItems"] = 1
     return _document("A kind of resource of intentc", whole, found)

@@ -17,12 +17,18 @@ from typing import Any, NamedTuple
 import msgspec
 
 from intentc.model import Fact, Kind, Name, PropertyClaim, ReferenceClaim, RelationClaim, ResourceClaim, Writer
+from intentc.model.kind import BY_COMPILERS
 from intentc.model.values import FrozenMap, Value, decode_hook, encode_hook, freeze
 
 from .visibility import Visibility
 
 _OF_MANIFESTS: dict[str, tuple[Any, Any]] = {"labels": (FrozenMap, FrozenMap()), "api_version": (str, "")}
 """Fields of every kind in manifest form; a claim may set them like properties."""
+
+_OF_USERS = (
+    "{} is written by users, also on objects that compilers make; if it is the compiler's there, declare "
+    "`writer_if_made: compiler`"
+)
 
 _ENCODER = msgspec.json.Encoder(enc_hook=encode_hook, order="deterministic")
 
@@ -70,6 +76,7 @@ class Converter:
         converted = []
         for field, value in claim.properties:
             result, length = self._value(kind, claim.name, field, value)
+            self._check_writer(kind, field)
             converted.append((field, result))
             size += length
         return ResourceClaim(claim.name, claim.parent, claim.owner, tuple(converted)), size
@@ -81,10 +88,13 @@ class Converter:
         relation = kind.relations.get(claim.relation)
         if relation is None:
             raise InvalidOutput(f"{claim.holder} can't refer to {claim.target}: its schema has no such reference")
-        if relation.writer not in (Writer.COMPILER, Writer.SHARED) and claim.holder not in own:
+        if relation.writer not in BY_COMPILERS and claim.holder not in own:
             raise InvalidOutput(
                 f"{claim.holder.kind}.{relation.name}_refs is written by users (`writer: {relation.writer.value}`)"
             )
+        written = kind.written(made=True)
+        if relation.name not in written.relations and relation.name not in written.shared:
+            raise InvalidOutput(_OF_USERS.format(f"{kind.name}.{relation.name}_refs"))
         size = _name_size(claim.holder) + _name_size(claim.target)
         slot = (kind.name, claim.relation)
         if slot not in self._attributes:
@@ -117,6 +127,10 @@ class Converter:
         if relation is None or relation.writer is not Writer.SHARED:
             raise InvalidOutput(f"{claim.holder.kind}.{claim.relation}_refs is no list that users and compilers share")
         return claim, _name_size(claim.holder) + sum(map(_name_size, claim.unwanted))
+
+    def _check_writer(self, kind: Kind, field: str) -> None:
+        if field in kind.properties and field not in kind.written(made=True).properties:
+            raise InvalidOutput(_OF_USERS.format(f"{kind.name}.{field}"))
 
     def fact(self, fact: Fact) -> tuple[Fact, int]:
         """The fact with a frozen value."""

@@ -27,8 +27,12 @@ Types = Mapping[str, Mapping[str, Any]]
 """Structured types as declared: name → field → type's name or mapping."""
 
 _FIELD_KEYS = frozenset(FieldSpec.__struct_fields__)
-_PROPERTY_KEYS = _FIELD_KEYS | {"writer", "required", "collection", "map_key", "annotation", "compiler_parts"}
+_PROPERTY_KEYS = _FIELD_KEYS | {
+    "writer", "required", "collection", "map_key", "annotation", "compiler_parts", "writer_if_made",
+}  # fmt: skip
 _WRITERS = tuple(writer.value for writer in Writer)
+_WRITERS_IF_MADE = ("", Writer.COMPILER.value)
+_WRITERS_OF_LISTS_IF_MADE = (*_WRITERS_IF_MADE, Writer.SHARED.value)
 _COMMON = {"uuid": "string", "fq_name": {"list": "string"}, "parent_type": "string", "parent_uuid": "string"}
 _OF_MANIFESTS = {"labels": "map", "api_version": "string"}
 _RESERVED = frozenset({*_COMMON, *_OF_MANIFESTS, "annotations", "name", "display_name", "id_perms", "perms2"})
@@ -65,6 +69,8 @@ def check_kind(located: Located, spec: KindSpec, types: Types) -> None:
     for name, reference in spec.references.items():
         if reference is not None:
             _check_choice(located, ("references", name, "writer"), reference.writer, _WRITERS)
+            if_made = reference.writer_if_made
+            _check_choice(located, ("references", name, "writer_if_made"), if_made, _WRITERS_OF_LISTS_IF_MADE)
             _check_pattern(located, ("references", name, "ours"), reference.ours)
             if reference.attribute:
                 _check_choice(located, ("references", name, "attribute"), reference.attribute, types)
@@ -100,6 +106,7 @@ def _check_field(located: Located, path: Steps, declared: Any, types: Types, key
         raise located.error("a field has either `type` or `list`", path)
     _check_choice(located, (*path, "list" if spec.list else "type"), spec.list or spec.type, [*SCALARS, *types])
     _check_choice(located, (*path, "writer"), declared.get("writer", "user"), _WRITERS)
+    _check_choice(located, (*path, "writer_if_made"), declared.get("writer_if_made", ""), _WRITERS_IF_MADE)
     _check_choice(located, (*path, "collection"), declared.get("collection", ""), ("", "map", "list"))
     if declared.get("collection"):
         _check_collection(located, path, declared, types)

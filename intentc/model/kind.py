@@ -13,7 +13,7 @@ import enum
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -39,6 +39,10 @@ class Writer(enum.Enum):
     SERVER = "server"
 
 
+BY_COMPILERS = frozenset({Writer.COMPILER, Writer.SHARED})
+"""The writers that make a field, or some entries of it, a compiler's."""
+
+
 class ParentRelation(msgspec.Struct, frozen=True):
     """A possible parent; ``derived``: it does not block the parent's deletion, the child stays as an orphan."""
 
@@ -52,7 +56,7 @@ class Relation(msgspec.Struct, frozen=True):
     ``attribute``: a structured type's name, or empty. ``merge``: how attributes of several claims become one
     (``import_export``), or empty. ``ours``: pattern of the targets' names, joined by colons, by which an entry of a
     shared list is ours. ``ours_with``: the attribute by which it is ours. ``derived``: it never blocks the target's
-    deletion.
+    deletion. ``writer_if_made``: the writer on objects that compilers made, None: the same.
     """
 
     name: str
@@ -63,6 +67,11 @@ class Relation(msgspec.Struct, frozen=True):
     merge: str = ""
     ours: re.Pattern[str] | None = None
     ours_with: Value | None = None
+    writer_if_made: Writer | None = None
+
+    def writer_on(self, *, made: bool) -> Writer:
+        """Who writes it on an object that compilers ``made``, or on another one."""
+        return self.writer_if_made or self.writer if made else self.writer
 
 
 class Mention(msgspec.Struct, frozen=True):
@@ -88,7 +97,8 @@ class Index(msgspec.Struct, frozen=True):
 class Property(msgspec.Struct, frozen=True):
     """A field that is no reference. ``collection``: ``map`` or ``list`` if its elements can be changed one by one;
     ``map_key``: the element's field that is the key. ``annotation``: the key of the annotation whose value the property
-    has while it is not given itself. ``compiler_parts``: paths inside a user's property that compilers may set."""
+    has while it is not given itself. ``compiler_parts``: paths inside a user's property that compilers may set.
+    ``writer_if_made``: the writer on objects that compilers made, None: the same."""
 
     name: str
     spec: FieldSpec
@@ -99,6 +109,19 @@ class Property(msgspec.Struct, frozen=True):
     map_key: str = ""
     annotation: str = ""
     compiler_parts: tuple[str, ...] = ()
+    writer_if_made: Writer | None = None
+
+    def writer_on(self, *, made: bool) -> Writer:
+        """Who writes it on an object that compilers ``made``, or on another one."""
+        return self.writer_if_made or self.writer if made else self.writer
+
+
+class Written(NamedTuple):
+    """What compilers write on an object: whole properties and relations, and the relations that they share."""
+
+    properties: tuple[str, ...]
+    relations: tuple[str, ...]
+    shared: tuple[str, ...]
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -175,9 +198,24 @@ class Kind:
             + (["labels", "annotations"] if self.written_as_manifests else [])
         )
         """What a whole resource says, as a manifest does: those that it leaves out are cleared."""
-        self.compiler_properties = tuple(p.name for p in properties.values() if p.writer is Writer.COMPILER)
-        self.compiler_relations = tuple(r.name for r in relations.values() if r.writer is Writer.COMPILER)
-        self.shared_relations = tuple(r.name for r in relations.values() if r.writer is Writer.SHARED)
+        self._written = (self._written_on(made=False), self._written_on(made=True))
+        self.compiler_properties, self.compiler_relations, self.shared_relations = self.written(made=False)
+
+    def written(self, *, made: bool) -> Written:
+        """What compilers write on an object that they ``made``, or on another one (docs/engine.md §5.1)."""
+        return self._written[made]
+
+    def _written_on(self, *, made: bool) -> Written:
+        ours = {Writer.COMPILER}
+        if made and self.written_as_manifests:
+            # A manifest defines all of its resource.
+            ours.add(Writer.USER)
+        relations = {relation.name: relation.writer_on(made=made) for relation in self.relations.values()}
+        return Written(
+            tuple(field.name for field in self.properties.values() if field.writer_on(made=made) in ours),
+            tuple(name for name, writer in relations.items() if writer in ours),
+            tuple(name for name, writer in relations.items() if writer is Writer.SHARED),
+        )
 
     @cached_property
     def sensitive(self) -> tuple[tuple[str, ...], ...]:

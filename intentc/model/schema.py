@@ -35,7 +35,8 @@ class ReferenceSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     carries. ``writer``: who writes the field; ``shared``: some of its entries are the compiler's. ``derived``: it never
     blocks the deletion of its target. ``system``: users don't write it. ``merge``: how the attributes of several claims
     become one (``import_export``). ``ours``: a pattern; entries whose target's name, joined by colons, fits are ours.
-    ``ours_with``: entries with exactly this attribute are ours."""
+    ``ours_with``: entries with exactly this attribute are ours. ``writer_if_made``: who writes the field on objects
+    that compilers made, if it is another one than ``writer``."""
 
     attribute: str = ""
     writer: str = "user"
@@ -44,6 +45,7 @@ class ReferenceSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     merge: str = ""
     ours: str = ""
     ours_with: Any = None
+    writer_if_made: str = ""
     description: str = ""
 
 
@@ -69,14 +71,15 @@ class KindSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One schema file. ``kind``: in snake_case, as the file is called. ``group``: whose kinds these are, such as
     ``getambassador.io``. ``plural``: if it is not the kind with an s. ``shape``: how people write resources of it.
     ``parents``: kinds below which it may stand. ``properties``: field → type name or mapping (``FieldSpec`` plus
-    ``writer``, ``required``, ``collection``, ``map_key``, ``annotation``, ``compiler_parts``). ``references``: target
-    kind → mapping or nothing. ``mentions``: relations that are found in properties, by name. ``indexes``: values by
-    which resources are found, by name. ``versions`` (Kubernetes shape): apiVersion → {path below the manifest's
-    ``spec``: path in the flat form}; none: any version is taken. ``system``: users don't make such objects. ``ours``: a
-    pattern of names joined by colons; objects whose name fits are ours. ``only_claimed``: a pattern; of those, objects
-    whose name fits are there only while an intent claims them, whoever made them. ``columns``: heading → path of what a
-    table of resources shows under it, in ``kubectl get``. ``stored``: false for facts, which are in memory only.
-    ``opaque``: unknown fields are taken (Kubernetes shape). ``description``: for people."""
+    ``writer``, ``required``, ``collection``, ``map_key``, ``annotation``, ``compiler_parts``, ``writer_if_made``).
+    ``references``: target kind → mapping or nothing. ``mentions``: relations that are found in properties, by name.
+    ``indexes``: values by which resources are found, by name. ``versions`` (Kubernetes shape): apiVersion → {path below
+    the manifest's ``spec``: path in the flat form}; none: any version is taken. ``system``: users don't make such
+    objects. ``ours``: a pattern of names joined by colons; objects whose name fits are ours. ``only_claimed``: a
+    pattern; of those, objects whose name fits are there only while an intent claims them, whoever made them.
+    ``columns``: heading → path of what a table of resources shows under it, in ``kubectl get``. ``stored``: false for
+    facts, which are in memory only. ``opaque``: unknown fields are taken (Kubernetes shape). ``description``: for
+    people."""
 
     kind: str
     group: str
@@ -106,7 +109,7 @@ _COMMON: tuple[tuple[str, Any, Any], ...] = (
     ("parent_uuid", str, ""),
     ("annotations", _ANNOTATIONS, _ANNOTATIONS()),
 )
-_PROPERTY_KEYS = {"writer", "required", "collection", "map_key", "annotation", "compiler_parts"}
+_PROPERTY_KEYS = {"writer", "required", "collection", "map_key", "annotation", "compiler_parts", "writer_if_made"}
 
 
 def build_kind(spec: KindSpec, types: TypeTable, where: str) -> Kind:
@@ -122,6 +125,7 @@ def build_kind(spec: KindSpec, types: TypeTable, where: str) -> Kind:
             merge=r.merge,
             ours=re.compile(r.ours) if r.ours else None,
             ours_with=_attribute(r, types, f"{where}: {name}"),
+            writer_if_made=Writer(r.writer_if_made) if r.writer_if_made else None,
         )
         for name, r in ((name, declared or ReferenceSpec()) for name, declared in spec.references.items())
     }
@@ -190,13 +194,8 @@ def _property(name: str, declared: Any, where: str) -> Property:
     own = {key: declared[key] for key in _PROPERTY_KEYS if key in declared}
     rest = {key: value for key, value in declared.items() if key not in _PROPERTY_KEYS}
     spec = FieldSpec.parse(rest, f"{where}: {name}")
-    try:
-        writer = Writer(own.get("writer", "user"))
-    except ValueError:
-        raise InvalidInput(
-            f"writer {own['writer']!r} is unknown; there are {', '.join(w.value for w in Writer)}",
-            source=f"{where}: {name}",
-        ) from None
+    writer = _writer(own.get("writer", "user"), f"{where}: {name}")
+    if_made = own.get("writer_if_made")
     return Property(
         name,
         spec,
@@ -207,7 +206,16 @@ def _property(name: str, declared: Any, where: str) -> Property:
         own.get("map_key", ""),
         own.get("annotation", ""),
         tuple(own.get("compiler_parts", ())),
+        _writer(if_made, f"{where}: {name}") if if_made else None,
     )
+
+
+def _writer(declared: str, where: str) -> Writer:
+    try:
+        return Writer(declared)
+    except ValueError:
+        known = ", ".join(writer.value for writer in Writer)
+        raise InvalidInput(f"writer {declared!r} is unknown; there are {known}", source=where) from None
 
 
 class Schema:

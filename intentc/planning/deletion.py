@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from intentc.model import HeldInput, Key, Kind, Name, ReferenceValue, Resource, Schema, Writer
+from intentc.model import HeldInput, Key, Kind, Name, ReferenceValue, Resource, Schema
 from intentc.model.reads import PARENT
 
 from .actual import Actual
@@ -111,15 +111,18 @@ def _lets_go(
         return False
     if relation == PARENT:
         return ownership is Ownership.OURS
-    declared = holder.kind.relations[relation]
-    if ownership is not Ownership.OURS and declared.writer not in (Writer.SHARED, Writer.COMPILER):
+    made, declared = ownership is Ownership.OURS, holder.kind.relations[relation]
+    written = holder.kind.written(made=made)
+    if not made and relation not in (*written.relations, *written.shared):
         return False
     wanted, item = desired(holder), (relation, target.name)
-    if ownership is Ownership.OURS and not wanted.exists:
+    if made and not wanted.exists:
         return True
     if relation in wanted.kept or item in wanted.disputed:
         return False
-    if ownership is Ownership.OURS or declared.writer is Writer.COMPILER or item in wanted.unwanted:
+    if relation in written.relations or item in wanted.unwanted:
         return True
     entry = assumed.entries(holder, relation).get(target.key)
-    return entry is not None and writes_entry(installation, assumed, declared, holder.key, entry, made=False)
+    if entry is None or relation not in written.shared:
+        return False
+    return writes_entry(installation, assumed, declared, holder.key, entry, made=made)

@@ -7,7 +7,7 @@ writes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -38,16 +38,16 @@ class Wanted(NamedTuple):
     merge: Callable[[Any, Any], Any] | None
 
 
-def claimed_properties(kind: Kind, desired: Desired, actual: Actual | None, *, every: bool) -> dict[str, Any]:
+def claimed_properties(kind: Kind, desired: Desired, actual: Actual | None, *, made: bool) -> dict[str, Any]:
     """field → its claimed value, with the claimed parts in it. ``actual``: the object, None if it is to be created.
-    ``every``: as for ``property_changes``. A part is set in what its property is claimed to be, otherwise in the stored
+    ``made``: we made the object. A part is set in what its property is claimed to be, otherwise in the stored
     value; in our manifest, which defines all of its resource, in the default."""
     claimed = {}
     for field, value in desired.properties.items():
         declared = kind.properties.get(field)
-        if every or (declared is not None and declared.writer is Writer.COMPILER):
+        if made or (declared is not None and declared.writer is Writer.COMPILER):
             claimed[field] = value
-    whole = every and kind.written_as_manifests
+    whole = made and kind.written_as_manifests
     for path, value in sorted(desired.inner.items()):
         field, _, inner = path.partition(".")
         if field in claimed:
@@ -65,11 +65,11 @@ def claimed_properties(kind: Kind, desired: Desired, actual: Actual | None, *, e
     return claimed
 
 
-def property_changes(actual: Actual, desired: Desired, may_remove: MayRemove, *, every: bool) -> dict[str, Any]:
-    """field → new value, the default or None where it is cleared. ``every``: all claimed fields are ours to write,
-    since we made the object; otherwise only those that the schema gives to compilers."""
+def property_changes(actual: Actual, desired: Desired, may_remove: MayRemove, *, made: bool) -> dict[str, Any]:
+    """field → new value, the default or None where it is cleared. ``made``: we made the object, so that more fields
+    may be ours to write."""
     kind = actual.kind
-    claimed = claimed_properties(kind, desired, actual, every=every)
+    claimed = claimed_properties(kind, desired, actual, made=made)
     changes: dict[str, Any] = {}
     for field, value in claimed.items():
         declared = kind.properties.get(field)
@@ -80,15 +80,20 @@ def property_changes(actual: Actual, desired: Desired, may_remove: MayRemove, *,
             value = _with_kept(declared, field, stored, value, may_remove)
         if value != stored:
             changes[field] = value
-    if every and kind.written_as_manifests:
-        changes |= dict.fromkeys(_cleared(actual, {*claimed, *desired.disputed}))
-    for field in kind.compiler_properties:
+    for field in _ours(kind, made=made):
         if field in claimed or field in desired.disputed:
             continue
         default = default_of(kind, field)
-        if actual.value(field) != default and may_remove(field):
-            changes[field] = default
+        if actual.value(field) not in (None, default) and may_remove(field):
+            # Admission may reject a default that a user could not give either.
+            changes[field] = default if field in kind.compiler_properties else None
     return changes | _annotated(actual, changes)
+
+
+def _ours(kind: Kind, *, made: bool) -> tuple[str, ...]:
+    """The properties that have no value unless one is claimed."""
+    found = kind.written(made=made).properties
+    return (*found, "labels") if made and kind.written_as_manifests else found
 
 
 def _annotated(actual: Actual, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,15 +124,6 @@ def part_at(value: Any, path: str) -> Any:
     for step in path.split("."):
         value = getattr(value, step, None)
     return value
-
-
-def _cleared(actual: Actual, kept: Set[Item]) -> Iterator[str]:
-    """The user's fields of our manifest that are no longer claimed: a manifest defines all of its resource. They are
-    cleared by null, since admission may reject a default."""
-    for field in sorted(actual.kind.user_fields - {"annotations"} - kept):
-        declared = field in actual.kind.properties or field == "labels"
-        if declared and actual.value(field) not in (None, default_of(actual.kind, field)):
-            yield field
 
 
 def default_of(kind: Kind, field: str) -> Any:

@@ -188,7 +188,7 @@ class Planner:
             if (entries := self._wanted(draft, relation, Key(name.kind, uuid), made=True).entries.values())
         }
         mark = Mark(self._installation, self._compiler_of_kind[name.kind], desired.owner)
-        properties = claimed_properties(draft.kind, desired, None, every=True)
+        properties = claimed_properties(draft.kind, desired, None, made=True)
         created = Create(name.kind, uuid, name.fq_name, desired.parent, mark, properties, references)
         relaxed = {
             entry.key
@@ -334,20 +334,20 @@ class Planner:
         """The changes of an object that stays: whole fields in one update, then single references."""
         kind, desired = draft.kind, draft.desired
         may_remove = may_remove or self._may_remove(draft, actual)
-        properties = property_changes(actual, desired, may_remove, every=made)
+        properties = property_changes(actual, desired, may_remove, made=made)
         lists: dict[str, tuple[ReferenceValue, ...]] = {}
         relaxed: list[Key] = []
         add: list[Operation] = []
         remove: list[Operation] = []
-        claimed = (r for r in desired.references if made and kind.relations[r].writer is not Writer.SHARED)
-        for relation in dict.fromkeys((*kind.compiler_relations, *claimed)):
+        written = kind.written(made=made)
+        for relation in written.relations:
             stored = self._assumed.entries(actual, relation)
             wanted = self._wanted(draft, relation, actual.key, stored, made=made)
             change = list_change(relation, stored, wanted, may_remove)
             if change is not None:
                 lists[relation] = change
                 relaxed += [entry.key for entry in change if self._relaxes(kind, relation, entry.key, made)]
-        for relation in kind.shared_relations:
+        for relation in written.shared:
             stored = self._assumed.entries(actual, relation)
             if relation in desired.kept or (not stored and relation not in desired.references):
                 continue
@@ -384,7 +384,7 @@ class Planner:
                 continue
             entry = ReferenceValue(key, target.fq_name, attribute)
             if (
-                declared.writer is Writer.SHARED
+                declared.writer_on(made=made) is Writer.SHARED
                 and key not in stored
                 and not self.writes_entry(declared, holder, entry, made=made)
             ):

@@ -25,8 +25,6 @@ from .ownership import writes_entry
 def shows_unclaimed(draft: Draft, actual: Actual, assumed: Assumed, installation: str, *, made: bool) -> bool:
     """Whether ``actual`` shows something of ours that nobody claims. ``draft``: has the writes that nothing may hold
     back; ``made``: we made the object."""
-    if made and not draft.claims and any(_is_set(actual, field) for field in draft.kind.properties):
-        return True
     return any(_takes_something(operation, actual, assumed) for operation in draft.operations) or any(
         _disputed_remains(draft, actual, assumed, installation, made=made)
     )
@@ -73,7 +71,7 @@ def _disputed_remains(
         ]
         for key in assumed.leading_to(relation, entries, {item}):
             entry = entries[key]
-            is_ours = relation in kind.compiler_relations or writes_entry(
+            is_ours = relation in kind.written(made=made).relations or writes_entry(
                 installation, assumed, declared, actual.key, entry, made=made
             )
             yield is_ours and entry.attribute not in attributes

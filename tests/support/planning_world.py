@@ -64,7 +64,7 @@ SCHEMA = Schema(
                 "digest": {"type": "integer", "writer": "compiler"},
             },
         ),
-        _kind(kind="target", properties={"display_name": "string"}),
+        _kind(kind="target", properties={"display_name": {"type": "string", "writer_if_made": "compiler"}}),
         _kind(kind="leaf", parents=["target"], properties={}),
         _kind(
             kind="instance",

@@ -106,7 +106,6 @@ def _with_ports(service: View) -> Iterator[tuple[Interface, list[tuple[View, Sou
 def _tracking(interface: Interface) -> dict[str, Any]:
     """Which other address the service's follows: that of the first allowed address pair, if there is one."""
     if not interface.pairs:
-        # Said as well: what an object of ours once followed would stay otherwise.
-        return {"instance_ip_mode": ACTIVE_ACTIVE, "secondary_ip_tracking_ip": {}}
+        return {"instance_ip_mode": ACTIVE_ACTIVE}
     pair = interface.pairs[0]
     return {"instance_ip_mode": pair.address_mode or ACTIVE_STANDBY, "secondary_ip_tracking_ip": pair.ip}

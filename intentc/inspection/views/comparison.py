@@ -22,7 +22,7 @@ from intentc.engine.view import Outputs, View
 from intentc.inspection.differences import differences
 from intentc.inspection.outputs import shown
 from intentc.inspection.secrets import read_for, secrets_in
-from intentc.model import HeldInput, Key, Kind, Name, ReferenceValue, Writer
+from intentc.model import HeldInput, Key, Kind, Name, ReferenceValue
 from intentc.model.kind import Relation
 from intentc.model.resource import Reference
 from intentc.model.sensitive import cleared_resource, concealed
@@ -96,6 +96,7 @@ async def one_object(view: View, kind: str, name: str) -> dict[str, Any]:
 def _kept(outputs: Outputs, kind: Kind, actual: Actual, desired: Desired, *, ours: bool) -> dict[str, list[Reference]]:
     """Return relation → the stored entries that stay: those of other writers in shared lists, and disputed ones."""
     found: dict[str, list[Reference]] = {}
+    shared = kind.written(made=ours).shared
     for relation, declared in kind.relations.items():
         stored = [(outputs.key_of_target(entry), entry) for entry in actual.references(relation)]
         targets = [key for key, _ in stored if key is not None]
@@ -113,7 +114,7 @@ def _kept(outputs: Outputs, kind: Kind, actual: Actual, desired: Desired, *, our
             for key, entry in stored
             if key in disputed
             or relation in desired.kept
-            or (declared.writer is Writer.SHARED and key not in unwanted and of_others(key, entry))
+            or (relation in shared and key not in unwanted and of_others(key, entry))
         ]
     return found
 
@@ -153,15 +154,14 @@ def _should_be(
     if ours and not desired.exists:
         return None
     should: Document = msgspec.json.decode(msgspec.json.encode(document))
-    for field, value in property_changes(actual, desired, lambda item: True, every=ours).items():
+    for field, value in property_changes(actual, desired, lambda item: True, made=ours).items():
         if value == default_of(kind, field):
             should.pop(field, None)
         else:
             should[field] = thaw(value)
-    for relation, declared in kind.relations.items():
+    written = kind.written(made=ours)
+    for relation in (*written.relations, *written.shared):
         entries = desired.references.get(relation, {})
-        if declared.writer not in {Writer.SHARED, Writer.COMPILER} and not (ours and entries):
-            continue
         kept = kept_entries.get(relation, ())
         merged = {Name(relation, entry.to): entry.attribute for entry in kept}
         for target, attribute in entries.items():

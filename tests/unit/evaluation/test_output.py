@@ -91,7 +91,7 @@ def test_a_part_of_a_users_property_and_lists_of_references_can_be_claimed() -> 
     assert (kept.kept, dropped.unwanted) == (True, (Name("box", ("a", "b")),))
 
 
-def test_an_object_that_we_make_may_hold_references_of_any_relation() -> None:
+def test_an_object_that_we_make_may_hold_references_that_are_a_compilers_there() -> None:
     def body(box: Any, ctx: Any) -> Any:
         part = box.child("part", "p")
         yield part
@@ -117,6 +117,8 @@ def test_an_object_that_we_make_may_hold_references_of_any_relation() -> None:
         (lambda box, ctx: [refer(box, box.child("part", "p"), tight=True)], "have no attribute"),
         (lambda box, ctx: [refer(box, shared("sum", ("s",)))], "no such reference"),
         (lambda box, ctx: [refer(box, box)], "written by users"),
+        (lambda box, ctx: [part := box.child("part", "p"), refer(part, box)], "also on objects that compilers make"),
+        (lambda box, ctx: [box.owned("box", ("b",), size=1)], "declare `writer_if_made: compiler`"),
         (lambda box, ctx: [assign(box, "size", 1)], "box.size is not written by compilers"),
         (lambda box, ctx: [assign(box, "weight", {})], "box.weight is not written by compilers"),
         (lambda box, ctx: [assign(box, "weight.tags", [])], "no property 'weight.tags'"),

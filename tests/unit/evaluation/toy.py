@@ -50,7 +50,7 @@ _KINDS: list[dict[str, Any]] = [
             "weights": {"list": "Weight", "writer": "compiler"},
             "name_of": {"type": "string", "writer": "compiler"},
         },
-        "references": {"sticker": {}},
+        "references": {"sticker": {"writer_if_made": "compiler"}, "box": None},
     },
     {"kind": "sticker", "group": "toy"},
     {"kind": "link", "group": "toy"},

@@ -116,6 +116,14 @@ def test_two_compilers_load_together() -> None:
             "thing.yml:4: default: must be an integer, is a string",
         ),
         (
+            "kind: thing\ngroup: toy\nproperties:\n  a: {type: string, writer_if_made: shared}",
+            "thing.yml:4: writer_if_made: 'shared' is unknown; known are compiler",
+        ),
+        (
+            "kind: thing\ngroup: toy\nreferences:\n  thing: {writer_if_made: user}",
+            "thing.yml:4: writer_if_made: 'user' is unknown; known are compiler, shared",
+        ),
+        (
             "kind: thing\ngroup: toy\nreferences:\n  thing: {writer: nobody}",
             "thing.yml:4: writer: 'nobody' is unknown; known are compiler, server, shared, user",
         ),

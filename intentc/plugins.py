@@ -3,8 +3,8 @@
 Why it exists: the service, the offline compile, tests and ``check`` must find the same compilers, or report the same
 error. Only named compilers are imported. Their authors decide what a compiler holds.
 
-I/O: importing compilers and reading the files that ship with them. State: the list of installed
-compilers, read once.
+I/O: importing compilers and reading the files that ship with them. State: the list of installed compilers, read once;
+``loading`` keeps the schemas.
 """
 
 from __future__ import annotations

@@ -5,5 +5,6 @@ the promises that the compiler relies on: one compare-and-set transaction per mu
 answers. ``service.py`` is the whole server on plain values; ``app.py`` adds HTTP, ``local.py`` the writing stage's
 interfaces. Nothing here compiles.
 
-Its only lasting state is in etcd, below its own keys (``layout``); ``mutation`` alone writes resources there.
+Its only lasting state is in etcd, below its own keys (``layout``); ``mutation`` alone writes there. In memory: tokens
+and log-ins, one mutation at a time, and the last readiness. I/O: etcd, HTTP, the clock, random uuids, and the log.
 """

@@ -3,7 +3,8 @@
 Why it exists: rules only name them; here they are staged on the draft, so that they commit with the resource or not at
 all. ``pools.py`` has the pools, ``admission/subnets.py`` the meaning of an address's number.
 
-It reads and changes the draft alone; ``mutation`` commits.
+It reads and changes the draft, and fills numbers and addresses into the document of the change that it gets;
+``mutation`` commits. No state; no I/O of its own.
 """
 
 from __future__ import annotations

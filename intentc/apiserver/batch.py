@@ -4,8 +4,8 @@ Why it exists: one large transaction is cheaper than many small ones, and resour
 written together. All reads of the batch are gathered first. Items may come in any order: they are sorted so that
 parents and reference targets are created before their dependents, and deleted after them.
 
-It reads etcd through the draft, and changes the draft alone; ``mutation`` commits, ``resources`` makes the single
-changes.
+It reads etcd through the draft, and changes the draft alone; an error gets the index of its item. ``mutation`` commits,
+``resources`` makes the single changes. No state beyond one call.
 """
 
 from __future__ import annotations

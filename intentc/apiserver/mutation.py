@@ -3,7 +3,8 @@
 Why it exists: here the index is derived from the values, deletions are resolved, operations are counted against etcd's
 limit, and the fence is added. Nothing else in the API server writes to the store.
 
-It keeps no state between mutations.
+I/O: it commits to the store, reads through the draft, which it completes, and waits a random time before it repeats. It
+keeps no state between mutations.
 """
 
 from __future__ import annotations

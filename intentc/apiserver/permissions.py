@@ -3,7 +3,8 @@
 Why it exists: single calls, ``/sync``, ``/ref-update``, collections and lists must check the same, so each step of a
 mutation checks here. ``authorization`` makes the decisions.
 
-It reads through the draft and changes nothing; what it found is kept as long as the draft.
+It reads through the draft, and changes neither draft nor documents. State: what it found for a caller, kept as long as
+the draft. No I/O of its own.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 Why it exists: single calls, ``/sync``, ``/ref-update`` and seeds share these steps of a mutation. ``mutation.py``
 commits the draft; ``admission`` has the rules of the kinds.
 
-It changes only the draft that a call gets. No state.
+It reads through the draft that a call gets, and changes that draft and the documents on it alone; rules and
+``references`` complete these in place. Uuids and times come from ``sources``. No state.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Why it exists: networks need a project, groups a pool, route targets an autonomous system. Every server writes those
 that are missing at every start, so that several servers may start at once. ``admission/seed_objects.py`` lists them.
 
-It writes through ``ApiServer`` like any client, keeps nothing, and changes nothing that exists.
+It writes through ``ApiServer`` like any client, and changes nothing that exists. No state; no I/O of its own.
 """
 
 from __future__ import annotations

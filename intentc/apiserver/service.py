@@ -4,7 +4,8 @@ Why it exists: ``app.py`` serves it over HTTP, ``local.py`` in process; both mus
 compare-and-set transaction, so any number of servers may work on one etcd. ``resources``, ``batch`` and ``pools``
 implement mutations; here they are bound to the store.
 
-All state that outlives a call is in etcd, but for the readiness (``readiness``).
+All state that outlives a call is in etcd, but for the readiness (``readiness``); a lock lets one call at a time take
+numbers. I/O: reads and transactions of the store.
 """
 
 from __future__ import annotations

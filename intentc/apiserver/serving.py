@@ -2,7 +2,8 @@
 
 Why it exists: ``intentc apiserver``, ``intentc dev`` and the tests share it. They handle commands and signals.
 
-State and I/O: the listening socket and the server's tasks, until the block is left; ``app`` answers requests.
+State and I/O: the listening socket and the server's tasks, until the block is left; reads of certificates, and the
+seeds, which it has written; ``app`` answers requests.
 """
 
 from __future__ import annotations

@@ -5,7 +5,9 @@ docs/engine.md §8: the owner is ``installation/origin uuid/purpose``; an alloca
 absent (or no longer asks for it) and the deletion of the objects that carry it is acknowledged. The compilers decide
 what allocations are used for; the API server decides who holds which.
 
-State: requested, held and uncertain allocations, in memory. I/O: allocate and free at the API server, by permission.
+State: requested, held and uncertain allocations, in memory. I/O: it lists, requests and frees allocations at the API
+server, by permission, and logs. It puts numbers into ``logic``, schedules the intents that read them, and notes
+rejected requests in the state tables.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
 It follows the marks in the store, and the creations that are under way. It follows the objects of which an intent
 changed its claims, until their next plan is carried out; after a start, also all that earlier processes may have
 written. An intent that has to wait waits for one object at a time, or for all of a start together, so that nobody looks
-at all intents after each write. Who claims
-an object now is in the claim book. State: the objects of each intent and the reverse, in memory.
+at all intents after each write. Who claims an object now is in the claim book. State: the objects of each intent and
+the reverse, and who waits, in memory. It reads the claim book, the plans and the queue, and changes none of them. No
+I/O.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 ``planning`` defines what claims mean, and keeps them; ``evaluator`` decides when they are replaced.
 
-It changes the claim book, the queue of objects and ``carriers``; it has no state of its own. No I/O.
+No state of its own, no I/O. It changes the claim book, the guard of deletions, the records of ``drift``, the queue of
+objects and ``carriers``.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ uses (``logic``, ``planning`` …), the two queues (``scheduler`` for intents, `
 steps. It calls no earlier step but the queues, which call no step; the engine's loops pass on what it returns.
 ``assembly.py`` decides which stages are used: a real etcd and HTTP, or memory.
 
-State: whether planning may begin; all other state is the steps' and stages'. I/O: in the steps that get ``writer`` and
-``reader``.
+State: whether planning may begin, and when evaluations must give way; all other state is the steps' and stages', which
+it changes by their methods. I/O: in the steps that get ``writer`` and ``reader``; the steps log.
 
 An engine can be in several of these states at once. It enters and leaves each when the columns say:
 
@@ -60,7 +60,6 @@ ending       ``run`` is cancelled or fails   no write is under way, or 8        
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import Any
 
@@ -100,7 +99,6 @@ from .state_tables import StateTables
 from .view import Outputs, Progress, States, View, World
 from .write_failures import WriteFailures
 
-_LOG = logging.getLogger(__name__)
 _MAX_BURST = 1000
 """Evaluations in a row after which writes get a turn although more jobs wait."""
 _READ_BACK_PERIOD = 1.0

@@ -4,7 +4,8 @@ An evaluation is synchronous: it holds the loop until it ends or is cut off. Bet
 control after a few milliseconds at the latest (docs/engine.md §1.7). ``evaluation`` defines how an evaluation runs,
 ``claims`` what becomes of its claims.
 
-State: cooldowns and counters, in memory. It changes the state tables of intents, and the queues; no I/O.
+State: cooldowns and counters, in memory. It changes the state tables of intents, recorded reads and facts in ``logic``,
+claims, allocations' requests, the journal and the queues, by their methods. No I/O but the clock, waiting, and the log.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
 Not every plan is written: writes need permission, the object must not be paused (``pauses``), and contended parts are
 left out (``repairs``). ``planning`` makes the plan, ``reconciler`` has it carried out.
 
-It notes in the states of objects what waits, and what is planned but not permitted. No I/O; state: which objects were
-asked to drop their references to one that is to be deleted.
+It notes in the states of objects what waits, and what is planned but not permitted, queues objects that must be planned
+first or again, and has ``pauses`` and ``repairs`` note theirs. No I/O; state: which objects were asked to drop their
+references to one that is to be deleted.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 Every action is idempotent and takes effect through the queues, like any change. ``directives`` decides who may request
 one, and how it outlives a restart.
 
-State: who is paused. It changes the state tables, and fills the queues; no I/O.
+State: who is paused. It changes the state tables, the records of ``drift`` and the guard of deletions, and fills the
+queues; no I/O.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 ``operator_actions`` pauses; ``object_planner`` asks before each write.
 
-It reads the claim book and the world, and adds objects that a paused intent made to the state tables. No I/O.
+No state of its own. It reads the claim book and the world, and adds objects that a paused intent made to the state
+tables. No I/O.
 """
 
 from __future__ import annotations

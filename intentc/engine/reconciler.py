@@ -3,7 +3,8 @@
 One worker at a time plans an object; writes of different objects overlap up to a limit. A fault of our own on the way
 of one object defers that object alone. ``object_planner`` decides what is written, ``sender`` sends it.
 
-State: the tasks under way, in memory. I/O: none of its own; ``sender`` writes.
+State: the tasks under way, in memory. It changes the queue, the states of objects, ``carriers`` and the throttle by
+their methods. I/O: none of its own but waiting; ``sender`` writes.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 ``drift`` keeps the records and decides what is contended; ``object_planner`` passes each permitted plan through here.
 
-State: the objects that differ now, in memory. No I/O: it returns a smaller plan.
+State: the objects that differ now, in memory. It returns a smaller plan, and changes the records of ``drift``, the
+contended objects in the state tables, and the queue. No I/O but the log.
 """
 
 from __future__ import annotations

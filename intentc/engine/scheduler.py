@@ -1,8 +1,9 @@
 """Owns the jobs: which intents are to be evaluated, in which order, and because of what.
 
 Why one owner: a job without its cause counts as unprompted, and a cause without its job is never used. So nobody else
-touches the queue of jobs or the causes. It calls no other step: ``applier`` and ``evaluator`` schedule what a change
-or a fact affects, operator actions ask for evaluations, and the engine's workers take the jobs. No I/O.
+touches the queue of jobs or the causes. It calls no other step: ``applier`` and ``evaluator`` schedule what a change or
+a fact affects, operator actions ask for evaluations, and the engine's workers take the jobs. State: jobs and causes. No
+I/O but timers and the clock.
 """
 
 from __future__ import annotations

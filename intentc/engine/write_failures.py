@@ -3,7 +3,8 @@
 The object is planned again, at once or after a back-off; nothing is repeated blindly. A fault of our own is such an
 outcome, too, also while planning. ``sender`` sends the writes.
 
-State: the conflicts of each object so far. It changes the states of objects and their queue; no I/O but read-backs.
+State: the conflicts of each object so far, and that another compiler leads. It changes the states of objects, their
+queue, the permission and the throttle. I/O: read-backs, by ``read_back``, and the log.
 """
 
 from __future__ import annotations

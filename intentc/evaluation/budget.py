@@ -16,7 +16,9 @@ runs there between two bytecodes of the author's code, and raises (docs/engine.m
 
 Code that holds the interpreter in C never reaches such a point; ``watchdog.py`` handles that.
 
-It owns the process's real-time timer and ``SIGALRM``; nothing else may set them.
+State: the present run, in ``PROCESS`` for the whole process. It owns the process's real-time timer and ``SIGALRM``;
+nothing else may set them. It also switches the garbage collector off and on, reads the thread's CPU clock, logs, and
+notifies the run that it cuts off.
 """
 
 from __future__ import annotations

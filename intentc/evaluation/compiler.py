@@ -3,7 +3,7 @@
 ``intentc.compilers`` is the entry-point group; each entry leads to one ``Compiler``. ``loading`` and ``dependencies``
 load what it names.
 
-A frozen description: it loads and evaluates nothing.
+A description that is not changed after it is made: it loads and evaluates nothing. No I/O.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
 It answers from a ``World`` (implemented by ``logic``), hides what compilers wrote, and collects the reads, allocation
 requests and problems for the runner. One context serves one run.
 
-State: the reads, requests and problems of that run; ``runner`` takes them at its end. It never changes the ``World``.
-No I/O."""
+State: the reads, requests, problems and reasons of that run; ``runner`` takes them at its end. It never changes the
+``World``. No I/O.
+"""
 
 from __future__ import annotations
 

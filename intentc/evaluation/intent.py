@@ -3,7 +3,8 @@
 Every access passes through the context, which records it. Fields that compilers write are hidden: an evaluation that
 reads its own output would never converge (docs/engine.md §5.1).
 
-State: the resource that it shows, and names that were computed once. Nobody can change a resource through it. No I/O.
+State: the resource that it shows, and names and values that were read once. Nobody can change a resource through it;
+the context that it reads through records the reads. No I/O.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ that may run author's code pass through ``guarded``, so that their time is bound
 (``budget.py``); that includes the text of an exception and the end of a generator. The engine decides what runs when,
 and what happens with the outcome.
 
-It changes nothing: the outcome is a value. State: the checked intents, and who has been warned about.
+It changes nothing in the world: the outcome is a value. State: the checked intents, converters, and explanations that
+failed. No I/O of its own: it sets the budget's timer, and marks the intent in ``crash_marker``'s file.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Only this package knows YAML. It checks what it can while file and line are known; callers interpret the values.
 
-I/O: reading files. It keeps nothing and writes nothing.
+I/O: reads of files, stdin and the environment; it writes nothing. State: schemas and types that were loaded, and
+secrets read from files.
 """
 
 from .convert import convert, did_you_mean, in_words, unknown_field

@@ -2,7 +2,7 @@
 
 The other modules of ``loading`` read these files.
 
-Pure, apart from looking which folder exists.
+No state. I/O: it looks which folder exists.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Frozen values that all stages share: names, resources, kinds, events, claims, operations, problems.
 
-The bottom layer: it imports nothing of intentc, knows no kind by name, and does no I/O, except in ``files``.
+The bottom layer: it imports nothing of intentc, knows no kind by name, and does no I/O, except in ``files``. No state
+but tables that a module makes for its owner, and what kinds computed once.
 """
 
 from .claims import Claim, Fact, HeldFacts, Parent, PropertyClaim, ReferenceClaim, RelationClaim, ResourceClaim, claimed

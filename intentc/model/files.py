@@ -3,7 +3,7 @@
 Why in the bottom layer: configuration, watch and writing each keep something that they read from files, must not know
 each other, and must not reach different results.
 
-I/O: reading files. State: the stamps that callers keep.
+I/O: reads of files, and of their times. No state: callers keep the stamps.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ People write manifests; after decoding everything has the flat form, which is al
 
 The schema declares the fields of a kind; the API server decides what is rejected.
 
-Pure functions of values: no state, no I/O.
+Functions of values that change none of them: no state, no I/O.
 """
 
 from __future__ import annotations

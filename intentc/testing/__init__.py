@@ -7,7 +7,7 @@
 
 It depends on no test framework. Compilers are found by their entry points.
 
-State: one engine in memory for each service. No I/O.
+State: one engine in memory for each service, and the recorded calls. I/O: reads of files.
 """
 
 from intentc.model import AddReference, Create, Delete, Operation, Problem, RemoveReference, Update

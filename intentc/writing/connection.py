@@ -4,7 +4,8 @@ Why it exists: all requests pass here, so that two rules hold everywhere. An unk
 repeated blindly: a request is repeated only if no connection was made, or with a new token after a 401. And no header
 or body is ever part of a message. ``answers.py`` interprets answers.
 
-It owns the sockets and the token, and keeps no resource.
+State: the sockets and the token; it keeps no resource. I/O: requests to the API server, and to Keystone through
+``keystone``.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Values, and what is wrong if one side rejects the other's certificate. Callers fill them from a
 configuration; no ``repr`` shows a secret.
 
-I/O: reading certificate files when they are asked for.
+No state. I/O: reads of certificate files, and of their times, when they are asked for.
 """
 
 from __future__ import annotations

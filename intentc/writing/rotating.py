@@ -3,7 +3,8 @@
 Why it exists: certificates that are valid for a day must not require a restart every day. A request that finds changed
 files uses new connections; requests under way end on the old ones. ``connection`` sends; ``Endpoint`` names the files.
 
-It owns the connections and the files' stamps.
+State: the connections, how many requests each generation has under way, and the files' times. I/O: requests through
+these connections, looks at the files' times, and the log.
 """
 
 from __future__ import annotations

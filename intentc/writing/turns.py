@@ -3,7 +3,7 @@
 Why it exists: two writes of one object in one batch would be one transaction with two puts of a key, and two requests
 under way may overtake each other. The engine normally has one write per object; this enforces it for all callers.
 
-State: the last write under way of each object. No I/O of its own.
+State: the writes of each object that are under way or wait. No I/O: callers wait for their turn, and write.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Fills in common fields: display name, permissions, times, version (docs/contrail.md A.1, B.5.1, B.5.5).
 
-Changes the document that it is given, nothing else; uuids and times come from the caller.
+It changes the document that it gets, in place, and nothing else; uuids and times come from the caller. No state, no
+I/O.
 """
 
 from __future__ import annotations

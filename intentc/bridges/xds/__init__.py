@@ -8,5 +8,6 @@ elements contain; nothing here knows a user's resource.
 
 Nothing is imported here, so that only processes that serve load gRPC and the protobuf packages.
 
-State: the world and the streams, in memory. I/O: the watch, gRPC to Envoys, and the records of rejections in etcd.
+State: the world and the streams, in memory. I/O: the watch, gRPC to Envoys, the records of rejections in etcd, the
+clock, and the log.
 """

@@ -3,7 +3,8 @@
 Why it exists: of the xDS server only this module uses gRPC. Messages are bytes here; ``session`` decides what they say.
 Methods are named by their paths, so that no generated stubs are needed.
 
-I/O: the streams of Envoys. State: the open streams and their limits; ``world`` and ``session`` own the rest.
+I/O: the streams of Envoys, the clock, and the log. State: the open streams, their tasks and limits. It adds streams to
+``world`` and removes them; ``world`` and ``session`` own the rest.
 """
 
 from __future__ import annotations

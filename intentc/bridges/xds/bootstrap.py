@@ -2,7 +2,8 @@
 
 Why it exists: a bootstrap must fit the server that Envoy asks. ``embedded.envoy`` and operators start Envoy with it.
 
-Pure functions of values: no state, no I/O.
+It makes JSON from values, over a ``World`` of its own for a static one; the elements stay as they are, and ``left_out``
+is called for a bad one. No state; no I/O but importing message classes.
 """
 
 from __future__ import annotations

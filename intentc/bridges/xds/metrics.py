@@ -3,7 +3,8 @@
 Why it exists: names of metrics are an interface. Each server has its own registry, so that several can run in one
 process.
 
-State: the counters. It reads the server's status when it is scraped. No I/O: the caller answers the scrape.
+State: the counters, which ``ads``, ``session`` and ``serving`` raise. It reads the server's status, and the process's
+figures from the system, when it is scraped; the caller answers the scrape.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ Why it exists: every other rejection is about the element itself, and trying the
 address becomes free when its user releases it. A release by one of our listeners is known, and the retry is immediate;
 for other programs it backs off from 1 s to 30 s.
 
-State: the listeners to try again and when, in memory. It has the world offer them; no I/O.
+State: the listeners to try again and when, in memory. It has the world offer them, and forget addresses that were
+released; no I/O but the clock.
 """
 
 from __future__ import annotations

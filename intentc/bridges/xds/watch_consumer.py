@@ -3,7 +3,8 @@
 Why it exists: a watch may deliver a change twice, a rejection before its element, and values that can't be read; the
 world receives each new version once. ``serving`` runs the watch; ``records`` writes rejections.
 
-State: elements and records by key and revision, in memory. It changes ``world``, and nothing else; no I/O.
+State: elements and records by key and revision, in memory. It changes ``world`` and its element states, and nothing
+else; no I/O but the log.
 """
 
 from __future__ import annotations

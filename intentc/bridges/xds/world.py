@@ -4,12 +4,12 @@ Why it exists: four rules decide which of the elements in etcd an Envoy is sent.
 sent again (``element_states``). A route or listener waits until its clusters are in force, and its former version stays
 until then. A deleted cluster stays while anything in force refers to it, until every Envoy has answered the change, and
 until old filter chains that may use it are drained (``draining``). Changes that belong together are sent together:
-``publish`` gives everything since the last time one number, from which a stream finds what it has to send, whatever it
-has missed.
+``publish`` gives everything since the last time one number, from which a stream finds what it has missed.
 
 State: wanted and served versions of every element, what waits for which clusters, what changed at which publication;
 ``element_states``, ``draining``, ``addresses`` and ``assembly`` have theirs. ``watch_consumer`` puts elements in,
-``rejections`` and ``session`` report what Envoys answer, ``serving`` decides when to publish. No I/O, no waiting."""
+``rejections`` and ``session`` report what Envoys answer, ``serving`` decides when to publish. No I/O; one random text.
+"""
 
 from __future__ import annotations
 

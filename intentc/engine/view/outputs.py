@@ -1,7 +1,7 @@
 """Shows the outputs of an engine: who claims what of which object, what is there, and what a plan would write.
 
-It reads the claim book, the cache and the assumptions, live, and makes plans that nobody carries out. No state of its
-own, no I/O.
+It reads the claim book, the cache and the assumptions, live, and makes plans that nobody carries out; ``explain``
+evaluates an intent, and the runner remembers a failure of that. No state of its own, no I/O.
 """
 
 from __future__ import annotations

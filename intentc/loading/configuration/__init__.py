@@ -3,7 +3,7 @@
 ``sections`` declares the settings, ``reading`` gets them from file and environment, ``building`` checks them key by
 key, ``risks`` reports unsafe ones. The modules that use a setting decide its effect.
 
-I/O: reading files and the environment. It keeps nothing.
+I/O: reads of files and of the environment that it gets. State: secrets read from files, until these change.
 """
 
 from .reading import Loaded, load

@@ -3,7 +3,8 @@
 Why it exists: containers get their secrets and addresses this way. A variable names a key by its path in capitals with
 two underscores between the parts; it overrides the file. ``building`` checks the values.
 
-It reads the environment that it is given, and changes nothing there.
+``overlay`` reads the environment that it gets, and writes settings into the mapping that it gets. State: the known
+keys, listed once. No I/O.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Its callers count along them and interpret the counts.
 
-Pure: values and walks over them.
+Pure: values and walks over them. No state, no I/O.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _SELECTED = (
     "rates",
     "counts",
     "pending_references",
-    "awaiting",
+    "pending_work",
     "attention",
     "progress",
     "audit",
@@ -85,14 +85,14 @@ def lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if progress := content.get("progress"):
         of = f"{progress['done']:,} of {progress['total']:,}" if progress["total"] else ""
         yield "first load", f"{progress['phase']} {of}".rstrip()
-    yield from _listed("waits for", content.get("awaiting", ()))
+    yield from _listed("waits for", content.get("pending_work", ()))
     yield from _listed("needs you", content.get("attention", ()))
 
 
 def _converged(content: Mapping[str, Any]) -> str:
     if not content.get("converged"):
         return f"no, for {span(content.get('busy_seconds', 0.0))}"
-    return "yes, for what it knows: it does not hear from etcd" if content.get("awaiting") else "yes"
+    return "yes, for what it knows: it does not hear from etcd" if content.get("pending_work") else "yes"
 
 
 def span(seconds: float) -> str:

@@ -43,7 +43,7 @@ _PATIENCE = 30.0
 
 LISTS = frozenset({"held", "waiting", "rejected", "delayed", "withheld_deletes", "quarantine", "planned", "problems"})
 """Keys of the status that the short one omits: its ``counts`` have their sizes."""
-_MOST_AWAITED = 20
+_MOST_PENDING = 20
 
 
 def short_status(status: Mapping[str, Any], ready: tuple[bool, tuple[str, ...]]) -> dict[str, Any]:
@@ -51,8 +51,8 @@ def short_status(status: Mapping[str, Any], ready: tuple[bool, tuple[str, ...]])
     short = {key: value for key, value in status.items() if key not in LISTS}
     if "counters" in short:
         short["counters"] = {name: value for name, value in short["counters"].items() if isinstance(value, int)}
-    if isinstance(awaiting := short.get("awaiting"), list | tuple):
-        short["awaiting"] = list(awaiting[:_MOST_AWAITED])
+    if isinstance(pending_work := short.get("pending_work"), list | tuple):
+        short["pending_work"] = list(pending_work[:_MOST_PENDING])
     return {**short, "ready": ready[0], "not_ready": list(ready[1])}
 
 

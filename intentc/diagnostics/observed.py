@@ -31,8 +31,9 @@ class Observed(Protocol):
         ``mismatches``, ``last_success``, ``last_error``}, ``role`` (``leader``, ``standby``,
         ``alone``, ``observer``), ``lag_revisions``, ``rates`` {``evaluations``, ``writes``: a second},
         ``pending_references``, ``busy_seconds``, ``oldest_job_seconds``,
-        ``awaiting`` [text: pending work; empty if converged and etcd answers], ``attention`` [text: what a person must
-        do], ``progress`` {``phase``, ``done``, ``total``} of the first load. Readers ignore missing keys."""
+        ``pending_work`` [text: what it waits for; empty if converged and etcd answers], ``attention`` [text: what a
+        person must do], ``progress`` {``phase``, ``done``, ``total``} of the first load. Readers ignore missing
+        keys."""
         ...
 
     def pending(self) -> list[dict[str, str]]:

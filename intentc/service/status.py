@@ -73,9 +73,9 @@ class CompilerStatus:
         """Return the values for ``/status``. ``leadership``: None without an election.
 
         They are ``healthy`` (which includes an answering etcd), ``role``, ``lag_revisions``, ``rates``,
-        ``pending_references``, ``busy_seconds`` (since it last converged), ``oldest_job_seconds``, ``awaiting`` (empty
-        if it has converged and sees etcd), ``attention`` (what a person must do), ``progress`` (of the first load, None
-        after it).
+        ``pending_references``, ``busy_seconds`` (since it last converged), ``oldest_job_seconds``, ``pending_work``
+        (empty if it has converged and sees etcd), ``attention`` (what a person must do), ``progress`` (of the first
+        load, None after it).
         """
         engine, progress = self._engine, self._source.progress
         converged = engine.converged
@@ -90,7 +90,7 @@ class CompilerStatus:
             "pending_references": self._pending.now(),
             "busy_seconds": 0.0 if converged else round(self._rates.busy_seconds, 1),
             "oldest_job_seconds": round(self._progress.oldest_job_seconds, 1),
-            "awaiting": [
+            "pending_work": [
                 *self._of_etcd(leadership),
                 *([] if converged else list(self._of_the_engine(leadership)) or [_A_MOMENT]),
             ],

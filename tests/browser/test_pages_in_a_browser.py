@@ -231,7 +231,7 @@ async def test_before_the_first_convergence_each_page_opens_and_says_what_is_wai
                 page = await seen.open(PAGES[title][0])
                 await expect(page.locator('[data-verdict="converged"]')).to_have_text("not converged")
             page = await seen.open("/")
-            await expect(page.locator("#awaiting + ol")).to_contain_text(re.compile("API server|allocations"))
+            await expect(page.locator("#pending-work + ol")).to_contain_text(re.compile("API server|allocations"))
 
 
 async def test_with_a_token_a_browser_asks_for_it_once_and_everything_works(

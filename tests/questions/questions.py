@@ -64,7 +64,7 @@ async def is_it_converged_and_who_leads(system: QuestionedSystem) -> None:
     assert status["healthy"]
     assert status["role"] == "leader"
     assert status["lag_revisions"] == 0
-    assert status["awaiting"] == []
+    assert status["pending_work"] == []
 
 
 async def is_what_is_written_right(system: QuestionedSystem) -> None:

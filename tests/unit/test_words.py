@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = re.compile(
     r"\b(told|tells|tell|dear|levers?|calm|fought|fights?|put(?:s|ting)? off|put(?:s|ting)? right|mend(?:s|ed)?|made up"
-    r"|in vain|by and by|whom|thereof)\b",
+    r"|in vain|by and by|whom|thereof|awaiting)\b",
     re.IGNORECASE,
 )
 PYTHON = ("intentc", "tests")

@@ -15,7 +15,7 @@ from .rendering import iso, link, number
 
 PROBLEMS = 20
 """Most problems on this page; the problems view has all of them."""
-AWAITED = 12
+MOST_LINES = 12
 
 
 class Figure(NamedTuple):
@@ -98,15 +98,15 @@ def role(status: Mapping[str, Any]) -> str:
 
 def overview(status: Mapping[str, Any], ready: tuple[bool, tuple[str, ...]]) -> dict[str, Any]:
     """Return the template's values. ``ready``: the result of ``Observed.ready``."""
-    awaiting = [str(text) for text in status.get("awaiting") or ()]
-    reasons = [reason for reason in ready[1] if reason not in awaiting]
+    pending_work = [str(text) for text in status.get("pending_work") or ()]
+    reasons = [reason for reason in ready[1] if reason not in pending_work]
     attention = [str(text) for text in status.get("attention") or ()]
     withheld: Mapping[str, str] = status.get("writing", {}).get("withheld", {})
     problems = status.get("problems", [])
     return {
-        "awaiting": awaiting[:AWAITED],
-        "awaiting_total": len(awaiting),
-        "attention": attention[:AWAITED],
+        "pending_work": pending_work[:MOST_LINES],
+        "pending_work_total": len(pending_work),
+        "attention": attention[:MOST_LINES],
         "not_ready": reasons,
         "withheld": [f"{reason}: {text}" for reason, text in withheld.items()],
         "progress": status.get("progress"),

@@ -37,7 +37,7 @@ async def test_a_leader_and_a_standby_show_what_they_are_and_that_all_is_done(
     for service, role in ((leader, "leader"), (standby, "standby")):
         code, shown = await status(intentc, service)
         assert code == 0
-        assert (shown["converged"], shown["healthy"], shown["role"], shown["awaiting"]) == (True, True, role, [])
+        assert (shown["converged"], shown["healthy"], shown["role"], shown["pending_work"]) == (True, True, role, [])
         assert shown["lag_revisions"] == 0
         assert shown["progress"] is None
 

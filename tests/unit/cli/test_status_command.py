@@ -32,7 +32,7 @@ def status(**fields: Any) -> dict[str, Any]:
         "rates": {"evaluations": 12.5, "writes": 3.0},
         "counts": {"quarantined": 0},
         "pending_references": 0,
-        "awaiting": [],
+        "pending_work": [],
         "attention": [],
         "progress": None,
         "audit": {"last_result": "never", "last_revision": 0, "last_success": 0.0},
@@ -50,7 +50,7 @@ BUSY = status(
     leading={"leads": False, "leader": "host-2"},
     lag_revisions=1234,
     counts={"quarantined": 3},
-    awaiting=["host-2, which leads", "the evaluation of 7 intents"],
+    pending_work=["host-2, which leads", "the evaluation of 7 intents"],
     attention=["held: `intentc quarantine list`"],
     busy_seconds=150.0,
 )
@@ -99,7 +99,7 @@ def test_one_that_is_not_says_what_it_waits_for_and_what_it_needs(intentc: Inten
 
 
 def test_one_that_does_not_see_etcd_has_converged_for_what_it_knows(intentc: Intentc, compiler: ToyApiServer) -> None:
-    compiler.status = [status(awaiting=["etcd, no watch since 12:00:00 UTC"])]
+    compiler.status = [status(pending_work=["etcd, no watch since 12:00:00 UTC"])]
     assert table(intentc("status").out)["converged"] == "yes, for what it knows: it does not hear from etcd"
 
 
@@ -158,7 +158,7 @@ def test_programs_get_the_same_without_the_long_lists(
     document = read(intentc("status", "-o", form).out)
     assert document["apiVersion"] == "intentc/v1"
     assert (document["converged"], document["healthy"], document["leader"]) == (False, False, "host-2")
-    assert document["awaiting"] == BUSY["awaiting"]
+    assert document["pending_work"] == BUSY["pending_work"]
     assert document["problems"] == 0, "their number, and not the list"
 
 

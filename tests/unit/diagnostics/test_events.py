@@ -270,9 +270,9 @@ async def test_one_without_a_journal_shows_its_status() -> None:
 
 
 def test_the_short_status_is_short_whatever_is_waited_for() -> None:
-    status = {"awaiting": ["x"] * 1000, "held": ["k"] * 1000, "counts": {"held": 1000}}
+    status = {"pending_work": ["x"] * 1000, "held": ["k"] * 1000, "counts": {"held": 1000}}
     short = short_status(status, (False, ("the first pass is not complete",)))
-    assert (len(short["awaiting"]), short["counts"]) == (20, {"held": 1000})
+    assert (len(short["pending_work"]), short["counts"]) == (20, {"held": 1000})
     assert "held" not in short
 
 

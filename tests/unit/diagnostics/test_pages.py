@@ -163,7 +163,7 @@ def test_names_are_text_whatever_they_hold(browser: TestClient, observed: Watche
     problem = {**spiteful, "reason": SPITE, "message": SPITE + " `" + SPITE + "`"}
     observed.reported |= {
         "problems": [problem],
-        "awaiting": [SPITE],
+        "pending_work": [SPITE],
         "role": SPITE,
     }
     asked.quarantined = [{**problem, "state": SPITE, "since": None, "tries": 1}]
@@ -198,7 +198,7 @@ def test_names_are_text_whatever_they_hold(browser: TestClient, observed: Watche
 def test_the_overview_says_what_is_waited_for_and_shows_commands_as_such(
     browser: TestClient, observed: Watched
 ) -> None:
-    observed.reported["awaiting"] = ["approval to delete 500 objects: `intentc allow-deletes route_target`"]
+    observed.reported["pending_work"] = ["approval to delete 500 objects: `intentc allow-deletes route_target`"]
     text = browser.get("/").text
     assert "approval to delete 500 objects: <code>intentc allow-deletes route_target</code>" in text
 

@@ -88,7 +88,7 @@ class Full(Answered):
         }
         self.reported: dict[str, Any] = {
             "problems": problems,
-            "awaiting": [text] * 100,
+            "pending_work": [text] * 100,
             "attention": [text] * 100,
         }
         self.quarantined = [{**one, "state": "held", "since": 1.0, "tries": 1} for one in problems]

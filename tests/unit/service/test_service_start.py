@@ -72,7 +72,7 @@ async def test_an_etcd_that_is_away_is_named_before_what_lies_in_it(monkeypatch:
         raise Throttled(1.0, "etcd can't be reached")
 
     async def away(*where: object, **how: object) -> None:
-        if service.status()["awaiting"][0].startswith("etcd at"):
+        if service.status()["pending_work"][0].startswith("etcd at"):
             asked.set()
         raise StoreUnavailable("etcd Range: connection refused")
 
@@ -85,7 +85,7 @@ async def test_an_etcd_that_is_away_is_named_before_what_lies_in_it(monkeypatch:
             await asked.wait()
         status = service.status()
         group.cancel_scope.cancel()
-    assert status["awaiting"][0] == "etcd at 127.0.0.1:2379 can't be asked yet: etcd Range: connection refused"
+    assert status["pending_work"][0] == "etcd at 127.0.0.1:2379 can't be asked yet: etcd Range: connection refused"
     assert not status["converged"]
     assert service._compiler_status._rates.busy_since is not None
     box_system.close()

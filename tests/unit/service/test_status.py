@@ -48,8 +48,8 @@ class Reported:
         self.compiler_status.look()
         return self.compiler_status.status(leadership)
 
-    def awaiting(self, leadership: Leadership | None = LEADER) -> Sequence[str]:
-        return list(self.status(leadership)["awaiting"])
+    def pending_work(self, leadership: Leadership | None = LEADER) -> Sequence[str]:
+        return list(self.status(leadership)["pending_work"])
 
     def attention(self) -> Sequence[str]:
         return list(self.status()["attention"])
@@ -65,7 +65,7 @@ async def test_one_that_has_converged_waits_for_nothing_and_needs_nobody(
 ) -> None:
     await box_system.boxes("a", "b")
     status = reported.status()
-    assert (status["awaiting"], status["attention"], status["progress"]) == ([], [], None)
+    assert (status["pending_work"], status["attention"], status["progress"]) == ([], [], None)
     assert (status["pending_references"], status["busy_seconds"], status["oldest_job_seconds"]) == (0, 0.0, 0.0)
 
 
@@ -119,7 +119,7 @@ async def test_what_a_write_returned_and_the_watch_has_not_delivered_is_lag(
     status = reported.status()
     assert status["lag_revisions"] == 3
     revision = box_system.engine.revision
-    assert status["awaiting"] == [
+    assert status["pending_work"] == [
         f"the watch, which is at revision {revision}; our last write has revision {revision + 3}"
     ]
 
@@ -128,14 +128,14 @@ async def test_only_allocations_that_cannot_be_read_are_waited_for_in_the_beginn
     box_system = BoxSystem()
     reported = Reported(box_system)
     reported.compiler_status.lacking = "the allocations can't be read yet: connection refused"
-    assert reported.awaiting()[0] == "the allocations can't be read yet: connection refused"
+    assert reported.pending_work()[0] == "the allocations can't be read yet: connection refused"
     assert reported.status()["progress"] == {"phase": "connecting", "done": 0, "total": None}
 
 
 async def test_an_etcd_that_is_away_is_waited_for_with_time_and_reason() -> None:
     reported = Reported(BoxSystem())
     reported.enter(Phase.DISCONNECTED, "connection refused")
-    assert reported.awaiting()[0] == "etcd, no watch since 00:00:00 UTC: connection refused"
+    assert reported.pending_work()[0] == "etcd, no watch since 00:00:00 UTC: connection refused"
 
 
 async def test_an_etcd_that_is_away_is_waited_for_though_all_that_is_known_has_converged(
@@ -143,7 +143,7 @@ async def test_an_etcd_that_is_away_is_waited_for_though_all_that_is_known_has_c
 ) -> None:
     reported.enter(Phase.DISCONNECTED, "connection refused")
     assert box_system.engine.converged
-    assert reported.awaiting() == ["etcd, no watch since 00:00:00 UTC: connection refused"]
+    assert reported.pending_work() == ["etcd, no watch since 00:00:00 UTC: connection refused"]
 
 
 async def test_what_etcd_is_behind_with_is_not_known_while_it_is_away(
@@ -161,7 +161,7 @@ async def test_an_etcd_that_answers_nothing_is_waited_for_as_soon_as_that_costs_
     reported.source.progress.start_over(box_system.engine.revision)
     lost = Leadership(leads=False, leader=None, hindered="", unanswered_since=1_767_225_600.0)
     status = reported.status(lost)
-    assert status["awaiting"] == ["an answer of etcd, none since 00:00:00 UTC"]
+    assert status["pending_work"] == ["an answer of etcd, none since 00:00:00 UTC"]
     assert status["lag_revisions"] is None
 
 
@@ -170,7 +170,7 @@ async def test_the_first_load_shows_how_far_it_is() -> None:
     reported = Reported(box_system)
     reported.enter(Phase.LISTING)
     reported.source.progress.listing(500, 2000)
-    assert reported.awaiting()[0] == "the first list of etcd: 500 of 2,000 keys are read"
+    assert reported.pending_work()[0] == "the first list of etcd: 500 of 2,000 keys are read"
     assert reported.status()["progress"] == {"phase": "listing", "done": 500, "total": 2000}
 
     await box_system.boxes("a", "b", "c", settle=False)
@@ -179,14 +179,14 @@ async def test_the_first_load_shows_how_far_it_is() -> None:
     key = box_system.engine._scheduler.take()
     assert key is not None
     box_system.engine._evaluator.serve(key)
-    assert reported.awaiting()[0] == "the first pass: 1 of 3 intents are evaluated"
+    assert reported.pending_work()[0] == "the first pass: 1 of 3 intents are evaluated"
     assert reported.status()["progress"] == {"phase": "evaluating", "done": 1, "total": 3}
 
     while (key := box_system.engine._scheduler.take()) is not None:
         box_system.engine._evaluator.serve(key)
     box_system.engine.advance()
     assert reported.status()["progress"] == {"phase": "writing", "done": 0, "total": 3}
-    assert reported.awaiting() == ["the comparison of 3 objects with their desired state"]
+    assert reported.pending_work() == ["the comparison of 3 objects with their desired state"]
     await box_system.offline.settle()
     assert reported.status()["progress"] is None
 
@@ -202,19 +202,19 @@ async def test_after_the_first_load_no_progress_is_reported_however_busy_it_is(
     assert reported.status()["progress"] is None
     box_system.engine._scheduler.schedule({Key("box", "some"): Job(by_readers=True)})
     assert reported.status()["progress"] is None
-    assert reported.awaiting() == ["the evaluation of 1 intent"]
+    assert reported.pending_work() == ["the evaluation of 1 intent"]
 
 
 async def test_an_api_server_that_is_away_is_waited_for(box_system: BoxSystem, reported: Reported) -> None:
     box_system.write.failures["*"] = [Unreachable("connection refused")] * 1000
     await box_system.boxes("a")
-    assert reported.awaiting()[0].startswith("the API server, which can't be reached since ")
+    assert reported.pending_work()[0].startswith("the API server, which can't be reached since ")
 
 
 async def test_a_pause_that_the_server_asked_for_is_waited_for(box_system: BoxSystem, reported: Reported) -> None:
     box_system.write.failures["a"] = [Throttled(300.0, "too many requests")]
     await box_system.boxes("a")
-    first, *_, last = reported.awaiting()
+    first, *_, last = reported.pending_work()
     assert first == "the end of the pause that the API server asked for, in 300 s"
     assert last.startswith("the next attempt to write part a:one: ")
     assert "too many requests" in last
@@ -223,7 +223,7 @@ async def test_a_pause_that_the_server_asked_for_is_waited_for(box_system: BoxSy
 async def test_numbers_are_waited_for_by_the_name_of_who_wants_them(box_system: BoxSystem, reported: Reported) -> None:
     box_system.engine.withhold(STANDING_BY, "another leads")
     await box_system.boxes("a", "b", text="number")
-    first, second = reported.awaiting(STANDBY)[:2]
+    first, second = reported.pending_work(STANDBY)[:2]
     assert first == "one, which leads"
     assert second in {f"an allocation from tickets for box {name} and 1 more" for name in "ab"}
 
@@ -231,7 +231,7 @@ async def test_numbers_are_waited_for_by_the_name_of_who_wants_them(box_system: 
 async def test_a_leader_that_may_not_write_yet_says_why(box_system: BoxSystem, reported: Reported) -> None:
     box_system.engine.withhold(STANDING_BY, "another leads")
     await box_system.boxes("a")
-    assert reported.awaiting(LEADER._replace(hindered="it leads, and has not caught up yet")) == [
+    assert reported.pending_work(LEADER._replace(hindered="it leads, and has not caught up yet")) == [
         "permission to write: it leads, and has not caught up yet",
         "permission to write the plans of 1 object",
     ]
@@ -241,7 +241,9 @@ async def test_after_a_restore_an_audit_is_waited_for(box_system: BoxSystem, rep
     box_system.engine.require_restore_confirmation()
     box_system.engine.withhold(RESTORED, "restored")
     await box_system.boxes("a")
-    assert reported.awaiting()[0] == "an audit, since etcd was restored from an older state: nothing is written before"
+    assert (
+        reported.pending_work()[0] == "an audit, since etcd was restored from an older state: nothing is written before"
+    )
 
 
 async def test_withheld_deletes_need_a_person_and_the_command_is_named(
@@ -258,7 +260,7 @@ async def test_what_is_held_and_rejected_needs_a_person(box_system: BoxSystem, r
     await box_system.boxes("rejected")
     await box_system.boxes("one", "two", text="fail")
     status = reported.status()
-    assert status["awaiting"] == []
+    assert status["pending_work"] == []
     held, rejected = status["attention"]
     assert held.startswith("held, their outputs stay as they are: box ")
     assert held.endswith(" and 1 more: `intentc quarantine list`")
@@ -301,7 +303,7 @@ async def _put(box_system: BoxSystem, key: Key, value: str) -> None:
 
 async def test_problems_without_consequence_wait_for_nobody(box_system: BoxSystem, reported: Reported) -> None:
     box_system.engine._tables.note_object(part("a"), (Problem("part", "a:one", "Odd", "odd"),), frozenset())
-    assert (reported.awaiting(), reported.attention()) == ([], [])
+    assert (reported.pending_work(), reported.attention()) == ([], [])
 
 
 async def test_it_looks_by_itself(box_system: BoxSystem, reported: Reported, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -210,10 +210,10 @@ function show_doubt(words, since) {
 function show_status(status) {
   document.documentElement.classList.remove("stale");
   for (const name of ["converged", "healthy"]) if (name in status) show_verdict(name, Boolean(status[name]));
-  const awaiting = status.awaiting || [];
-  show_list("awaiting", awaiting);
+  const pending = status.pending_work || [];
+  show_list("pending_work", pending);
   show_list("attention", status.attention || []);
-  show_list("not_ready", (status.not_ready || []).filter((reason) => !awaiting.includes(reason)));
+  show_list("not_ready", (status.not_ready || []).filter((reason) => !pending.includes(reason)));
   show_progress(status.progress);
   for (const element of document.querySelectorAll("[data-live]")) {
     const value = element.dataset.live.split(".").reduce((inner, key) => inner?.[key], status);

@@ -1,0 +1,230 @@
+"""The connection to a cluster: requests with credentials over TLS, and what their answers mean.
+
+Why it exists: no client on PyPI resumes a watch after a cut or notices a silent one, and none reads every kubeconfig
+(docs/adr/0020-own-kubernetes-client.md has the measurements). Here are only the calls that the bridge makes. Files that
+were replaced, and tokens that ended, are taken without a restart. ``informing`` and the writers decide what to ask.
+
+I/O: HTTP to the cluster. State: the connections and the credentials.
+"""
+
+from __future__ import annotations
+
+import logging
+import ssl
+import tempfile
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import msgspec
+
+from intentc.loading.kubeconfig import ClusterAccess
+from intentc.model import InvalidInput
+from intentc.model.files import stamps
+
+from .credentials import Credentials
+from .errors import AccessDenied, ClusterError, ClusterUnavailable, Expired, NotServed, Rejected
+
+_LOG = logging.getLogger(__name__)
+_CONNECT_SECONDS = 5.0
+_ANSWER_SECONDS = 60.0
+"""A list of 500 large objects takes a server some seconds."""
+_LONGEST_ERROR = 64 * 1024
+_LONGEST_PAUSE = 60.0
+
+
+class _Status(msgspec.Struct):
+    message: str = ""
+    reason: str = ""
+
+
+class Cluster:
+    """One cluster. ``access`` is called at the start, and again when a file that it names has changed: it raises
+    ``InvalidInput`` or ``OSError``."""
+
+    def __init__(self, access: Callable[[], ClusterAccess]) -> None:
+        self._read = access
+        self._access = access()
+        self._stamps = stamps(self._access.files)
+        self._credentials = Credentials(self._access)
+        self._client = _client(self._access)
+        self._retired: httpx2.AsyncClient | None = None
+
+    @property
+    def server(self) -> str:
+        """The address of its API server."""
+        return self._access.server
+
+    async def get(self, path: str, parameters: Mapping[str, str] | None = None) -> bytes:
+        """The body of an answer. Raises ``ClusterError``."""
+        return await self.send("GET", path, parameters)
+
+    async def send(
+        self,
+        method: str,
+        path: str,
+        parameters: Mapping[str, str] | None = None,
+        body: Any = None,
+        content_type: str = "application/json",
+    ) -> bytes:
+        """Send one request; again only with new credentials after a 401. Raises ``ClusterError``."""
+        content = None if body is None else msgspec.json.encode(body)
+        headers = {"Content-Type": content_type} if content is not None else {}
+        for again in (True, False):
+            client = await self._current()
+            try:
+                answer = await client.request(
+                    method,
+                    self._access.server + path,
+                    params=dict(parameters or {}),
+                    content=content,
+                    headers={**headers, **await self._credentials.header()},
+                    extensions=self._extensions(),
+                )
+            except httpx2.HTTPError as error:
+                raise self._unavailable(error) from None
+            if not (again and answer.status_code == HTTPStatus.UNAUTHORIZED and self._credentials.renew()):
+                break
+        if answer.is_success:
+            return answer.content
+        raise _error(answer.status_code, answer.headers, answer.content)
+
+    @asynccontextmanager
+    async def watching(
+        self, path: str, parameters: Mapping[str, str], silence: float
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The pieces of a watch's answer. They end with the answer; ``ClusterError`` is raised for an answer that is
+        none, for a cut, and after ``silence`` seconds without a byte."""
+        client = await self._current()
+        timeout = httpx2.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS, read=silence, pool=None)
+        try:
+            async with client.stream(
+                "GET",
+                self._access.server + path,
+                params=dict(parameters),
+                headers=await self._credentials.header(),
+                timeout=timeout,
+                extensions=self._extensions(),
+            ) as answer:
+                if not answer.is_success:
+                    if answer.status_code == HTTPStatus.UNAUTHORIZED:
+                        self._credentials.renew()
+                    raise _error(answer.status_code, answer.headers, await answer.aread())
+                yield answer.aiter_bytes()
+        except httpx2.HTTPError as error:
+            raise self._unavailable(error) from None
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._client.aclose()
+        if self._retired is not None:
+            await self._retired.aclose()
+
+    def _extensions(self) -> dict[str, Any]:
+        return {"sni_hostname": self._access.server_name} if self._access.server_name else {}
+
+    async def _current(self) -> httpx2.AsyncClient:
+        """The client; a new one if a file was replaced."""
+        now = stamps(self._access.files)
+        if now != self._stamps:
+            self._stamps = now
+            try:
+                access = self._read()
+                client = _client(access)
+            except (InvalidInput, OSError) as error:
+                # Half of a pair may have been replaced: the other half will be another change.
+                _LOG.warning("the files for %s can't be used, the former ones stay: %s", self.server, error)
+                return self._client
+            former, self._retired = self._retired, self._client
+            self._access, self._client, self._credentials = access, client, Credentials(access)
+            self._stamps = stamps(access.files)
+            if former is not None:
+                await former.aclose()
+        return self._client
+
+    def _unavailable(self, error: httpx2.HTTPError) -> ClusterError:
+        words = str(error) or type(error).__name__
+        return ClusterUnavailable(f"no answer from {self.server}: {words}")
+
+
+def _error(status: int, headers: Mapping[str, str], body: bytes) -> ClusterError:
+    try:
+        found = msgspec.json.decode(body[:_LONGEST_ERROR], type=_Status)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        found = _Status(body[:200].decode(errors="replace").strip())
+    words = f"{found.message or HTTPStatus(status).phrase} ({status})"
+    match status:
+        case 401 | 403:
+            return AccessDenied(words)
+        case 404 if not found.reason or not _names_an_object(found):
+            return NotServed(words)
+        case 410:
+            return Expired(words)
+        case 429:
+            return ClusterUnavailable(words, _pause(headers))
+        case _ if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return ClusterUnavailable(words, _pause(headers))
+    return Rejected(status, found.reason, words)
+
+
+def _names_an_object(found: _Status) -> bool:
+    """Whether a 404 is about one object; one for a whole kind says "the server could not find the requested resource",
+    or is no ``Status`` at all."""
+    return found.reason == "NotFound" and "requested resource" not in found.message
+
+
+def _pause(headers: Mapping[str, str]) -> float:
+    text = headers.get("Retry-After", "")
+    return min(float(text), _LONGEST_PAUSE) if text.isascii() and text.isdecimal() else 0.0
+
+
+def _client(access: ClusterAccess) -> httpx2.AsyncClient:
+    """Raises ``OSError`` for files that can't be used."""
+    return httpx2.AsyncClient(
+        verify=_tls(access),
+        trust_env=False,
+        proxy=access.proxy or None,
+        timeout=httpx2.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS, pool=None),
+        # One connection for each watch, and a few for the other requests.
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=16, keepalive_expiry=30.0),
+        headers={"Accept": "application/json", "User-Agent": "intentc-kubernetes"},
+        follow_redirects=False,
+    )
+
+
+def _tls(access: ClusterAccess) -> ssl.SSLContext:
+    if not access.server.startswith("https"):
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        if isinstance(access.authority, Path):
+            context = ssl.create_default_context(cafile=access.authority)
+        elif access.authority:
+            context = ssl.create_default_context(cadata=access.authority.decode())
+        else:
+            context = ssl.create_default_context()
+        if access.insecure:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if access.certificate:
+            _load_certificate(context, access.certificate, access.key)
+    except (ssl.SSLError, UnicodeDecodeError) as error:
+        raise OSError(f"the certificates for {access.server} can't be used: {error}") from None
+    return context
+
+
+def _load_certificate(context: ssl.SSLContext, certificate: bytes | Path, key: bytes | Path) -> None:
+    """OpenSSL reads a certificate from files only; bytes stand in one for a moment, which only we may read."""
+    with tempfile.TemporaryDirectory(prefix="intentc-") as folder:
+        context.load_cert_chain(
+            _file(certificate, Path(folder) / "certificate"), _file(key or certificate, Path(folder) / "key")
+        )
+
+
+def _file(pem: bytes | Path, place: Path) -> Path:
+    if isinstance(pem, Path):
+        return pem
+    place.write_bytes(pem)
+    return place

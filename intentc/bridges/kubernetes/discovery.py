@@ -1,0 +1,104 @@
+"""Finds under which path and version a cluster serves a kind, and which cluster it is.
+
+Why it exists: a schema declares several versions of a kind, and a cluster serves some of them; the plural in paths is
+the cluster's. A kind may be missing, and be installed later. ``informing`` asks again then.
+
+I/O: the discovery documents of the cluster, and one namespace. State: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from .cluster import Cluster
+from .errors import AccessDenied, ClusterUnavailable, NotServed, Rejected
+
+IDENTIFYING_NAMESPACE = "kube-system"
+"""Its uid identifies a cluster: it is created with it, and can't be deleted."""
+
+
+class ManifestKind(NamedTuple):
+    """A kind as clusters name it. ``name``: such as ``TLSContext``; ``versions``: apiVersions, the preferred first."""
+
+    name: str
+    versions: tuple[str, ...]
+
+
+class Served(NamedTuple):
+    """Where a cluster serves a kind. ``path``: of the list of all objects; ``plural``: as in paths."""
+
+    version: str
+    path: str
+    plural: str
+    namespaced: bool
+    has_status: bool
+
+    def path_of(self, namespace: str, name: str) -> str:
+        """The path of one object."""
+        base = self.path.removesuffix(self.plural)
+        return f"{base}namespaces/{namespace}/{self.plural}/{name}" if self.namespaced else f"{self.path}/{name}"
+
+
+class _Resource(msgspec.Struct):
+    name: str
+    kind: str
+    namespaced: bool = False
+
+
+class _Resources(msgspec.Struct):
+    resources: list[_Resource] = []
+
+
+class _Meta(msgspec.Struct):
+    uid: str = ""
+
+
+class _Named(msgspec.Struct):
+    metadata: _Meta
+
+
+async def find(cluster: Cluster, kind: ManifestKind) -> Served:
+    """Where ``kind`` is served: in the first of its versions that the cluster has. Raises ``ClusterError``."""
+    for version in kind.versions:
+        try:
+            found = _decoded(await cluster.get(root_of(version)))
+        except NotServed:
+            continue
+        served = _served(found, kind.name, version)
+        if served is not None:
+            return served
+    raise NotServed(f"the cluster has no {kind.name} in {' or '.join(kind.versions)}")
+
+
+async def identity(cluster: Cluster) -> str:
+    """What identifies the cluster; empty if we may not read it, or it has no such namespace. Raises
+    ``ClusterUnavailable``."""
+    try:
+        body = await cluster.get(f"/api/v1/namespaces/{IDENTIFYING_NAMESPACE}")
+        return msgspec.json.decode(body, type=_Named).metadata.uid
+    except (AccessDenied, NotServed, Rejected, msgspec.MsgspecError):
+        return ""
+
+
+def root_of(version: str) -> str:
+    """The path of an apiVersion: ``/api/v1``, ``/apis/example.org/v1``."""
+    return f"/apis/{version}" if "/" in version else f"/api/{version}"
+
+
+def _served(found: Sequence[_Resource], kind: str, version: str) -> Served | None:
+    names = {resource.name for resource in found}
+    for resource in found:
+        if resource.kind == kind and "/" not in resource.name:
+            path = f"{root_of(version)}/{resource.name}"
+            return Served(version, path, resource.name, resource.namespaced, f"{resource.name}/status" in names)
+    return None
+
+
+def _decoded(body: bytes) -> Sequence[_Resource]:
+    try:
+        return msgspec.json.decode(body, type=_Resources).resources
+    except msgspec.MsgspecError as error:
+        raise ClusterUnavailable(f"the cluster's list of kinds can't be read: {error}") from None

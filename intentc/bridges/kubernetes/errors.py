@@ -1,0 +1,43 @@
+"""The errors of a cluster: what a failed request means for the caller.
+
+Why it exists: the informer, the marks and the writers decide by the sort of an error, never by a status or an
+exception of the HTTP client. ``cluster`` raises them.
+
+Declarations only.
+"""
+
+from __future__ import annotations
+
+
+class ClusterError(Exception):
+    """The cluster answered with an error, or not at all. The message is for people and holds no credentials."""
+
+
+class ClusterUnavailable(ClusterError):
+    """No answer, or one that says "later" (429, 5xx). ``seconds``: the pause that the server asks for, or 0. For a
+    write the outcome is unknown unless the server answered."""
+
+    def __init__(self, message: str, seconds: float = 0.0) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+
+
+class AccessDenied(ClusterError):
+    """401 or 403: the credentials are not accepted, or RBAC does not permit it."""
+
+
+class NotServed(ClusterError):
+    """404 for a whole kind: the cluster does not have it (yet)."""
+
+
+class Expired(ClusterError):
+    """410: the revision, or the token of a page, is compacted."""
+
+
+class Rejected(ClusterError):
+    """The cluster rejects a request for what it says (4xx). ``status``: of HTTP; ``reason``: Kubernetes' word."""
+
+    def __init__(self, status: int, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.reason = reason

@@ -1,0 +1,163 @@
+"""A real kube-apiserver on an etcd of its own, for ``make kubernetes`` (docs/operating.md, Kubernetes).
+
+No registry has it as a program: ``KUBEBUILDER_ASSETS`` names the directory that holds one. It runs without nodes and
+controllers; users are those of a token file, and RBAC decides what they may do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import ssl
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from intentc.embedded.etcd import Etcd, find_binary
+from intentc.embedded.process import end, free_ports, log_tail, start_tied
+
+ADMIN = "admin-token"
+"""The token of a member of ``system:masters``, who may do everything."""
+_READY_WITHIN_SECONDS = 60.0
+_POLL_SECONDS = 0.1
+
+
+def binary() -> Path | None:
+    """The kube-apiserver in ``KUBEBUILDER_ASSETS``; None if there is none."""
+    assets = os.environ.get("KUBEBUILDER_ASSETS")
+    found = Path(assets) / "kube-apiserver" if assets else None
+    return found if found is not None and found.is_file() else None
+
+
+class KubeApiserver:
+    """One kube-apiserver. ``users``: token → (name, groups). All methods block."""
+
+    def __init__(self, program: Path, users: dict[str, tuple[str, str]] | None = None) -> None:
+        self.directory = Path(tempfile.mkdtemp(prefix="intentc-kube-"))
+        self.etcd = Etcd(binary=find_binary())
+        self.port = 0
+        self.users = {ADMIN: ("admin", "system:masters"), **(users or {})}
+        self._program = program
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"https://127.0.0.1:{self.port}"
+
+    @property
+    def authority(self) -> Path:
+        """The certificate that its own is signed with: it signs its own."""
+        return self.directory / "certificates" / "apiserver.crt"
+
+    def start(self) -> None:
+        """Start etcd and the server, and wait until it is ready; again on the same port after ``stop``."""
+        self.etcd.start()
+        self.port = self.port or free_ports(1)[0]
+        key = self.directory / "service-accounts.key"
+        if not key.exists():
+            made = rsa.generate_private_key(65537, 2048)
+            key.write_bytes(
+                made.private_bytes(
+                    serialization.Encoding.PEM,
+                    serialization.PrivateFormat.TraditionalOpenSSL,
+                    serialization.NoEncryption(),
+                )
+            )
+        tokens = self.directory / "tokens.csv"
+        tokens.write_text(
+            "".join(f'{token},{name},{name},"{groups}"\n' for token, (name, groups) in self.users.items())
+        )
+        command = [
+            str(self._program),
+            f"--etcd-servers=http://{self.etcd.endpoint}",
+            f"--secure-port={self.port}",
+            "--bind-address=127.0.0.1",
+            f"--cert-dir={self.directory / 'certificates'}",
+            f"--token-auth-file={tokens}",
+            "--authorization-mode=RBAC",
+            "--service-account-issuer=https://intentc.test",
+            f"--service-account-key-file={key}",
+            f"--service-account-signing-key-file={key}",
+            "--service-cluster-ip-range=10.0.0.0/24",
+            "--disable-admission-plugins=ServiceAccount",
+            "--allow-privileged",
+            "--profiling=false",
+        ]
+        log = self.directory / "log"
+        self._process = start_tied(command, log, dict(os.environ))
+        limit = time.monotonic() + _READY_WITHIN_SECONDS
+        while not self._ready():
+            if self._process.poll() is not None or time.monotonic() > limit:
+                raise RuntimeError(f"kube-apiserver did not start: {log_tail(log)}")
+            time.sleep(_POLL_SECONDS)
+
+    def stop(self) -> None:
+        """End the server; its etcd goes on."""
+        if self._process is not None:
+            end(self._process)
+            self._process = None
+
+    def emptied(self) -> None:
+        """Restart with an empty etcd: another cluster at the same address."""
+        self.stop()
+        self.etcd.close()
+        self.etcd = Etcd(binary=find_binary())
+        self.start()
+
+    def close(self) -> None:
+        """End both, and delete what they kept."""
+        self.stop()
+        self.etcd.close()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def kubeconfig(self, token: str = ADMIN, path: Path | None = None) -> Path:
+        """Write a kubeconfig for the user of ``token``."""
+        path = path or self.directory / f"{token}.kubeconfig"
+        path.write_text(
+            json.dumps(
+                {
+                    "apiVersion": "v1",
+                    "kind": "Config",
+                    "clusters": [
+                        {
+                            "name": "test",
+                            "cluster": {"server": self.url, "certificate-authority": str(self.authority)},
+                        }
+                    ],
+                    "users": [{"name": "test", "user": {"token": token}}],
+                    "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
+                    "current-context": "test",
+                }
+            )
+        )
+        return path
+
+    def ask(self, method: str, path: str, body: Any = None, token: str = ADMIN) -> Any:
+        """One request as the user of ``token``; the answer's JSON. Raises ``urllib.error.HTTPError``."""
+        request = urllib.request.Request(
+            self.url + path,
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, context=self._trust(), timeout=30) as answer:
+            return json.loads(answer.read() or b"null")
+
+    def _ready(self) -> bool:
+        try:
+            request = urllib.request.Request(f"{self.url}/readyz", headers={"Authorization": f"Bearer {ADMIN}"})
+            with urllib.request.urlopen(request, context=self._trust(), timeout=2) as answer:
+                return bool(answer.status == 200)
+        except (OSError, urllib.error.URLError, ssl.SSLError):
+            return False
+
+    def _trust(self) -> ssl.SSLContext:
+        return ssl.create_default_context(cafile=str(self.authority))

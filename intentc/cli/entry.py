@@ -1,7 +1,7 @@
 """The ``intentc`` script: the group's own options, and how every command ends.
 
-It replaces the process's standard streams, runs a command, and ends the process with its exit code. I/O: the command's,
-reads of arguments and environment, and lines on stdout and stderr.
+No state. It replaces the process's standard streams, runs a command, and ends the process with its exit code. I/O: the
+command's, reads of arguments and environment, and lines on stdout and stderr.
 """
 
 from __future__ import annotations

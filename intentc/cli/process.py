@@ -3,8 +3,8 @@
 Why apart: these belong to the process, not to the engine. ``intentc.service.reload`` puts a configuration that was read
 again into force.
 
-It changes the process's settings: signal handlers, garbage collector, watchdog, and at a reload logs; and calls the
-reload that it gets. I/O: signals, logs, and reads of the configuration at a reload.
+State: the process's settings, which it changes: signal handlers, garbage collector, watchdog, and at a reload logs. It
+calls the reload that it gets. I/O: signals, logs, and reads of the configuration at a reload.
 """
 
 from __future__ import annotations

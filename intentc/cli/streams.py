@@ -5,8 +5,8 @@ non-blocking pipe accepts only what fits. Python's own streams silently lose the
 (``PYTHONUNBUFFERED=1``, which our image sets), and fail on a full pipe if they are buffered. The commands decide what
 is printed, and when it is flushed.
 
-It replaces ``sys.stdout`` and ``sys.stderr``, and keeps the replaced ones. I/O: writes to their descriptors, and waits
-while these are full.
+State: it replaces ``sys.stdout`` and ``sys.stderr``, and keeps the replaced ones. I/O: writes to their descriptors, and
+waits while these are full.
 """
 
 from __future__ import annotations

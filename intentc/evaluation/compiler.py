@@ -3,7 +3,7 @@
 ``intentc.compilers`` is the entry-point group; each entry leads to one ``Compiler``. ``loading`` and ``dependencies``
 load what it names.
 
-A description that is not changed after it is made: it loads and evaluates nothing. No I/O.
+No state: a description that is not changed after it is made. It loads and evaluates nothing; no I/O.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 It needs no running compiler, and does not disturb one. While a compiler is busy, it also shows that compiler's pending
 writes. The service runs the same command in a process of its own (``service/audits/process.py``).
 
-I/O: reads of etcd, and of allocations from the API server; it prints, and writes nothing else. ``--beside-service``
-lowers the process's priority, and a thread ends the process when its stdin closes.
+No state. I/O: reads of etcd, and of allocations from the API server; it prints, and writes nothing else.
+``--beside-service`` lowers the process's priority, and a thread ends the process when its stdin closes.
 """
 
 from __future__ import annotations

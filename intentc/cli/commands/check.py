@@ -3,7 +3,7 @@
 With ``--reads`` it also compares a reaction map with recorded reads. Other commands inspect a running system.
 
 I/O: reads of files; with ``--reads`` alone a request to the diagnostics; with ``--schemas`` it writes JSON Schemas. It
-prints, and changes nothing else.
+prints, and changes nothing else. No state.
 """
 
 from __future__ import annotations

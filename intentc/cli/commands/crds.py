@@ -1,6 +1,6 @@
 """``intentc crds``: prints CustomResourceDefinitions, made from the schema files of the configured compilers.
 
-It prints, and changes nothing.
+I/O: reads of the compilers' files; it prints, and changes nothing. No state.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 For a newcomer's first minute and for experiments: the same parts as in production, in one process next to an etcd of
 its own, whose data is deleted at the end. Ctrl-C ends everything that it started.
 
-I/O: these servers, whose processes and temporary data end with it, and reads of the files of resources; it writes those
-resources, prints, and with samples sends a request to the Envoy. ``keep_running`` looks at PATH and the working
-directory.
+State and I/O: these servers, whose processes and temporary data end with it, and reads of the files of resources; it
+writes those resources, prints, and to exit when converged sends a request to the Envoy. ``keep_running`` looks at PATH
+and the working directory.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``intentc get``: shows resources from the API server.
 
-I/O: reads from the API server; it prints, and changes nothing.
+I/O: reads from the API server; it prints, and changes nothing. No state.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ The map comes from the configuration's files, the neighbourhood from the running
 formats nodes and arrows.
 
 I/O: reads of the configuration's and compilers' files, or requests to the diagnostics; it prints, and changes nothing.
+No state.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """``intentc pause``: holds an intent, or stops writes to an object.
 
 I/O: it reads names from the API server and status from the diagnostics, puts a directive into etcd, and prints. It
-changes nothing else.
+changes nothing else. No state.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """``intentc plan``: shows what applying or deleting would write, and the effects of another reaction map.
 
 I/O: reads of files, etcd, the API server, and for ``--reactions`` the diagnostics; with ``--out`` it writes one file.
-It prints, and changes nothing else.
+It prints, and changes nothing else. No state.
 """
 
 from __future__ import annotations

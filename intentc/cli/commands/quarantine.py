@@ -1,7 +1,7 @@
 """``intentc quarantine``: lists what is held and why, retries it, or drops it.
 
 I/O: reads of the diagnostics, etcd and the API server, and directives that it puts into etcd; it prints. It changes
-nothing else.
+nothing else. No state.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ Why in addition to ``sensitive`` in schemas: an author's code can copy a secret 
 removes these texts as well as the fields that its schema names. An evaluation obtains values only by reads of a
 resource or of its references, and from facts, so these are followed.
 
-It reads the engine's views and changes nothing. No state, no I/O.
+It reads the engine's views and changes nothing there; ``concealed_outputs`` replaces values in the documents that it
+gets. No state, no I/O.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Why it exists: of the xDS server only this module uses gRPC. Messages are bytes 
 Methods are named by their paths, so that no generated stubs are needed.
 
 I/O: the streams of Envoys, the clock, and the log. State: the open streams, their tasks and limits. It adds streams to
-``world`` and removes them; ``world`` and ``session`` own the rest.
+``world`` and removes them, and counts in ``metrics``; ``world`` and ``session`` own the rest.
 """
 
 from __future__ import annotations

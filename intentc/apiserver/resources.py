@@ -14,11 +14,13 @@ from typing import Any, NamedTuple
 
 from intentc.model import Key, Kind, Name, Schema, kebab
 from intentc.model.manifest import manifest_uuid
+from intentc.model.metadata import METADATA
 
 from . import allocation, quotas, references
 from .admission import NO_RULES, RULES
 from .admission.fields import IDENTITY, accept, common_fields, missing_fields
 from .admission.manifests import flat_body
+from .admission.metadata import raise_generation, sent_metadata, stamp_new_metadata
 from .admission.quotas import demands
 from .admission.rules import Change, Rules
 from .admission.stamps import stamp_changed, stamp_created
@@ -89,6 +91,7 @@ class Resources:
         await self._admit(draft, rules, change)
         if rules is not NO_RULES:
             draft.changes.append((rules, change))
+        stamp_new_metadata(kind, document, now=self._source.now())
         stamp_created(document, owner=caller.project_id, now=self._source.now())
         if over is not None:
             draft.stage_replacement(key, document)
@@ -141,6 +144,8 @@ class Resources:
         changed = given - IDENTITY - _SERVER_OWNED
         fresh = {field: document[field] for field in changed if field in document}
         await references.complete(draft, kind, fresh)
+        if METADATA in changed and kind.written_as_manifests:
+            fresh[METADATA] = sent_metadata(before, fresh.get(METADATA), masked=paths is not None)
         after = {field: value for field, value in before.items() if field not in changed} | fresh
         missing = changed.intersection(missing_fields(kind, after))
         if missing:
@@ -303,6 +308,7 @@ class Resources:
             # Nothing to write; it is staged so that the answer has its revision.
             await draft.stage(key, before)
             return
+        raise_generation(draft.schema.kind(key.kind), before, after)
         stamp_changed(before, after, now=self._source.now())
         await draft.stage(key, after)
         draft.demands += [(key, demand) for demand in demands(key, change)]

@@ -73,7 +73,7 @@ def _definition(kind: Kind) -> dict[str, Any]:
 
 
 def _versions(kind: Kind) -> list[str]:
-    return list(kind.versions) or [f"{kind.group}/v1"]
+    return list(kind.manifests.versions) or [f"{kind.group}/v1"]
 
 
 def _version(kind: Kind, version: str, *, is_stored: bool) -> dict[str, Any]:

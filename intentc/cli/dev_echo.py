@@ -45,8 +45,10 @@ def wanted(resources: Iterable[Mapping[str, Any]]) -> list[Echo]:
     fq_name). Raises ``CommandError`` for an invalid address, or one that is not loopback."""
     found: dict[int, Echo] = {}
     for data in resources:
-        annotations = (data.get("annotations") or {}).get("key_value_pair") or ()
-        for address in (pair.get("value") for pair in annotations if pair.get("key") == ANNOTATION):
+        pairs = (data.get("annotations") or {}).get("key_value_pair") or ()
+        found_in = [pair.get("value") for pair in pairs if pair.get("key") == ANNOTATION]
+        of_manifest = ((data.get("metadata") or {}).get("annotations") or {}).get(ANNOTATION)
+        for address in (*found_in, *([of_manifest] if of_manifest else ())):
             name = str(data["fq_name"][-1])
             found.setdefault(_port(name, address), Echo(name, address))
     return list(found.values())

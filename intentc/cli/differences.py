@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from intentc.model import Kind, kebab
+from intentc.model.metadata import CLAIMED, METADATA, OF_SERVER
 from intentc.model.values import without_nulls
 
 _COMPLETED = frozenset({"id_perms", "perms2"})
@@ -38,11 +39,21 @@ def _same_field(name: str, wanted: Any, stored: Any) -> bool:
     wanted, stored = without_nulls(wanted), without_nulls(stored)
     if name == "parent_type":
         return kebab(str(wanted or "")) in ("", kebab(str(stored or "")))
+    if name == METADATA:
+        return _same_metadata(wanted or {}, stored or {})
     if name.endswith("_refs") and isinstance(wanted, list):
         return _same_references(wanted, stored or [])
     if wanted in (None, ""):
         return stored in (None, "")
     return _same_value(wanted, stored, None if name in _COMPLETED else _GIVEN_BY_SERVER)
+
+
+def _same_metadata(wanted: Any, stored: Any) -> bool:
+    """Whether the labels and annotations are equal, and everything else that is wanted and not the server's."""
+    if not isinstance(wanted, dict) or not isinstance(stored, dict):
+        return False
+    parts = {*CLAIMED, *(wanted.keys() - OF_SERVER)}
+    return all((wanted.get(part) or None) == (stored.get(part) or None) for part in parts)
 
 
 def _same_value(wanted: Any, stored: Any, filled_in: frozenset[str] | None) -> bool:

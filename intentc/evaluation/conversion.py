@@ -18,11 +18,12 @@ import msgspec
 
 from intentc.model import Fact, Kind, Name, PropertyClaim, ReferenceClaim, RelationClaim, ResourceClaim, Writer
 from intentc.model.kind import BY_COMPILERS
-from intentc.model.values import FrozenMap, Value, decode_hook, encode_hook, freeze
+from intentc.model.metadata import CLAIMED, METADATA, ObjectMeta, claimed_part
+from intentc.model.values import Value, decode_hook, encode_hook, freeze
 
 from .visibility import Visibility
 
-_OF_MANIFESTS: dict[str, tuple[Any, Any]] = {"labels": (FrozenMap, FrozenMap()), "api_version": (str, "")}
+_OF_MANIFESTS: dict[str, tuple[Any, Any]] = {METADATA: (ObjectMeta, ObjectMeta()), "api_version": (str, "")}
 """Fields of every kind in manifest form; a claim may set them like properties."""
 
 _OF_USERS = (
@@ -145,7 +146,10 @@ class Converter:
 
     def _value(self, kind: Kind, name: Name, field: str, value: Any) -> tuple[Any, int]:
         codec = self._properties.get((kind.name, field)) or self._property_codec(kind, field)
-        return codec.convert(value, f"{name}: {field}")
+        result, size = codec.convert(value, f"{name}: {field}")
+        if field == METADATA and kind.written_as_manifests and claimed_part(result) != result:
+            raise InvalidOutput(f"{name}: {field}: a claim sets {' and '.join(CLAIMED)}; leave out the others")
+        return result, size
 
     def _property_codec(self, kind: Kind, field: str) -> _Codec:
         declared = kind.properties.get(field)

@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from intentc.model import MARK_KEY, Kind
+from intentc.model.metadata import METADATA, OF_SERVER
 from intentc.model.sensitive import CONCEALED, cleared, concealed
 
 Document = dict[str, Any]
@@ -69,6 +70,8 @@ def _presented(kind: Kind, document: Document | None, *, whole: bool, sealed: bo
         shown.pop("perms2", None)
     if isinstance(shown.get("id_perms"), dict):
         shown["id_perms"] = {name: value for name, value in shown["id_perms"].items() if name not in _STAMPS}
+    if kind.written_as_manifests and isinstance(shown.get(METADATA), dict):
+        shown[METADATA] = {part: value for part, value in shown[METADATA].items() if part not in OF_SERVER}
     if isinstance(shown.get("annotations"), dict):
         pairs = shown["annotations"].get("key_value_pair") or []
         shown["annotations"] = {pair["key"]: pair.get("value", "") for pair in pairs if pair["key"] != MARK_KEY}

@@ -17,6 +17,7 @@ import msgspec
 
 from intentc.model import InvalidInput, Kind, Schema
 from intentc.model.manifest import flattened
+from intentc.model.metadata import CLAIMED, METADATA, METADATA_SPEC, TYPES
 from intentc.model.types import SCALARS, FieldSpec, TypeTable
 from intentc.model.values import decode_hook
 
@@ -27,21 +28,22 @@ NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 DESCRIBED_NAME = re.compile(r"[a-zA-Z0-9]([-_.a-zA-Z0-9]*[a-zA-Z0-9])?")
 """The names of resources in annotations: Emissary's users write ``quote_mapping``."""
 LONGEST_NAME = 253
-_COMMON = frozenset({"fq_name", "api_version", "labels", "uuid"})
+_COMMON = frozenset({"fq_name", "api_version", METADATA, "uuid"})
 
 
 def manifest_fields(schema: Schema, manifest: Any) -> tuple[Kind, tuple[str, ...], dict[str, Any]]:
     """(kind, fq_name, fields) of a manifest as plain JSON, checked as by the API server.
 
-    The fields are its properties, ``labels`` and ``api_version``. Raises ``InvalidInput`` saying how to correct it.
+    The fields are its properties, ``metadata`` (labels and annotations) and ``api_version``. Raises ``InvalidInput``
+    saying how to correct it.
     """
     if not isinstance(manifest, dict) or not isinstance(manifest.get("kind"), str):
         raise InvalidInput("a manifest with apiVersion, kind and metadata.name is expected")
-    kind = schema.spelt(manifest["kind"])
+    kind = schema.of_manifest(str(manifest.get("apiVersion", "")), manifest["kind"])
     if kind is None or not kind.written_as_manifests:
         raise InvalidInput(f"kind {manifest['kind']!r} is unknown")
     try:
-        flat = flattened(manifest, kind.versions)
+        flat = flattened(manifest, kind.manifests)
     except msgspec.ValidationError as error:
         raise InvalidInput(str(error)) from None
     fq_name = tuple(flat["fq_name"])
@@ -57,6 +59,8 @@ def manifest_fields(schema: Schema, manifest: Any) -> tuple[Kind, tuple[str, ...
         if declared.required and name not in fields:
             raise InvalidInput(f"{name} must be given")
     _check_types(kind, fields)
+    if METADATA in fields:
+        fields[METADATA] = {part: value for part, value in fields[METADATA].items() if part in CLAIMED}
     return kind, fq_name, fields
 
 
@@ -93,7 +97,8 @@ def checked_kind(kind: Kind) -> type[msgspec.Struct]:
         ("annotations", _Annotations, msgspec.UNSET),
     ]
     if kind.written_as_manifests:
-        fields += [("api_version", str, ""), ("labels", dict[str, str], msgspec.UNSET)]
+        metadata = _Metadata(TypeTable(TYPES, METADATA), strict=True).field(METADATA_SPEC)
+        fields += [("api_version", str, ""), (METADATA, metadata, msgspec.UNSET)]
     fields += [(name, checked.field(declared.spec), msgspec.UNSET) for name, declared in kind.properties.items()]
     for relation in kind.relations.values():
         entry: list[tuple[str, Any, Any]] = [("uuid", str, ""), ("to", list[str], msgspec.UNSET)]
@@ -156,7 +161,7 @@ class _Checked:
             return list[element]  # type: ignore[valid-type]
         if spec.type not in SCALARS:
             return self.struct(spec.type)
-        python_type = SCALARS[spec.type][0]
+        python_type = self._scalar(spec.type)
         if spec.enum:
             # "" and 0 mean the same as a missing field (docs/contrail.md A.1), so they are always allowed.
             return Literal[("", *spec.enum)]
@@ -164,3 +169,13 @@ class _Checked:
             return python_type
         lowest = None if spec.minimum is None else min(spec.minimum, 0)
         return Annotated[python_type, msgspec.Meta(ge=lowest, le=spec.maximum)]
+
+    def _scalar(self, name: str) -> Any:
+        return SCALARS[name][0]
+
+
+class _Metadata(_Checked):
+    """The types of ``metadata``, whose maps hold text."""
+
+    def _scalar(self, name: str) -> Any:
+        return dict[str, str] if name == "map" else super()._scalar(name)

@@ -15,6 +15,8 @@ from typing import Any
 import msgspec
 
 from intentc.model.kind import Writer
+from intentc.model.metadata import METADATA
+from intentc.model.metadata import TYPES as METADATA_TYPES
 from intentc.model.resolvers import RESOLVERS
 from intentc.model.schema import KindSpec
 from intentc.model.types import SCALARS, FieldSpec
@@ -34,7 +36,7 @@ _WRITERS = tuple(writer.value for writer in Writer)
 _WRITERS_IF_MADE = ("", Writer.COMPILER.value)
 _WRITERS_OF_LISTS_IF_MADE = (*_WRITERS_IF_MADE, Writer.SHARED.value)
 _COMMON = {"uuid": "string", "fq_name": {"list": "string"}, "parent_type": "string", "parent_uuid": "string"}
-_OF_MANIFESTS = {"labels": "map", "api_version": "string"}
+_OF_MANIFESTS = {METADATA: "ObjectMeta", "api_version": "string"}
 _RESERVED = frozenset({*_COMMON, *_OF_MANIFESTS, "annotations", "name", "display_name", "id_perms", "perms2"})
 """Fields of every Kubernetes-shaped kind; no property can have these names."""
 
@@ -52,6 +54,7 @@ def check_kind(located: Located, spec: KindSpec, types: Types) -> None:
     ``schemas.py`` checks that the kinds to which it refers exist, once all are read.
     """
     _check_choice(located, ("shape",), spec.shape, ("contrail", "kubernetes"))
+    _check_choice(located, ("scope",), spec.scope, ("namespaced", "cluster"))
     _check_pattern(located, ("ours",), spec.ours)
     _check_pattern(located, ("only_claimed",), spec.only_claimed)
     if spec.only_claimed and not (spec.system and spec.ours):
@@ -77,6 +80,7 @@ def check_kind(located: Located, spec: KindSpec, types: Types) -> None:
     fields: dict[str, Any] = {**_COMMON, **spec.properties}
     if spec.shape == "kubernetes":
         fields |= _OF_MANIFESTS
+        types = {**types, **METADATA_TYPES}
     for name, mention in spec.mentions.items():
         _check_choice(located, ("mentions", name, "resolver"), mention.resolver, RESOLVERS)
         for position, path in enumerate(mention.paths):

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from intentc.model.kind import Kind
-from intentc.model.manifest import flattened, place_in_manifest
+from intentc.model.manifest import flattened, place_in_manifest, unknown_version
 from intentc.model.names import snake
 from intentc.model.problem import InvalidInput, all_invalid
 from intentc.model.schema import Schema
@@ -237,7 +237,11 @@ def _resource(document: Located, path: Steps, entry: Any, schema: Schema) -> Loa
             path,
         )
     manifest = "apiVersion" in entry
-    found = schema.spelt(entry["kind"]) if manifest else schema.kinds.get(snake(entry["kind"]))
+    found = (
+        schema.of_manifest(str(entry["apiVersion"]), entry["kind"])
+        if manifest
+        else schema.kinds.get(snake(entry["kind"]))
+    )
     kind = _kind(document, path, entry, found, schema)
     if manifest:
         return _manifest(document, path, entry, kind)
@@ -267,12 +271,9 @@ def _manifest(document: Located, path: Steps, manifest: dict[str, Any], kind: Ki
     version = manifest["apiVersion"]
     if not isinstance(version, str):
         raise document.error("apiVersion is text; quote it", (*path, "apiVersion"))
-    if kind.versions and version not in kind.versions:
-        raise document.error(
-            f"{manifest['kind']} of {version!r} is not known; known are {', '.join(kind.versions)}",
-            (*path, "apiVersion"),
-            "UnknownKind",
-        )
+    shape = kind.manifests
+    if shape.versions and version not in shape.versions:
+        raise document.error(unknown_version(shape, version), (*path, "apiVersion"), "UnknownKind")
     metadata = manifest.get("metadata")
     if not isinstance(metadata, dict) or not metadata.get("name"):
         raise document.error("metadata.name is missing", (*path, "metadata"))
@@ -280,10 +281,10 @@ def _manifest(document: Located, path: Steps, manifest: dict[str, Any], kind: Ki
         if not isinstance(metadata.get(field) or "", str):
             raise document.error(f"metadata.{field} is text; quote it", (*path, "metadata", field))
     try:
-        data = flattened(manifest, kind.versions)
+        data = flattened(manifest, shape)
     except msgspec.ValidationError as error:
         raise document.error(str(error), path) from None
-    return Loaded(kind.name, data, document.where(path), document, path, kind.versions.get(version, {}))
+    return Loaded(kind.name, data, document.where(path), document, path, shape.versions.get(version, {}))
 
 
 def _check_name(document: Located, path: Steps, data: dict[str, Any]) -> None:

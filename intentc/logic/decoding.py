@@ -168,4 +168,5 @@ def _name_of_unreadable(kind: Kind, raw: bytes) -> tuple[str, ...]:
     metadata = identity.metadata
     if identity.fq_name or not kind.written_as_manifests or metadata is None or not metadata.name:
         return identity.fq_name
-    return manifest_identity({"metadata": {"name": metadata.name, "namespace": metadata.namespace}})
+    found = {"metadata": {"name": metadata.name, "namespace": metadata.namespace}}
+    return manifest_identity(found, cluster_scoped=kind.manifests.cluster_scoped)

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import msgspec
 
 from .events import Change
-from .manifest import flattened, is_manifest, manifest_uuid
+from .manifest import Shape, flattened, is_manifest, manifest_uuid
+from .metadata import METADATA
 from .names import Key, snake
 from .ownership import MARK_KEY, Mark
 from .problem import InvalidInput
@@ -146,7 +147,7 @@ class Kind:
         name: str,
         group: str,
         plural: str,
-        shape: str,
+        manifests: Shape | None = None,
         types: TypeTable,
         parents: tuple[ParentRelation, ...] = (),
         properties: Mapping[str, Property],
@@ -159,14 +160,12 @@ class Kind:
         stored: bool = True,
         opaque: bool = False,
         values_type: type[Value],
-        versions: Mapping[str, Mapping[str, str]] | None = None,
         columns: tuple[Column, ...] = (),
         description: str = "",
     ) -> None:
         self.name = name
         self.group = group
         self.plural = plural
-        self.shape = shape
         self.types = types
         self.parents = parents
         self.properties = properties
@@ -179,23 +178,23 @@ class Kind:
         self.stored = stored
         self.opaque = opaque
         self.values_type = values_type
-        self.versions = versions or {}
         self.columns = columns
         self.description = description
-        self.written_as_manifests = shape == "kubernetes"
+        self.written_as_manifests = manifests is not None
         """Whether people write its resources as Kubernetes manifests."""
+        self._manifests = manifests
         self._decoder = msgspec.json.Decoder(values_type, dec_hook=decode_hook)
         self._annotated = {p.annotation: p.name for p in properties.values() if p.annotation}
         self.input_fields = tuple(
             ["fq_name", "parent_uuid"]
             + [p.name for p in properties.values() if p.writer is not Writer.COMPILER]
             + [f"{r.name}_refs" for r in relations.values() if r.writer is not Writer.COMPILER]
-            + (["labels", "api_version"] if self.written_as_manifests else [])
+            + ([METADATA, "api_version"] if self.written_as_manifests else [])
         )
         self.user_fields = frozenset(
             [p.name for p in properties.values() if p.writer is Writer.USER]
             + [f"{r.name}_refs" for r in relations.values() if r.writer is Writer.USER]
-            + (["labels", "annotations"] if self.written_as_manifests else [])
+            + ([METADATA, "annotations"] if self.written_as_manifests else [])
         )
         """What a whole resource says, as a manifest does: those that it leaves out are cleared."""
         self._written = (self._written_on(made=False), self._written_on(made=True))
@@ -217,6 +216,13 @@ class Kind:
             tuple(name for name, writer in relations.items() if writer is Writer.SHARED),
         )
 
+    @property
+    def manifests(self) -> Shape:
+        """How its resources are written as manifests. Raises ``TypeError`` for a kind that is not."""
+        if self._manifests is None:
+            raise TypeError(f"{self.name} is not written as manifests")
+        return self._manifests
+
     @cached_property
     def sensitive(self) -> tuple[tuple[str, ...], ...]:
         """Where fields stand that must not be shown."""
@@ -224,7 +230,7 @@ class Kind:
 
     def decode_values(self, raw: bytes, uuid: str = "") -> Any:
         """The struct of a stored value. Raises ``msgspec.DecodeError`` (``ValidationError`` with the path)."""
-        if self.written_as_manifests and (b'"metadata"' in raw or b'"apiVersion"' in raw):
+        if self.written_as_manifests and (b'"fq_name"' not in raw or b'"apiVersion"' in raw):
             document = msgspec.json.decode(raw)
             if is_manifest(document):
                 flat = self._with_annotated(self.stored_form(document))
@@ -237,21 +243,30 @@ class Kind:
 
     def _with_annotated(self, document: dict[str, Any]) -> dict[str, Any]:
         """``document`` with the properties that stand in annotations, as far as it does not give them itself."""
+        found: dict[str, Any] = {}
+        for key, value in self._notes(document):
+            field = self._annotated.get(key)
+            if field and not document.get(field) and isinstance(value, str):
+                found[field] = value
+        return {**document, **found} if found else document
+
+    def _notes(self, document: dict[str, Any]) -> Iterable[tuple[str, Any]]:
+        """The annotations of users."""
+        if self.written_as_manifests:
+            metadata = document.get(METADATA)
+            annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+            return annotations.items() if isinstance(annotations, dict) else ()
         annotations = document.get("annotations")
         pairs = annotations.get("key_value_pair") if isinstance(annotations, dict) else None
-        found: dict[str, Any] = {}
-        for pair in pairs if isinstance(pairs, list) else ():
-            field = self._annotated.get(str(pair.get("key"))) if isinstance(pair, dict) else None
-            if field and not document.get(field) and isinstance(pair.get("value"), str):
-                found[field] = pair["value"]
-        return {**document, **found} if found else document
+        pairs = pairs if isinstance(pairs, list) else ()
+        return [(str(pair.get("key")), pair.get("value")) for pair in pairs if isinstance(pair, dict)]
 
     def stored_form(self, document: dict[str, Any]) -> dict[str, Any]:
         """A stored resource as JSON: itself, or the flat form of a manifest, which stands in etcd if somebody else than
         our API server put it there. Raises ``msgspec.ValidationError``."""
         if not (self.written_as_manifests and is_manifest(document)):
             return document
-        flat = flattened(document, self.versions)
+        flat = flattened(document, self.manifests)
         return {"uuid": manifest_uuid(self.name, flat["fq_name"]), **flat}
 
     def decode(self, change: Change) -> Resource:

@@ -1,10 +1,11 @@
-"""Converts Kubernetes manifests to resources: identity from ``metadata``, fields from ``spec``, one version.
+"""Converts Kubernetes manifests to resources and back: identity from ``metadata``, fields from ``spec``, one version.
 
 People write manifests; after decoding everything has the flat form, which is also the form in etcd::
 
-    {"uuid", "fq_name": [namespace, name], "api_version", "labels"?, "annotations"?, field: value …}
+    {"uuid", "fq_name": [namespace, name], "api_version", "metadata": {"labels"?, "annotations"? …}, field: value …}
 
-The schema declares the fields of a kind; the API server decides what is rejected.
+``Shape`` is what the schema declares about a kind's manifests; the API server decides what is rejected. Our own mark
+is an annotation of the manifest, and stands in the common field ``annotations`` of the flat form.
 
 Functions of values that change none of them: no state, no I/O.
 """
@@ -13,42 +14,92 @@ from __future__ import annotations
 
 import uuid as uuid_module
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
+from . import metadata as stored_metadata
+from .ownership import MARK_KEY
 from .values import without_nulls
 
 DEFAULT_NAMESPACE = "default"
+CORE = "core"
+"""The group of kinds whose apiVersion has none, such as ``v1``."""
 
 _NAMESPACE = uuid_module.UUID("0d0e7a5e-7f3b-5f0d-9c57-6a1d5b9a4f11")
-_WHOLE_COPY = "kubectl.kubernetes.io/last-applied-configuration"
+WHOLE_COPY = "kubectl.kubernetes.io/last-applied-configuration"
 """The annotation in which kubectl repeats the manifest: it adds nothing, and repeats secrets."""
 
 _NO_FIELDS = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
 """The keys at the top of a manifest that are no fields of the resource; others (a Secret's ``data``) are."""
 
-_STANDING = {
+_PLACES = {
     "uuid": ("metadata", "uid"),
     "fq_name": ("metadata", "name"),
     "api_version": ("apiVersion",),
-    "labels": ("metadata", "labels"),
+    "metadata": ("metadata",),
     "annotations": ("metadata", "annotations"),
 }
 """Common fields of the flat form → their places in a manifest."""
 
+_OF_SERVER = frozenset({"configuration_version", "display_name", "id_perms", "name", "perms2"})
+"""Common fields of the flat form that a manifest has no place for."""
+
+_ONLY_IN_MANIFESTS = ("name", "namespace", "uid")
+"""What ``metadata`` has in a manifest only: the flat form has it as ``fq_name`` and ``uuid``."""
+
 Steps = tuple[str | int, ...]
 
 
+class Shape(NamedTuple):
+    """How people write resources of one kind as manifests. ``kind``: the manifest's, such as ``TLSContext``. ``group``:
+    such as ``getambassador.io``, or ``core``. ``cluster_scoped``: whether they have no namespace. ``versions``:
+    apiVersion → {old path under ``spec``: new path}, dots between names; the first is preferred; none: any is taken.
+    ``without_spec``: whether the fields stand at the top of the manifest, as a Secret's."""
+
+    kind: str
+    group: str = CORE
+    cluster_scoped: bool = False
+    versions: Mapping[str, Mapping[str, str]] = {}
+    without_spec: bool = False
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups under which the kind is known: that of each version."""
+        return tuple(dict.fromkeys(group_of(version) for version in self.versions)) or (self.group,)
+
+    @property
+    def preferred(self) -> str:
+        """The apiVersion in which a resource is shown that names none."""
+        return next(iter(self.versions), "v1" if self.group == CORE else f"{self.group}/v1")
+
+
+def group_of(api_version: str) -> str:
+    """The group of an apiVersion: ``core`` for ``v1``."""
+    return api_version.rpartition("/")[0] or CORE
+
+
 def is_manifest(value: Any) -> bool:
-    """Whether a resource as JSON is a manifest, and not the flat form."""
-    return isinstance(value, dict) and "fq_name" not in value and ("metadata" in value or "apiVersion" in value)
+    """Whether a resource as JSON is a manifest, and not the flat form, whole or in part."""
+    if not isinstance(value, dict) or "fq_name" in value:
+        return False
+    metadata = value.get("metadata")
+    return "apiVersion" in value or (isinstance(metadata, dict) and "name" in metadata)
 
 
-def manifest_identity(manifest: Mapping[str, Any]) -> tuple[str, ...]:
-    """(namespace, name); the namespace of a manifest without one is ``default``."""
+def is_half_manifest(value: Mapping[str, Any]) -> bool:
+    """Whether a flat form has keys that only manifests have."""
+    metadata = value.get("metadata")
+    inner = metadata if isinstance(metadata, dict) else {}
+    return "apiVersion" in value or "spec" in value or any(key in inner for key in _ONLY_IN_MANIFESTS)
+
+
+def manifest_identity(manifest: Mapping[str, Any], *, cluster_scoped: bool = False) -> tuple[str, ...]:
+    """(namespace, name), or (name,) of a kind without namespaces; the namespace of a manifest without one is
+    ``default``."""
     metadata = manifest.get("metadata") or {}
-    return (str(metadata.get("namespace") or DEFAULT_NAMESPACE), str(metadata.get("name") or ""))
+    name = str(metadata.get("name") or "")
+    return (name,) if cluster_scoped else (str(metadata.get("namespace") or DEFAULT_NAMESPACE), name)
 
 
 def manifest_uuid(kind: str, fq_name: Sequence[str]) -> str:
@@ -57,38 +108,87 @@ def manifest_uuid(kind: str, fq_name: Sequence[str]) -> str:
     return str(uuid_module.uuid5(_NAMESPACE, "\0".join((kind, *fq_name))))
 
 
-def flattened(manifest: Mapping[str, Any], versions: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    """The flat form of a manifest; ``uuid`` only if it has a ``metadata.uid``.
+def flattened(manifest: Mapping[str, Any], shape: Shape, *, keep_whole_copy: bool = False) -> dict[str, Any]:
+    """The flat form of a manifest; ``uuid`` only if it has a ``metadata.uid``, ``metadata`` if any of it is stored.
 
-    ``versions``: apiVersion → {old path under ``spec``: new path}, dots between names. Raises
-    ``msgspec.ValidationError`` for an apiVersion that is not declared, a manifest without a name, a field that stands
-    at the top and in ``spec``, and one that is called as a common field.
+    ``keep_whole_copy``: keep the annotation in which kubectl repeats the manifest. Raises ``msgspec.ValidationError``
+    for an apiVersion that is not declared, a manifest without a name, a field that
+    stands at the top and in ``spec``, and one that is called as a common field.
     """
     manifest = without_nulls(manifest)
     version = str(manifest.get("apiVersion", ""))
-    if versions and version not in versions:
-        raise msgspec.ValidationError(f"apiVersion {version!r} is not known; there are {', '.join(versions)}")
+    if shape.versions and version not in shape.versions:
+        raise msgspec.ValidationError(unknown_version(shape, version))
     metadata = _mapping(manifest, "metadata")
     if not metadata.get("name"):
         raise msgspec.ValidationError("metadata.name is missing")
     spec = dict(_mapping(manifest, "spec"))
-    for old, new in versions.get(version, {}).items():
+    for old, new in shape.versions.get(version, {}).items():
         _move(spec, old.split("."), new.split("."))
     fields = {field: value for field, value in manifest.items() if field not in _NO_FIELDS}
     for field in sorted(fields.keys() & spec.keys()):
         raise msgspec.ValidationError(f"{field} stands at the top and in spec; keep one of them")
-    for field in sorted((fields.keys() | spec.keys()) & _STANDING.keys()):
+    for field in sorted((fields.keys() | spec.keys()) & _PLACES.keys()):
         raise msgspec.ValidationError(f"{field} stands in metadata, and is no field of the resource itself")
-    flat = {**fields, **spec, "fq_name": list(manifest_identity(manifest)), "api_version": version}
+    name = list(manifest_identity(manifest, cluster_scoped=shape.cluster_scoped))
+    flat = {**fields, **spec, "fq_name": name, "api_version": version}
     if metadata.get("uid"):
         flat["uuid"] = str(metadata["uid"])
-    if metadata.get("labels"):
-        flat["labels"] = metadata["labels"]
-    annotations = _mapping(metadata, "annotations").items()
-    pairs = [{"key": key, "value": value} for key, value in annotations if key != _WHOLE_COPY]
-    if pairs:
-        flat["annotations"] = {"key_value_pair": pairs}
+    kept = {field: metadata[field] for field in stored_metadata.FIELDS if metadata.get(field)}
+    notes = _mapping(metadata, "annotations")
+    others = {key: value for key, value in notes.items() if key != MARK_KEY and (keep_whole_copy or key != WHOLE_COPY)}
+    kept.pop("annotations", None)
+    if others:
+        kept["annotations"] = others
+    if kept:
+        flat["metadata"] = kept
+    if MARK_KEY in notes:
+        flat["annotations"] = {"key_value_pair": [{"key": MARK_KEY, "value": notes[MARK_KEY]}]}
     return flat
+
+
+def manifest_of(flat: Mapping[str, Any], shape: Shape, version: str = "") -> dict[str, Any]:
+    """The manifest of a resource in its flat form: the inverse of ``flattened``, as plain JSON.
+
+    ``version``: a declared apiVersion; by default the one in which the resource was written. What only our server knows
+    (``id_perms`` …) has no place in it. Raises ``msgspec.ValidationError`` for an apiVersion that is not declared.
+    """
+    version = version or str(flat.get("api_version") or "") or shape.preferred
+    if shape.versions and version not in shape.versions:
+        raise msgspec.ValidationError(unknown_version(shape, version))
+    fields = {
+        field: _copied(value)
+        for field, value in flat.items()
+        if field not in _PLACES and field not in _OF_SERVER and field != "status"
+    }
+    for old, new in reversed(list(shape.versions.get(version, {}).items())):
+        _move(fields, new.split("."), old.split("."), back=True)
+    name: dict[str, Any] = {"name": flat["fq_name"][-1]}
+    if not shape.cluster_scoped:
+        name["namespace"] = flat["fq_name"][0]
+    if flat.get("uuid"):
+        name["uid"] = flat["uuid"]
+    metadata = {**name, **_copied(flat.get("metadata") or {})}
+    pairs = (flat.get("annotations") or {}).get("key_value_pair") or ()
+    if pairs:
+        metadata["annotations"] = {**metadata.get("annotations", {}), **{one["key"]: one["value"] for one in pairs}}
+    manifest: dict[str, Any] = {"apiVersion": version, "kind": shape.kind, "metadata": metadata}
+    if shape.without_spec:
+        manifest |= fields
+    elif fields:
+        manifest["spec"] = fields
+    if flat.get("status"):
+        manifest["status"] = _copied(flat["status"])
+    return manifest
+
+
+def unknown_version(shape: Shape, version: str) -> str:
+    """What to say about an apiVersion that ``shape`` lacks."""
+    known = ", ".join(shape.versions)
+    if group_of(version) not in shape.groups:
+        groups = " or ".join(shape.groups)
+        return f"{shape.kind} of group {group_of(version)!r} is not known; {shape.kind} is of {groups}: give {known}"
+    return f"apiVersion {version!r} is not known; there are {known}"
 
 
 def place_in_manifest(manifest: Mapping[str, Any], moves: Mapping[str, str], field: Steps) -> Steps:
@@ -96,8 +196,8 @@ def place_in_manifest(manifest: Mapping[str, Any], moves: Mapping[str, str], fie
     if not field:
         return ()
     first, rest = str(field[0]), field[1:]
-    if first in _STANDING:
-        return (*_STANDING[first], *(() if first in ("uuid", "fq_name") else rest))
+    if first in _PLACES:
+        return (*_PLACES[first], *(() if first in ("uuid", "fq_name") else rest))
     for old, new in moves.items():
         target, source = tuple(new.split(".")), tuple(old.split("."))
         if field[: len(target)] == target and _has(manifest.get("spec"), source):
@@ -121,15 +221,27 @@ def _mapping(holder: Mapping[str, Any], field: str) -> Mapping[str, Any]:
     return value
 
 
-def _move(spec: dict[str, Any], old: list[str], new: list[str]) -> None:
-    holder: Any = spec
+def _copied(value: Any) -> Any:
+    """Plain JSON that shares nothing with ``value``."""
+    if isinstance(value, Mapping):
+        return {key: _copied(inner) for key, inner in value.items()}
+    return [_copied(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _move(spec: dict[str, Any], old: list[str], new: list[str], *, back: bool = False) -> None:
+    """Move what stands at ``old`` to ``new``, in place. ``back``: to an older version, so that no emptied
+    object stays."""
+    holders: list[Any] = [spec]
     for part in old[:-1]:
-        holder = holder.get(part)
-        if not isinstance(holder, dict):
+        holders.append(holders[-1].get(part))
+        if not isinstance(holders[-1], dict):
             return
-    if old[-1] not in holder:
+    if old[-1] not in holders[-1]:
         return
-    value = holder.pop(old[-1])
+    value = holders[-1].pop(old[-1])
+    for depth in range(len(holders) - 1, 0, -1):
+        if back and not holders[depth]:
+            del holders[depth - 1][old[depth - 1]]
     target = spec
     for part in new[:-1]:
         target = target.setdefault(part, {})

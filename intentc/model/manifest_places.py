@@ -1,29 +1,19 @@
 """Says how a kind's manifests look: the spelling of the kind, its resource name, and where its fields stand.
 
-Why it exists: a schema file names a kind in snake_case and its fields without their place. Clients of Kubernetes need
-the exact spelling (``TCPMapping``), the resource's name in URLs (``tcpmappings``), and ``spec.prefix``.
+Why it exists: a kind has a name in snake_case, and fields without their place. Clients of Kubernetes need the exact
+spelling (``TCPMapping``), the resource's name in URLs (``tcpmappings``), and ``spec.prefix``.
 
 Pure functions of values: no state, no I/O.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from .kind import Kind
-
-_WORDS = {"tcp": "TCP", "tls": "TLS", "dns": "DNS"}
-_AT_TOP: Mapping[str, frozenset[str]] = {
-    "secret": frozenset({"type", "data", "stringData", "immutable"}),
-    "config_map": frozenset({"data", "binaryData", "immutable"}),
-    "endpoints": frozenset({"subsets"}),
-    "endpoint_slice": frozenset({"addressType", "endpoints", "ports"}),
-}
 
 
 def manifest_kind(kind: Kind) -> str:
     """``kind`` as manifests spell it: ``TCPMapping``."""
-    return "".join(_WORDS.get(word, word[:1].upper() + word[1:]) for word in kind.name.split("_"))
+    return kind.manifests.kind
 
 
 def resource_name(kind: Kind) -> str:
@@ -33,12 +23,12 @@ def resource_name(kind: Kind) -> str:
 
 def is_namespaced(kind: Kind) -> bool:
     """Whether resources of the kind stand in a namespace."""
-    return True
+    return not kind.manifests.cluster_scoped
 
 
-def at_top(kind: Kind, field: str) -> bool:
-    """Whether a field stands next to ``metadata`` and not in ``spec``, as a Secret's ``data``."""
-    return field in _AT_TOP.get(kind.name, ())
+def at_top(kind: Kind) -> bool:
+    """Whether the fields stand next to ``metadata`` and not in ``spec``, as a Secret's ``data``."""
+    return kind.manifests.without_spec
 
 
 def group_and_version(api_version: str) -> tuple[str, str]:

@@ -43,9 +43,9 @@ def printer_columns(kind: Kind, version: str) -> tuple[PrinterColumn, ...]:
 
 
 def _in_manifest(kind: Kind, version: str, path: tuple[str, ...]) -> tuple[str, ...]:
-    if at_top(kind, path[0]):
+    if at_top(kind):
         return path
-    for old, new in kind.versions.get(version, {}).items():
+    for old, new in kind.manifests.versions.get(version, {}).items():
         moved = tuple(new.split("."))
         if path[: len(moved)] == moved:
             return ("spec", *old.split("."), *path[len(moved) :])

@@ -16,6 +16,8 @@ from typing import Any
 import msgspec
 
 from .kind import Column, Index, Kind, Mention, ParentRelation, Property, Relation, Writer
+from .manifest import Shape, group_of
+from .metadata import METADATA, ObjectMeta
 from .names import kebab
 from .problem import InvalidInput
 from .resolvers import RESOLVERS
@@ -69,7 +71,10 @@ class IndexSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class KindSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One schema file. ``kind``: in snake_case, as the file is called. ``group``: whose kinds these are, such as
-    ``getambassador.io``. ``plural``: if it is not the kind with an s. ``shape``: how people write resources of it.
+    ``getambassador.io``, or ``core``. ``plural``: if it is not the kind with an s. ``shape``: how people write
+    resources of it. In the Kubernetes shape: ``scope``: ``namespaced`` or ``cluster``; ``manifest_kind``: if the
+    manifest's kind is not the file's name in CamelCase, such as ``TLSContext``; ``without_spec``: the fields stand at
+    the manifest's top.
     ``parents``: kinds below which it may stand. ``properties``: field → type name or mapping (``FieldSpec`` plus
     ``writer``, ``required``, ``collection``, ``map_key``, ``annotation``, ``compiler_parts``, ``writer_if_made``).
     ``references``: target kind → mapping or nothing. ``mentions``: relations that are found in properties, by name.
@@ -85,6 +90,9 @@ class KindSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     group: str
     plural: str = ""
     shape: str = "contrail"
+    scope: str = "namespaced"
+    manifest_kind: str = ""
+    without_spec: bool = False
     parents: tuple[str | ParentSpec, ...] = ()
     properties: Mapping[str, Any] = {}
     references: Mapping[str, ReferenceSpec | None] = {}
@@ -147,13 +155,13 @@ def build_kind(spec: KindSpec, types: TypeTable, where: str) -> Kind:
     if spec.shape not in {"contrail", "kubernetes"}:
         raise InvalidInput(f"shape {spec.shape!r} is unknown; there are contrail, kubernetes", source=where)
     if spec.shape == "kubernetes":
-        fields.append(("labels", *types.field(FieldSpec(type="map"))))
+        fields.append((METADATA, ObjectMeta, ObjectMeta()))
         fields.append(("api_version", str, ""))
     return Kind(
         name=spec.kind,
         group=spec.group,
         plural=spec.plural or f"{spec.kind}s",
-        shape=spec.shape,
+        manifests=_manifests(spec) if spec.shape == "kubernetes" else None,
         types=types,
         parents=tuple(
             ParentRelation(p) if isinstance(p, str) else ParentRelation(p.kind, p.derived) for p in spec.parents
@@ -171,10 +179,14 @@ def build_kind(spec: KindSpec, types: TypeTable, where: str) -> Kind:
         stored=spec.stored,
         opaque=spec.opaque,
         values_type=build_struct(spec.kind, fields),
-        versions=spec.versions,
         columns=tuple(Column(name, split_path(path)) for name, path in spec.columns.items()),
         description=spec.description,
     )
+
+
+def _manifests(spec: KindSpec) -> Shape:
+    name = spec.manifest_kind or "".join(part.capitalize() for part in spec.kind.split("_"))
+    return Shape(name, spec.group, spec.scope == "cluster", spec.versions, spec.without_spec)
 
 
 def _attribute(declared: ReferenceSpec, types: TypeTable, where: str) -> Value | None:
@@ -227,6 +239,7 @@ class Schema:
         self._by_plural: dict[str, Kind] = {}
         self._by_spelling: dict[str, Kind] = {}
         self._by_plural_spelling: dict[str, Kind] = {}
+        self._by_manifest: dict[tuple[str, str], Kind] = {}
         for kind in kinds:
             if kind.name in self.kinds:
                 raise InvalidInput(f"kind {kind.name!r} is declared twice")
@@ -235,6 +248,8 @@ class Schema:
             self._by_plural[kebab(kind.plural)] = kind
             self._by_spelling[_spelling(kind.name)] = kind
             self._by_plural_spelling[_spelling(kind.plural)] = kind
+            if kind.written_as_manifests:
+                self._add_manifests(kind)
         self.referring: dict[str, list[tuple[Kind, str]]] = {}
         """Kind → the (kind, relation) pairs that refer to it: references, mentions and ``parent``."""
         for kind in self.kinds.values():
@@ -263,6 +278,20 @@ class Schema:
         taken, too."""
         found = self._by_spelling.get(_spelling(name))
         return self._by_plural_spelling.get(_spelling(name)) if found is None and plural else found
+
+    def of_manifest(self, api_version: str, name: str) -> Kind | None:
+        """The kind of manifests with this apiVersion and kind, in any spelling. Without one of that group: a kind of
+        the same name, whose manifests have another group."""
+        return self._by_manifest.get((group_of(api_version), _spelling(name))) or self.spelt(name)
+
+    def _add_manifests(self, kind: Kind) -> None:
+        for group in kind.manifests.groups:
+            place = (group, _spelling(kind.manifests.kind))
+            if place in self._by_manifest:
+                other = self._by_manifest[place].name
+                raise InvalidInput(f"{kind.manifests.kind} of group {group} is declared by {other} and {kind.name}")
+            self._by_manifest[place] = kind
+            self._by_spelling.setdefault(place[1], kind)
 
     def __iter__(self) -> Iterator[Kind]:
         return iter(self.kinds.values())

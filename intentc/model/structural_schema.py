@@ -42,11 +42,11 @@ def structural_schema(kind: Kind, version: str) -> Node:
         if not _is_of_manifest(prop):
             continue
         node = _field(prop.spec, kind.types, is_open=kind.opaque)
-        if at_top(kind, prop.name):
+        if at_top(kind):
             top[prop.name] = node
         else:
             spec["properties"][prop.name] = node
-    for old, new in kind.versions.get(version, {}).items():
+    for old, new in kind.manifests.versions.get(version, {}).items():
         _move(spec, new.split("."), old.split("."))
     required = [name for name, prop in kind.properties.items() if prop.required and name in spec["properties"]]
     if required:
@@ -75,7 +75,7 @@ def structural_schema(kind: Kind, version: str) -> Node:
 
 def has_other_versions(kind: Kind, version: str) -> bool:
     """Whether another version has fields elsewhere: a cluster that does not convert must keep unknown ones."""
-    return any(moves != kind.versions.get(version) for moves in kind.versions.values())
+    return any(moves != kind.manifests.versions.get(version) for moves in kind.manifests.versions.values())
 
 
 def _is_of_manifest(prop: Property) -> bool:

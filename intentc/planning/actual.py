@@ -25,6 +25,7 @@ from intentc.model import (
     Resource,
     Update,
 )
+from intentc.model.metadata import METADATA, claimed_part
 
 
 @cache
@@ -102,10 +103,11 @@ class Actual:
         return Name(self.key.kind, self.fq_name)
 
     def value(self, field: str) -> Any:
-        """The value of a property, or its default."""
+        """The value of a property, or its default; of ``metadata`` what a claim may set."""
         if field in self._fields:
             return self._fields[field]
-        return getattr(self._stored(), field)
+        value = getattr(self._stored(), field)
+        return claimed_part(value) if field == METADATA and self.kind.written_as_manifests else value
 
     def references(self, relation: str) -> tuple[Reference, ...]:
         """The entries of one relation."""

@@ -14,6 +14,7 @@ import msgspec
 
 from intentc.model import Key, Kind, Name, ReferenceValue, Writer
 from intentc.model.kind import Property
+from intentc.model.metadata import METADATA
 from intentc.model.types import FieldSpec
 
 from .actual import Actual, empty_values
@@ -93,7 +94,7 @@ def property_changes(actual: Actual, desired: Desired, may_remove: MayRemove, *,
 def _ours(kind: Kind, *, made: bool) -> tuple[str, ...]:
     """The properties that have no value unless one is claimed."""
     found = kind.written(made=made).properties
-    return (*found, "labels") if made and kind.written_as_manifests else found
+    return (*found, METADATA) if made and kind.written_as_manifests else found
 
 
 def _annotated(actual: Actual, changes: Mapping[str, Any]) -> dict[str, Any]:

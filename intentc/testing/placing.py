@@ -14,10 +14,12 @@ from typing import Any
 
 import msgspec
 
+from intentc.apiserver.admission.metadata import raise_generation, sent_metadata, stamp_new_metadata
 from intentc.apiserver.sources import DerivedSource
 from intentc.loading.resources import Loaded
 from intentc.model import InvalidInput, Key, Kind, Name, Schema, kebab, snake
 from intentc.model.manifest import manifest_uuid
+from intentc.model.metadata import METADATA
 from intentc.watch.keys import Layout
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Delete, Operation, Put
@@ -39,7 +41,9 @@ class Placing:
         found = [(self._identified(loaded), loaded) for loaded in resources]
         for key, loaded in found:
             earlier = self._documents.get(key)
-            self._documents[key] = loaded.data if earlier is None or loaded.whole else earlier | loaded.data
+            document = loaded.data if earlier is None or loaded.whole else earlier | loaded.data
+            self._stamp(self._schema.kind(key.kind), earlier, document, loaded)
+            self._documents[key] = document
         for key, _ in found:
             self._complete(self._schema.kind(key.kind), self._documents[key])
         await self._commit([Put(self._at(key), msgspec.json.encode(self._documents[key])) for key, _ in found])
@@ -82,6 +86,17 @@ class Placing:
         for relation in kind.relations:
             for entry in data.get(f"{relation}_refs", ()):
                 self._complete_reference(relation, entry)
+
+    def _stamp(self, kind: Kind, earlier: dict[str, Any] | None, document: dict[str, Any], loaded: Loaded) -> None:
+        """Fill in what the server writes of ``metadata``."""
+        if not kind.written_as_manifests:
+            return
+        if earlier is None:
+            stamp_new_metadata(kind, document, now=self._source.now())
+            return
+        if loaded.whole or METADATA in loaded.data:
+            document[METADATA] = sent_metadata(earlier, loaded.data.get(METADATA), masked=False)
+        raise_generation(kind, earlier, document)
 
     def _complete_parent(self, kind: Kind, data: dict[str, Any]) -> None:
         given = snake(data.get("parent_type") or "")

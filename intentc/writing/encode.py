@@ -27,6 +27,7 @@ from intentc.model import (
     Update,
     kebab,
 )
+from intentc.model.metadata import CLAIMED, METADATA
 from intentc.model.values import ENCODER
 
 from .service import Rejected
@@ -176,7 +177,12 @@ def _update(operation: Update, kind: Kind) -> tuple[dict[str, Any], tuple[str, .
     annotated = _annotated(kind)
     properties = {field: value for field, value in operation.properties.items() if field not in annotated}
     fields = {**properties, **_references(operation.references)}
-    return {"uuid": operation.key.uuid, **fields}, tuple(fields)
+    mask: list[str] = []
+    for field in fields:
+        # The server and others write further parts of metadata.
+        whole = field != METADATA or not kind.written_as_manifests
+        mask += [field] if whole else [f"{METADATA}.{part}" for part in CLAIMED]
+    return {"uuid": operation.key.uuid, **fields}, tuple(mask)
 
 
 def _references(references: Mapping[str, tuple[ReferenceValue, ...]]) -> dict[str, Any]:

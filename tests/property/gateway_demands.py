@@ -62,16 +62,16 @@ def manifests(stored: World) -> list[Json]:
     ]
     carried: dict[str, Json] = {}
     for data in sorted(stored.get("service", {}).values(), key=lambda data: str(data["fq_name"])):
-        pairs = (data.get("annotations") or {}).get("key_value_pair") or []
-        for noted in (json.loads(pair["value"]) for pair in pairs if pair["key"] == ANNOTATION):
-            noted["metadata"].setdefault("labels", data.get("labels") or {})
+        metadata = data.get("metadata") or {}
+        for noted in (json.loads(text) for key, text in metadata.get("annotations", {}).items() if key == ANNOTATION):
+            noted["metadata"].setdefault("labels", metadata.get("labels") or {})
             carried.setdefault(oracle.full(noted), noted)
     return [*said, *carried.values()]
 
 
 def _metadata(data: Json) -> Json:
-    namespace, name = data["fq_name"]
-    return {"namespace": namespace, "name": name, "labels": data.get("labels") or {}}
+    *namespace, name = data["fq_name"]
+    return {"namespace": ":".join(namespace), "name": name, "labels": (data.get("metadata") or {}).get("labels") or {}}
 
 
 class Outcome(NamedTuple):

@@ -28,8 +28,11 @@ LATER = manifest("Mapping", "later", {"prefix": "/later/", "hostname": "*", "ser
 def misshapen(name: list[str]) -> list[bytes]:
     """Values that say at least their name."""
     named: Json = {"fq_name": name}
-    huge = named | {"labels": {str(number): "x" * 1000 for number in range(3000)}, "api_version": 7}
-    return [json.dumps(value).encode() for value in (named | {"labels": [[7]]}, named | {"annotations": 7}, huge)]
+    huge = named | {"metadata": {str(number): "x" * 1000 for number in range(3000)}, "api_version": 7}
+    return [
+        json.dumps(value).encode()
+        for value in (named | {"metadata": {"labels": [[7]]}}, named | {"annotations": 7}, huge)
+    ]
 
 
 USERS = sorted({KINDS[one["kind"]] for one in world()})

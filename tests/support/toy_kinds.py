@@ -54,7 +54,7 @@ DECLARED: tuple[dict[str, Any], ...] = (
         "mentions": {"mentioned": {"kind": "group", "paths": ["rules.rule[].group"], "ignore": ["any"]}},
         "indexes": {"names": {"paths": ["rules.rule[].group"]}},
     },
-    {"kind": "app", "shape": "kubernetes", "indexes": {"label": {"paths": ["labels"]}}},
+    {"kind": "app", "shape": "kubernetes", "indexes": {"label": {"paths": ["metadata.labels"]}}},
     {
         "kind": "chooser",
         "shape": "kubernetes",

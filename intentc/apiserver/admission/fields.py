@@ -18,6 +18,7 @@ import msgspec
 from intentc.loading import in_words, unknown_field
 from intentc.loading.checking import checked_kind
 from intentc.model import Kind, Schema, kebab
+from intentc.model.metadata import METADATA
 from intentc.model.values import decode_hook, without_nulls
 
 from ..errors import BadRequest
@@ -27,7 +28,7 @@ IDENTITY = frozenset({"uuid", "name", "fq_name", "parent_type", "parent_uuid"})
 COMMON = IDENTITY | {"display_name", "id_perms", "perms2", "annotations", "configuration_version"}
 """Fields of every kind (docs/contrail.md A.1)."""
 
-_OF_MANIFESTS = (COMMON | {"labels", "api_version"}) - {"parent_type", "parent_uuid"}
+_OF_MANIFESTS = (COMMON | {METADATA, "api_version"}) - {"parent_type", "parent_uuid"}
 """Fields of every kind that people write as manifests."""
 
 _COMPUTED = frozenset({"href", "parent_href", "to"})

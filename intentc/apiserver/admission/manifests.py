@@ -15,7 +15,7 @@ import msgspec
 from intentc.loading import did_you_mean
 from intentc.loading.checking import DESCRIBED_NAME, LONGEST_NAME, NAME
 from intentc.model import MARK_KEY, Kind, kebab
-from intentc.model.manifest import flattened, is_manifest
+from intentc.model.manifest import flattened, is_half_manifest, is_manifest
 
 from ..errors import BadRequest
 from .rules import Document
@@ -41,8 +41,6 @@ _METADATA = frozenset(
 )
 """What Kubernetes knows in ``metadata``."""
 
-_ONLY_IN_MANIFESTS = frozenset({"apiVersion", "metadata", "spec"})
-
 _FILLED_IN = frozenset({"configuration_version", "display_name", "id_perms", "name", "perms2"})
 """Fields of the flat form that a manifest has no place for: the server's own."""
 
@@ -59,15 +57,15 @@ def flat_body(kind: Kind, body: Any) -> Body:
     """Flatten ``body``. Raises ``BadRequest`` for a manifest that is none of ``kind``."""
     where = kebab(kind.name)
     if not (kind.written_as_manifests and is_manifest(body)):
-        if kind.written_as_manifests and isinstance(body, dict) and not _ONLY_IN_MANIFESTS.isdisjoint(body):
+        if kind.written_as_manifests and isinstance(body, dict) and is_half_manifest(body):
             # An opaque kind would take them for fields that nobody reads.
-            raise BadRequest(f"{where}: this is half a manifest; take out fq_name, or metadata and spec")
+            raise BadRequest(f"{where}: this is half a manifest; take out fq_name, or what only manifests have")
         return Body(body, False)
     given = body.get("kind")
-    if given is not None and str(given).lower() != kind.name.replace("_", ""):
+    if given is not None and str(given).lower() not in (kind.name.replace("_", ""), kind.manifests.kind.lower()):
         raise BadRequest(f"{where}: the manifest's kind is {given!r}")
     try:
-        fields = flattened(body, kind.versions)
+        fields = flattened(body, kind.manifests)
     except msgspec.ValidationError as error:
         raise BadRequest(f"{where}: {error}") from None
     for name in body["metadata"]:
@@ -79,13 +77,15 @@ def flat_body(kind: Kind, body: Any) -> Body:
 
 
 def check_place(kind: Kind, document: Document) -> None:
-    """Check that ``fq_name`` is [namespace, name] as Kubernetes allows them (RFC 1123). Raises ``BadRequest``.
+    """Check that ``fq_name`` is [namespace, name], or [name] where there is no namespace, as Kubernetes allows them
+    (RFC 1123). Raises ``BadRequest``.
 
     Names from annotations may also have the characters that people use there.
     """
     fq_name = document.get("fq_name") or []
-    if len(fq_name) != 2:
-        raise BadRequest(f"{kebab(kind.name)}: fq_name must be [namespace, name]")
+    form = "[name]" if kind.manifests.cluster_scoped else "[namespace, name]"
+    if len(fq_name) != form.count(",") + 1:
+        raise BadRequest(f"{kebab(kind.name)}: fq_name must be {form}")
     pairs = (document.get("annotations") or {}).get("key_value_pair") or ()
     allowed = DESCRIBED_NAME if any(pair["key"] == MARK_KEY for pair in pairs) else NAME
     for part in fq_name:

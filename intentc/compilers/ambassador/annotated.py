@@ -103,7 +103,7 @@ def _unfolded(document: Any, carrier: Intent) -> dict[str, Any]:
     if metadata.setdefault("namespace", namespace) != namespace:
         raise InvalidInput(f"its namespace is that of its carrier, {namespace}; remove `namespace`")
     if not metadata.get("labels"):
-        metadata["labels"] = dict(carrier.labels)
+        metadata["labels"] = dict(carrier.metadata.labels)
     return {
         "apiVersion": _GROUP + version.partition("/")[2],
         "kind": document.get("kind"),

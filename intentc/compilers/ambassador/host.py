@@ -48,7 +48,7 @@ class HostIntent(Intent):
         binding = HostBinding(
             name=name,
             hostname=self.hostname,
-            labels=tuple(f"{key}={value}" for key, value in sorted(self.labels.items())),
+            labels=tuple(f"{key}={value}" for key, value in sorted(self.metadata.labels.items())),
             scope=name if self.mappingSelector.matchLabels or self.selector.matchLabels else "",
             # A value that admission would have rejected counts as the strictest one.
             insecure=insecure.action if insecure.action in _ACTIONS else "Reject",

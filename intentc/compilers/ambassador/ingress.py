@@ -140,7 +140,7 @@ class IngressIntent(Intent):
         return HostBinding(
             name=":".join(self.fq_name),
             hostname=hostname,
-            labels=tuple(f"{key}={value}" for key, value in sorted(self.labels.items())),
+            labels=tuple(f"{key}={value}" for key, value in sorted(self.metadata.labels.items())),
             # An Ingress says nothing about insecure requests: they are routed, as in all controllers.
             insecure="Route",
             wants_tls=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ pytestmark = pytest.mark.anyio
 
 NAME = ("shop", "r")
 UUID = manifest_uuid("toy_route", NAME)
+NEW = {"generation": 1, "creationTimestamp": "now"}
 
 
 @pytest.fixture
@@ -42,6 +44,9 @@ async def stored(store: MemoryStore, kind: str = "toy_route", uuid: str = UUID) 
     (item,) = (await store.range(f"/toy/{kind}/{uuid}")).items
     assert item.value == msgspec.json.encode(msgspec.json.decode(item.value), order="sorted")
     found: dict[str, Any] = msgspec.json.decode(item.value)
+    if "creationTimestamp" in found.get("metadata", {}):
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", found["metadata"]["creationTimestamp"])
+        found["metadata"]["creationTimestamp"] = "now"
     return {k: v for k, v in found.items() if k not in ("id_perms", "perms2", "display_name", "configuration_version")}
 
 
@@ -53,8 +58,7 @@ async def test_a_manifest_is_stored_flat(api: ApiServer, store: MemoryStore) -> 
         "fq_name": ["shop", "r"],
         "name": "r",
         "api_version": "toy.intentc.io/v1alpha1",
-        "labels": {"app": "web"},
-        "annotations": {"key_value_pair": [{"key": "a", "value": "b"}]},
+        "metadata": {"labels": {"app": "web"}, "annotations": {"a": "b"}, **NEW},
         "hostname": "h",
         "match": {"prefix": "/a"},
         "service": "web",
@@ -62,10 +66,37 @@ async def test_a_manifest_is_stored_flat(api: ApiServer, store: MemoryStore) -> 
 
 
 async def test_the_flat_form_is_taken_too_and_gets_the_same_uuid(api: ApiServer, store: MemoryStore) -> None:
-    await api.create("toy-route", {"fq_name": ["shop", "r"], "hostname": "h", "labels": {"a": "b"}})
+    await api.create("toy-route", {"fq_name": ["shop", "r"], "hostname": "h", "metadata": {"labels": {"a": "b"}}})
     assert await stored(store) == {
-        "uuid": UUID, "fq_name": ["shop", "r"], "name": "r", "hostname": "h", "labels": {"a": "b"}
+        "uuid": UUID, "fq_name": ["shop", "r"], "name": "r", "hostname": "h",
+        "metadata": {"labels": {"a": "b"}, **NEW},
     }  # fmt: skip
+
+
+async def test_the_server_owns_generation_and_times(api: ApiServer, store: MemoryStore) -> None:
+    stale: dict[str, Any] = {
+        "generation": 9,
+        "creationTimestamp": "2001-01-01T00:00:00Z",
+        "deletionTimestamp": "2001-01-01T00:00:00Z",
+    }
+    await api.create("toy_route", manifest(**stale))
+    await api.update(Key("toy_route", UUID), manifest(labels={"a": "b"}, **stale))
+    assert (await stored(store))["metadata"] == {"labels": {"a": "b"}, **NEW}, "labels are none of its generation"
+    await api.update(Key("toy_route", UUID), {"metadata": {"labels": {"a": "c"}, **stale}, "timeout_ms": 5})
+    assert (await stored(store))["metadata"] == {"labels": {"a": "c"}, **NEW, "generation": 2}
+
+
+async def test_what_a_client_does_not_send_of_metadata_goes_or_stays(api: ApiServer, store: MemoryStore) -> None:
+    key = Key("toy_route", UUID)
+    owned: dict[str, Any] = {"finalizers": ["x.io/y"], "ownerReferences": [{"name": "o", "uid": "u"}]}
+    await api.create("toy_route", manifest(labels={"a": "b"}, annotations={"c": "d"}, **owned))
+    await api.update(key, manifest(annotations={"c": "d"}))
+    assert (await stored(store))["metadata"] == {"annotations": {"c": "d"}, **owned, **NEW}
+    await api.update(key, {"metadata": {"labels": {"a": "b"}}}, paths=["metadata.labels"])
+    assert (await stored(store))["metadata"] == {"labels": {"a": "b"}, "annotations": {"c": "d"}, **owned, **NEW}
+    await api.update(key, {"metadata": {}}, paths=["metadata.finalizers", "metadata.annotations"])
+    await api.update(key, {"metadata": {"ownerReferences": []}})
+    assert (await stored(store))["metadata"] == NEW
 
 
 async def test_a_name_leads_to_its_resource(api: ApiServer) -> None:
@@ -85,7 +116,8 @@ async def test_a_manifest_replaces_all_fields_of_the_user(api: ApiServer, store:
     )
     await api.update(Key("toy_route", UUID), manifest({"hostname": "i"}))
     assert await stored(store) == {
-        "uuid": UUID, "fq_name": ["shop", "r"], "name": "r", "api_version": "toy.intentc.io/v1", "hostname": "i"
+        "uuid": UUID, "fq_name": ["shop", "r"], "name": "r", "api_version": "toy.intentc.io/v1", "hostname": "i",
+        "metadata": {**NEW, "generation": 2},
     }  # fmt: skip
 
 
@@ -140,7 +172,7 @@ async def test_a_manifest_that_somebody_put_into_etcd_is_served_flat(api: ApiSer
         (manifest(lables={"a": "b"}), "no field 'metadata.lables'; did you mean labels?"),
         (manifest() | {"hostnam": "h"}, "no field 'hostnam'"),
         (manifest() | {"hostname": "h"}, "hostname stands at the top and in spec"),
-        (manifest({"hostname": "h", "labels": {}}), "labels stands in metadata"),
+        (manifest({"hostname": "h", "metadata": {}}), "metadata stands in metadata"),
         (manifest({"hostname": "h", "display_name": "x"}), "no field 'display_name'"),
         (manifest({"hostname": "h", "id_perms": {}}), "no field 'id_perms'"),
         (manifest({"hostname": 7}), "hostname: must be a string, is an integer"),
@@ -153,7 +185,7 @@ async def test_a_manifest_that_somebody_put_into_etcd_is_served_flat(api: ApiSer
         (manifest(labels=[1]), "labels: must be an object"),
         (manifest(labels={"a": 1}), "labels[...]: must be a string"),
         (manifest(annotations=[1]), "annotations: Expected `object`"),
-        (manifest(annotations={"a": 1}), "annotations.key_value_pair[0].value: must be a string"),
+        (manifest(annotations={"a": 1}), "metadata.annotations[...]: must be a string"),
         (manifest(name=""), "metadata.name is missing"),
         (manifest(name="A_b"), "'A_b' is no name"),
         (manifest(name="a:b"), "'a:b' is no name"),
@@ -164,6 +196,8 @@ async def test_a_manifest_that_somebody_put_into_etcd_is_served_flat(api: ApiSer
         ({"metadata": "r", "apiVersion": "toy.intentc.io/v1"}, "metadata: Expected `object`"),
         (manifest() | {"fq_name": ["shop", "r"]}, "this is half a manifest"),
         ({"spec": {"hostname": "h"}}, "this is half a manifest"),
+        ({"fq_name": ["a", "b"], "hostname": "h", "metadata": {"name": "b"}}, "this is half a manifest"),
+        ({"fq_name": ["a", "b"], "hostname": "h", "metadata": {"x": 1}}, "no field 'metadata.x'"),
         ({"fq_name": ["r"], "hostname": "h"}, "fq_name must be [namespace, name]"),
         ({"fq_name": ["a", "b"], "hostname": "h", "parent_type": "x"}, "no field 'parent_type'"),
         ([], "must be a JSON object"),

@@ -59,10 +59,12 @@ def test_a_manifest_that_is_applied_again_is_unchanged(intentc: Intentc, gateway
 
 
 def test_what_a_manifest_no_longer_says_is_cleared(intentc: Intentc, gateway: ToyApiServer, mapping: Path) -> None:
-    uuid = gateway.put("mapping", "shop", "echo", rewrite="/", labels={"a": "b"}, display_name="echo", id_perms={})
+    uuid = gateway.put(
+        "mapping", "shop", "echo", rewrite="/", metadata={"labels": {"a": "b"}}, display_name="echo", id_perms={}
+    )
     assert intentc("apply", mapping).out.split()[-1] == "updated"
     stored = gateway.stored["mapping", uuid]
-    assert (stored["rewrite"], stored["labels"], stored["prefix"]) == (None, None, "/echo/")
+    assert (stored["rewrite"], stored["metadata"], stored["prefix"]) == (None, None, "/echo/")
     assert (stored["display_name"], stored["id_perms"]) == ("echo", {})
 
 

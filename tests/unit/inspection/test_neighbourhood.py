@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 
 SHOP = load("""
 resources:
-  - {kind: toy_pod, data: {fq_name: [shop, one], labels: {app: web}, address: 10.0.0.1}}
+  - {kind: toy_pod, data: {fq_name: [shop, one], metadata: {labels: {app: web}}, address: 10.0.0.1}}
   - {kind: toy_service, data: {fq_name: [shop, web], selector: {app: web}}}
   - {kind: toy_route, data: {fq_name: [shop, home], hostname: a.example, service: web}}
   - {kind: toy_gateway, data: {fq_name: [shop, front], hostname: "*.example", port: 8080}}
@@ -102,7 +102,7 @@ async def test_only_the_kinds_that_are_named_are_shown_and_gone_over() -> None:
 
 async def test_of_a_hub_every_kind_has_its_share_and_two_looks_are_the_same() -> None:
     pods = [
-        {"kind": "toy_pod", "data": {"fq_name": ["shop", f"p{number:04}"], "labels": {"app": "web"}}}
+        {"kind": "toy_pod", "data": {"fq_name": ["shop", f"p{number:04}"], "metadata": {"labels": {"app": "web"}}}}
         for number in range(600)
     ]
     service = await shop(*pods)

@@ -22,8 +22,8 @@ pytestmark = pytest.mark.anyio
 
 SHOP = load("""
 resources:
-  - {kind: toy_pod, data: {fq_name: [shop, one], labels: {app: web}, address: 10.0.0.1}}
-  - {kind: toy_pod, data: {fq_name: [shop, other], labels: {app: else}, address: 10.0.0.2}}
+  - {kind: toy_pod, data: {fq_name: [shop, one], metadata: {labels: {app: web}}, address: 10.0.0.1}}
+  - {kind: toy_pod, data: {fq_name: [shop, other], metadata: {labels: {app: else}}, address: 10.0.0.2}}
   - {kind: toy_service, data: {fq_name: [shop, web], selector: {app: web}}}
   - {kind: toy_route, data: {fq_name: [shop, home], hostname: a.example, service: web}}
   - {kind: toy_gateway, data: {fq_name: [shop, front], hostname: "*.example", port: 8080}}

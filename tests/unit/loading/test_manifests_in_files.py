@@ -43,7 +43,7 @@ def test_a_manifest_is_flat_once_it_is_read(route: Loaded) -> None:
     assert route.data == {
         "fq_name": ["shop", "r"],
         "api_version": "toy.intentc.io/v1alpha1",
-        "labels": {"app": "web"},
+        "metadata": {"labels": {"app": "web"}},
         "hostname": "h",
         "match": {"prefix": "/a"},
         "service": "web",
@@ -56,7 +56,7 @@ def test_a_manifest_is_flat_once_it_is_read(route: Loaded) -> None:
         ((), 1),
         (("api_version",), 1),
         (("fq_name",), 4),
-        (("labels", "app"), 7),
+        (("metadata", "labels", "app"), 7),
         (("hostname",), 9),
         (("match", "prefix"), 10),
         (("service",), 11),
@@ -108,10 +108,10 @@ def test_a_name_that_stands_twice_is_rejected_whether_or_not_its_namespace_is_wr
         ("apiVersion: v1\nkind: ToyListener\nmetadata: {name: p}", "1: toy_listener is written as `{kind:"),
         ("apiVersion: v1\nkind: ToyPod\nmetadata: {name: p}\nspec: text", "1: spec: Expected `object`"),
         ("apiVersion: v1\nkind: ToyPod\nmetadata: {name: p}\nspec: {a: 1}\na: 2", "1: a stands at the top and in spec"),
-        ("apiVersion: v1\nkind: ToyPod\nmetadata: {name: p}\nspec: {labels: {}}", "1: labels stands in metadata"),
+        ("apiVersion: v1\nkind: ToyPod\nmetadata: {name: p}\nspec: {metadata: {}}", "1: metadata stands in metadata"),
         (
             "kind: ToyRoute\napiVersion: routes.other.io/v1\nmetadata: {name: r}",
-            "2: ToyRoute of 'routes.other.io/v1' is not known; known are toy.intentc.io/v1, toy",
+            "2: ToyRoute of group 'routes.other.io' is not known; ToyRoute is of toy.intentc.io: give toy.int",
         ),
     ],
 )

@@ -70,8 +70,8 @@ def test_two_compilers_load_together() -> None:
         ("kind: other\ngroup: toy", "thing.yml:1: kind is 'other', but the file's name says 'thing'"),
         ("kind: thing\ngroup: toy\nparent: x", "thing.yml:3: unknown key 'parent'; did you mean parents?"),
         (
-            "kind: thing\ngroup: toy\nshape: kubernetes\nproperties:\n  labels: map",
-            "thing.yml:5: every resource has a field 'labels'; call this one otherwise",
+            "kind: thing\ngroup: toy\nshape: kubernetes\nproperties:\n  metadata: map",
+            "thing.yml:5: every resource has a field 'metadata'; call this one otherwise",
         ),
         (
             "kind: thing\ngroup: toy\nreferences:\n  thing: {atribute: Port}",

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 
 SHOP = load("""
 resources:
-  - {kind: toy_pod, data: {fq_name: [shop, one], labels: {app: web}, address: 10.0.0.1}}
+  - {kind: toy_pod, data: {fq_name: [shop, one], metadata: {labels: {app: web}}, address: 10.0.0.1}}
   - {kind: toy_service, data: {fq_name: [shop, web], selector: {app: web}}}
   - {kind: toy_route, data: {fq_name: [shop, home], hostname: a.example, service: web}}
 """)

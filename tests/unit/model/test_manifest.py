@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
+import msgspec
 import pytest
 
 from intentc.model.events import Change
-from intentc.model.manifest import Steps, flattened, place_in_manifest
+from intentc.model.manifest import Shape, Steps, flattened, manifest_of, place_in_manifest
 from intentc.model.problem import InvalidInput
 from intentc.model.resolvers import RESOLVERS
 from intentc.model.resource import Link, Resource
@@ -69,7 +71,7 @@ def test_the_version_that_a_user_wrote_is_found(manifest: Manifest) -> None:
 def test_fields_at_the_top_are_fields_of_the_resource() -> None:
     secret = {"apiVersion": "v1", "metadata": {"name": "s"}, "type": "Opaque", "data": {"a": "YQ=="}, "status": {}}
 
-    assert flattened(secret, {"v1": {}}) == {
+    assert flattened(secret, Shape("Secret", versions={"v1": {}})) == {
         "fq_name": ["default", "s"], "api_version": "v1", "type": "Opaque", "data": {"a": "YQ=="}
     }  # fmt: skip
 
@@ -77,18 +79,20 @@ def test_fields_at_the_top_are_fields_of_the_resource() -> None:
 def test_kubectls_copy_of_the_manifest_is_left_out() -> None:
     annotations = {"kubectl.kubernetes.io/last-applied-configuration": "{}", "team": "web"}
 
-    flat = flattened({"metadata": {"name": "s", "annotations": annotations}}, {})
+    flat = flattened({"metadata": {"name": "s", "annotations": annotations}}, Shape("Secret"))
 
-    assert flat["annotations"] == {"key_value_pair": [{"key": "team", "value": "web"}]}
+    assert flat["metadata"] == {"annotations": {"team": "web"}}
+    assert "annotations" not in flat, "that field has our mark alone"
 
 
 def test_the_flat_form_is_read_as_it_stands(toy: Schema) -> None:
-    flat = {"uuid": "u", "fq_name": ["shop", "r"], "api_version": "v", "labels": {"metadata": "x"}, "hostname": "h"}
+    flat: dict[str, Any] = {"uuid": "u", "fq_name": ["shop", "r"], "api_version": "v", "hostname": "h"}
+    flat["metadata"] = {"labels": {"apiVersion": "x"}, "generation": 3}
     resource = toy.kind("toy_route").decode(Change("toy_route", "u", json.dumps(flat).encode(), 1, 7))
 
     values = resource.values()
     assert (resource.fq_name, values.hostname, values.api_version) == (("shop", "r"), "h", "v")
-    assert dict(values.labels) == {"metadata": "x"}
+    assert (dict(values.metadata.labels), values.metadata.generation) == ({"apiVersion": "x"}, 3)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +101,7 @@ def test_the_flat_form_is_read_as_it_stands(toy: Schema) -> None:
         (("hostname",), ("spec", "hostname")),
         (("match", "prefix"), ("spec", "path")),
         (("fq_name", 1), ("metadata", "name")),
-        (("labels", "app"), ("metadata", "labels", "app")),
+        (("metadata", "labels", "app"), ("metadata", "labels", "app")),
         (("api_version",), ("apiVersion",)),
         (("data", "a"), ("data", "a")),
         ((), ()),
@@ -126,8 +130,60 @@ def test_labels_and_annotations_are_read(manifest: Manifest) -> None:
         "toy_pod", "a", {}, labels={"app": "web"}, annotations={"intentc": "default/toy/o"}, creationTimestamp=None
     )
 
-    assert dict(pod.values().labels) == {"app": "web"}
+    assert dict(pod.values().metadata.labels) == {"app": "web"}
+    assert not pod.values().metadata.annotations, "the mark is none of the user's"
     assert pod.mark is not None
+
+
+@pytest.mark.parametrize("version", ["toy.intentc.io/v1", "toy.intentc.io/v1alpha1"])
+def test_a_manifest_is_found_again_in_each_version(toy: Schema, version: str) -> None:
+    shape = toy.kind("toy_route").manifests
+    metadata = {
+        "name": "r",
+        "namespace": "shop",
+        "uid": "u",
+        "labels": {"app": "web"},
+        "annotations": {"team": "red", "intentc": "default/toy/o"},
+        "generation": 4,
+        "finalizers": ["toy.io/drain"],
+        "ownerReferences": [{"apiVersion": "v1", "kind": "ToyPod", "name": "p", "uid": "w"}],
+    }
+    old = {"hostname": "h", "path": "/a", "backend": "b"}
+    new = {"hostname": "h", "match": {"prefix": "/a"}, "service": "b"}
+    spec = old if version.endswith("alpha1") else new
+    manifest = {"apiVersion": version, "kind": "ToyRoute", "metadata": metadata, "spec": spec}
+
+    flat = flattened(manifest, shape)
+
+    assert manifest_of(flat, shape) == manifest
+    other = manifest_of(flat, shape, "toy.intentc.io/v1alpha1")
+    assert (other["apiVersion"], other["spec"]["path"]) == ("toy.intentc.io/v1alpha1", "/a")
+    assert flattened(other, shape) == {**flat, "api_version": "toy.intentc.io/v1alpha1"}
+
+
+def test_the_fields_of_a_secret_stand_at_the_top_again() -> None:
+    shape = Shape("Secret", without_spec=True, versions={"v1": {}})
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "n"}, "data": {"a": "YQ=="}}
+
+    assert manifest_of(flattened(secret, shape), shape) == secret
+
+
+def test_a_cluster_scoped_resource_has_no_namespace() -> None:
+    shape = Shape("Node", cluster_scoped=True, versions={"v1": {}})
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "namespace": "ignored"}}
+
+    flat = flattened(node, shape)
+
+    assert flat["fq_name"] == ["n"]
+    assert manifest_of(flat, shape)["metadata"] == {"name": "n"}
+
+
+def test_another_group_is_named_with_the_one_that_is_expected() -> None:
+    shape = Shape("Ingress", "networking.k8s.io", versions={"networking.k8s.io/v1": {}})
+    manifest = {"apiVersion": "gateways.example/v1", "kind": "Ingress", "metadata": {"name": "i"}}
+
+    with pytest.raises(msgspec.ValidationError, match=r"is of networking\.k8s\.io: give networking"):
+        flattened(manifest, shape)
 
 
 @pytest.mark.parametrize(
@@ -206,10 +262,10 @@ def test_a_bad_manifest_names_its_key(toy: Schema, value: object, message: str) 
         {"apiVersion": "toy.intentc.io/v1", "metadata": {"name": "r"}, "spec": [1]},
         {"apiVersion": "toy.intentc.io/v1", "metadata": {"name": "r"}, "spec": "x"},
         {"apiVersion": "toy.intentc.io/v1", "metadata": {"name": "r", "annotations": [1]}},
-        {"apiVersion": "toy.intentc.io/v1", "metadata": {"name": "r", "annotations": {"a": 1}}},
+        {"apiVersion": "toy.intentc.io/v1", "metadata": {"name": "r", "generation": "x"}},
         {"apiVersion": "toy.intentc.io/v1", "metadata": {"name": "r", "labels": 1}},
         {"apiVersion": "toy.intentc.io/v1", "metadata": {"name": "r"}, "hostname": "a", "spec": {"hostname": "b"}},
-        {"apiVersion": "toy.intentc.io/v1", "metadata": {"name": "r"}, "spec": {"labels": {"a": "b"}}},
+        {"apiVersion": "toy.intentc.io/v1", "metadata": {"name": "r"}, "spec": {"annotations": {"a": "b"}}},
         {"apiVersion": "toy.intentc.io/v1", "metadata": {"name": "r"}, "uuid": "u"},
         {"metadata": {"name": "r"}},
         {"apiVersion": "toy.intentc.io/v1alpha1", "metadata": {"name": "r"}, "spec": {"path": "/a", "match": "x"}},

@@ -36,23 +36,23 @@ def test_an_optional_field_that_is_given_and_empty_differs_from_a_missing_one(fi
 
 
 def annotated(**pairs: str) -> dict[str, Any]:
-    return {"key_value_pair": [{"key": key.replace("__", "/"), "value": value} for key, value in pairs.items()]}
+    return {"annotations": {key.replace("__", "/"): value for key, value in pairs.items()}}
 
 
 CLASS = "kubernetes.io__ingress.class"
 
 
 def test_a_field_may_stand_in_an_annotation() -> None:
-    with_class = decoded("ingress", annotations=annotated(**{CLASS: "ambassador", "team": "web"}))
+    with_class = decoded("ingress", metadata=annotated(**{CLASS: "ambassador", "team": "web"}))
     assert with_class.values().older_class == "ambassador"
-    assert not with_class.kind.same_input(with_class, decoded("ingress", annotations=annotated(team="web")))
+    assert not with_class.kind.same_input(with_class, decoded("ingress", metadata=annotated(team="web")))
 
 
 def test_the_field_itself_counts_before_its_annotation() -> None:
-    both = decoded("ingress", older_class="nginx", annotations=annotated(**{CLASS: "ambassador"}))
+    both = decoded("ingress", older_class="nginx", metadata=annotated(**{CLASS: "ambassador"}))
     assert both.values().older_class == "nginx"
 
 
-@pytest.mark.parametrize("annotations", [{"key_value_pair": None}, {}, None, annotated(**{CLASS: ""})])
-def test_without_the_annotation_the_field_is_not_set(annotations: Any) -> None:
-    assert decoded("ingress", annotations=annotations).values().older_class == ""
+@pytest.mark.parametrize("metadata", [{"annotations": None}, {}, None, annotated(**{CLASS: ""})])
+def test_without_the_annotation_the_field_is_not_set(metadata: Any) -> None:
+    assert decoded("ingress", metadata=metadata).values().older_class == ""

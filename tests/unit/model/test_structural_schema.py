@@ -29,7 +29,7 @@ def nodes(node: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str,
 
 @pytest.mark.parametrize("kind", MANIFESTS, ids=lambda kind: kind.name)
 def test_every_schema_is_structural(kind: Any) -> None:
-    for version in kind.versions or [f"{kind.group}/v1"]:
+    for version in kind.manifests.versions or [f"{kind.group}/v1"]:
         for path, node in nodes(structural_schema(kind, version)):
             free = node.get("x-kubernetes-preserve-unknown-fields") or node.get("x-kubernetes-int-or-string")
             assert "type" in node or free, path

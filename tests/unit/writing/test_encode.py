@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from intentc.model import AddReference, Create, Key, Name, RemoveReference
+from intentc.model import AddReference, Create, Key, Name, RemoveReference, Update
 from intentc.writing import Rejected
 from intentc.writing.encode import encode_mutation, encode_reference
 from tests.unit.writing.toy_api import MARK, SCHEMA, TENANT, Direction, Rules, create, delete, to_target, update
@@ -86,7 +86,9 @@ def test_a_batch_item_carries_kind_operation_condition_and_data(operation: Any, 
 
 
 def test_a_kubernetes_shaped_kind_is_written_flat() -> None:
-    operation = Create("toy_route", "r1", ("shop", "home"), None, MARK, {"host": "h", "labels": {"a": "b"}}, {})
+    operation = Create(
+        "toy_route", "r1", ("shop", "home"), None, MARK, {"host": "h", "metadata": {"labels": {"a": "b"}}}, {}
+    )
     mutation = encode_mutation(operation, SCHEMA)
     assert mutation.path == "/toy-routes"
     assert decoded(mutation.body)["toy-route"] == {
@@ -94,8 +96,16 @@ def test_a_kubernetes_shaped_kind_is_written_flat() -> None:
         "fq_name": ["shop", "home"],
         "annotations": {"key_value_pair": [{"key": "intentc", "value": "main/toy/o1"}]},
         "host": "h",
-        "labels": {"a": "b"},
+        "metadata": {"labels": {"a": "b"}},
     }
+
+
+def test_an_update_of_metadata_leaves_the_parts_of_others() -> None:
+    key = Key("toy_route", "r1")
+    mutation = encode_mutation(
+        Update(key, Name("toy_route", ("shop", "home")), {"host": "h", "metadata": None}, {}, 7), SCHEMA
+    )
+    assert mutation.mask == ("host", "metadata.annotations", "metadata.labels")
 
 
 def test_an_added_reference_names_its_target_twice_and_carries_the_attribute() -> None:

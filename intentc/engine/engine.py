@@ -10,7 +10,7 @@ steps. It calls no earlier step but the queues, which call no step; the engine's
 ``assembly.py`` decides which stages are used: a real etcd and HTTP, or memory.
 
 State: whether planning may begin, and when evaluations must give way; all other state is the steps' and stages', which
-it changes by their methods. I/O: in the steps that get ``writer`` and ``reader``; the steps log.
+it changes by their methods. I/O: in the steps that get ``writer`` and ``reader``; the steps log, and the loops wait.
 
 An engine can be in several of these states at once. It enters and leaves each when the columns say:
 

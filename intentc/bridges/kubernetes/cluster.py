@@ -4,7 +4,8 @@ Why it exists: no client on PyPI resumes a watch after a cut or notices a silent
 (docs/adr/0020-own-kubernetes-client.md has the measurements). Here are only the calls that the bridge makes. Files that
 were replaced, and tokens that ended, are taken without a restart. ``informing`` and the writers decide what to ask.
 
-I/O: HTTP to the cluster. State: the connections and the credentials.
+I/O: HTTP to the cluster, reads of the files of its credentials and of their times, a temporary file for a certificate
+that is no file, and the log. State: the connections and the credentials.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Why it exists: the informer, the marks and the writers decide by the sort of an error, never by a status or an
 exception of the HTTP client. ``cluster`` raises them.
 
-Declarations only.
+Declarations only: no state, no I/O.
 """
 
 from __future__ import annotations

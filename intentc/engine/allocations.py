@@ -168,6 +168,10 @@ class Allocations:
         """The origins of which allocations are to be freed."""
         return self._leaving
 
+    def holds(self, origin: str) -> bool:
+        """Whether an allocation of this origin exists."""
+        return origin in self._held
+
     @property
     def outstanding(self) -> bool:
         """Whether a request is open, or an allocation is to be freed."""

@@ -1,18 +1,18 @@
 """Knows which stored objects may show what an intent no longer claims, so that an allocation is freed only after them.
 
-It follows the marks in the store, and the creations that are under way. It follows the objects of which an intent
-changed its claims, until their next plan is carried out; after a start, also all that earlier processes may have
-written. An intent that has to wait waits for one object at a time, or for all of a start together, so that nobody looks
-at all intents after each write. Who claims an object now is in the claim book. State: the objects of each intent and
-the reverse, and who waits, in memory. It reads the claim book, the plans and the queue, and changes none of them. No
-I/O.
+It follows the marks in the store, and the creations that are under way. It follows the objects of which an intent with
+allocations changed its claims, until their next plan is carried out; after a start, also all that earlier processes may
+have written. An intent that has to wait waits for one object at a time, or for all of a start together, so that nobody
+looks at all intents after each write. Who claims an object now is in the claim book. State: the objects of each intent
+and the reverse, and who waits, in memory. It reads the claim book, the plans and the queue, and changes none of them.
+No I/O.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
 
-from ..model import SHARED, HeldInput, Name
+from ..model import SHARED, Delete, HeldInput, Name
 from ..planning import Assumed, ClaimBook, Plan, Planner
 from .object_queue import ObjectQueue
 
@@ -65,19 +65,20 @@ class Carriers:
             self._changed_by.setdefault(name, set()).add(origin)
 
     def left_over(self, names: Iterable[Name], released: Iterable[str]) -> None:
-        """The first pass found these objects with something of ours that nobody claims. Any of them, and any claimed
-        object that is not carried out yet, may show what an earlier process wrote for an origin of ``released``: those
-        whose allocations are to be freed since then."""
+        """The first pass found these objects with something of ours that nobody claims. Nothing is planned yet: any of
+        them, and any claimed object, may show what an earlier process wrote for an origin of ``released``: those whose
+        allocations are to be freed since then."""
         self._released_at_start = frozenset(released)
         if self._released_at_start:
-            self._left_over = {name for name in names if name not in self._origin}.union(self._changed_by)
+            self._left_over = {name for name in names if name not in self._origin}.union(self._book.names())
 
     def carried_out(self, plan: Plan, *, in_full: bool = True) -> None:
         """The plan of this object is carried out: if the object is absent, no creation is under way, and if nothing is
         left to remove from it, it shows only what is claimed now. ``in_full``: nothing of it is contended or rejected.
         """
         name = plan.name
-        if name not in self._origin and name not in self._changed_by and name not in self._left_over:
+        is_followed = name in self._changed_by or name in self._left_over or name in self._waiting
+        if not is_followed and (name not in self._origin or _leaves_it_there(plan)):
             return
         try:
             actual = self._assumed.actual(name)
@@ -170,3 +171,8 @@ class Carriers:
         if actual is None:
             return self._objects.is_busy(name)
         return actual.mark is not None and actual.mark.origin == origin
+
+
+def _leaves_it_there(plan: Plan) -> bool:
+    """Whether the object exists once the writes of its plan are made."""
+    return bool(plan.operations) and not isinstance(plan.operations[-1], Delete)

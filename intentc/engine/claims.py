@@ -3,7 +3,7 @@
 ``planning`` defines what claims mean, and keeps them; ``evaluator`` decides when they are replaced.
 
 No state of its own, no I/O. It changes the claim book, the guard of deletions, the records of ``drift``, the queue of
-objects and ``carriers``.
+objects and ``carriers``, and asks ``allocations`` who has numbers.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 
 from ..model import Claim, Key, Name
 from ..planning import ClaimBook, DeleteGuard
+from .allocations import Allocations
 from .carriers import Carriers
 from .drift import Drift
 from .object_queue import ObjectQueue
@@ -21,19 +22,25 @@ class Claims:
     """The claims of all intents, as evaluations change them. The first three verbs return the objects to ``plan``."""
 
     def __init__(
-        self, *, book: ClaimBook, guard: DeleteGuard, drift: Drift, objects: ObjectQueue, carriers: Carriers
+        self,
+        *,
+        book: ClaimBook,
+        guard: DeleteGuard,
+        drift: Drift,
+        objects: ObjectQueue,
+        allocations: Allocations,
+        carriers: Carriers,
     ) -> None:
         self._book = book
         self._guard = guard
         self._drift = drift
         self._objects = objects
+        self._allocations = allocations
         self._carriers = carriers
 
     def replace(self, origin: Key, claims: Iterable[Claim]) -> frozenset[Name]:
         """Set the claims of an intent after a complete evaluation."""
-        changed = self._book.replace(origin, claims)
-        self._carriers.claims_changed(origin.uuid, changed)
-        return changed
+        return self._changed(origin, self._book.replace(origin, claims))
 
     def retain(self, origin: Key) -> frozenset[Name]:
         """Keep the claims of a held intent (docs/engine.md §7)."""
@@ -41,9 +48,7 @@ class Claims:
 
     def drop(self, origin: Key) -> frozenset[Name]:
         """Remove the claims of an intent that doesn't exist any more."""
-        changed = self._book.drop(origin)
-        self._carriers.claims_changed(origin.uuid, changed)
-        return changed
+        return self._changed(origin, self._book.drop(origin))
 
     def are_unknown(self, origin: Key) -> bool:
         """Whether an intent is held since before the first pass, so that its claims are unknown."""
@@ -56,6 +61,15 @@ class Claims:
     def plan(self, names: Collection[Name], *, resync: bool = False) -> None:
         """Plan objects whose desired state may have changed, in this order. ``resync``: let live ones go first."""
         self._drift.meant(names)
+        if not resync:
+            self._objects.plan(names)
+            return
         for name in names:
             # An object in back-off must be planned with the new claims.
-            self._objects.plan((name,), resync=resync and not self._objects.backs_off(name))
+            self._objects.plan((name,), resync=not self._objects.backs_off(name))
+
+    def _changed(self, origin: Key, names: frozenset[Name]) -> frozenset[Name]:
+        """Have the objects followed on which the intent changed its claims, if they may show a number of it."""
+        if self._allocations.holds(origin.uuid):
+            self._carriers.claims_changed(origin.uuid, names)
+        return names

@@ -171,7 +171,9 @@ class Engine:
         )  # fmt: skip
         self._evaluator = Evaluator(  # 4, 5
             logic=logic, runner=runner, states=states, journal=journal, scheduler=scheduler, allocations=allocations,
-            claims=Claims(book=book, guard=planner.guard, drift=drift, objects=objects, carriers=carriers),  # 6
+            claims=Claims(  # 6
+                book=book, guard=planner.guard, drift=drift, objects=objects, allocations=allocations, carriers=carriers
+            ),
             log_fields=log,
         )  # fmt: skip
         self._restore_guard = RestoreGuard(
@@ -226,12 +228,13 @@ class Engine:
     async def _evaluate(self) -> None:
         while True:
             slow = await self._evaluator.serve_next()
-            self._after_work()
+            self.advance()
             await self._evaluator.yield_to_loop(give_way=slow)
 
     async def _reconcile(self) -> None:
         while True:
-            self._after_work(await self._reconciler.serve_next())
+            if not await self._reconciler.serve_next(self.advance):
+                self.advance()
             await self._reconciler.yield_to_loop()
 
     async def _allocate(self) -> None:
@@ -267,7 +270,7 @@ class Engine:
         while (key := self._scheduler.take()) is not None:
             self._evaluator.serve(key)
             has_worked = True
-        self._after_work()
+        self.advance()
         if not self._allocations.idle:
             for entry in self._allocations.take_all():
                 self._after_allocation(await self._allocations.serve(entry))
@@ -277,16 +280,8 @@ class Engine:
         for name in self._objects.take_all():
             await self._reconciler.serve(name)
             has_worked = True
-        self._after_work()
+        self.advance()
         return has_worked
-
-    def _after_work(self, writing: asyncio.Task[None] | None = None) -> None:
-        """Advance now, or, if the last job began a write (``writing``), once that write has ended. ``run`` calls it
-        after each job, ``step`` after all jobs of one queue."""
-        if writing is None:
-            self.advance()
-        else:
-            writing.add_done_callback(lambda _: self.advance())
 
     async def apply_item(self, item: Snapshot | Batch) -> None:
         """Apply one item of the watch."""

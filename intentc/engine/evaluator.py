@@ -332,5 +332,5 @@ def _in_order(objects: Collection[Name], claims: Iterable[Claim]) -> tuple[Name,
     """Objects in the order in which they were yielded, so that authors control it; then the unclaimed ones by name."""
     if len(objects) < 2:
         return tuple(objects)
-    yielded = {name: position for position, name in enumerate(dict.fromkeys(map(claimed, claims)))}
-    return tuple(sorted(objects, key=lambda name: (yielded.get(name, len(yielded)), name)))
+    yielded = {name: None for name in map(claimed, claims) if name in objects}
+    return (*yielded, *sorted(name for name in objects if name not in yielded))

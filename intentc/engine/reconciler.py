@@ -10,6 +10,7 @@ their methods. I/O: none of its own but waiting; ``sender`` writes.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 from ..model import Name
 from ..planning import Plan
@@ -57,17 +58,17 @@ class Reconciler:
         self._room = asyncio.Event()
         self._room.set()
         self._slice = Slice()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[Name, asyncio.Task[None]] = {}
 
     @property
     def in_flight(self) -> int:
         """The number of objects whose writes are under way."""
         return len(self._tasks)
 
-    async def serve_next(self) -> asyncio.Task[None] | None:
-        """Wait for an object, and plan it; return the task that writes it, None if it needs no write now. Raises
-        ``Fenced`` if the server rejected our write in favour of another compiler though we never claimed to lead: the
-        task ended with that, and left it in ``write_failures``."""
+    async def serve_next(self, ended: Callable[[], None]) -> bool:
+        """Wait for an object, and plan it. True if it needs a write now: that is begun, and calls ``ended`` at its end.
+        Raises ``Fenced`` if the server rejected a write of ours in favour of another compiler though we never claimed
+        to lead: that write left it in ``write_failures``."""
         name = await self._objects.next()
         await self._may_plan()
         if self._failures.fenced is not None:
@@ -76,16 +77,14 @@ class Reconciler:
         plan = self._plan(name)
         if not plan.operations:
             self._objects.done(name)
-            return None
+            return False
         self._throttle.spend(len(plan.operations))
-        task = asyncio.create_task(self._write(plan), name=f"write {name}")
-        self._tasks.add(task)
-        task.add_done_callback(self._written)
-        return task
+        self._tasks[name] = asyncio.create_task(self._carry_out(plan, ended), name=f"write {name}")
+        return True
 
-    async def yield_to_loop(self) -> None:
-        """Called after each object: let other tasks run if the slice is over."""
-        await self._slice.rest()
+    def yield_to_loop(self) -> Awaitable[None]:
+        """Awaited after each object: let other tasks run if the slice is over."""
+        return self._slice.rest()
 
     async def _may_plan(self) -> None:
         """Return when plans may begin, the server may be asked, and there is room for a write.
@@ -113,27 +112,16 @@ class Reconciler:
             if fenced is not None:
                 raise fenced
             return
-        try:
-            plan = self._plan(name)
-            if plan.operations:
-                await self._carry_out(plan)
-        finally:
-            self._objects.done(name)
-
-    async def _write(self, plan: Plan) -> None:
-        try:
+        plan = self._plan(name)
+        if plan.operations:
             await self._carry_out(plan)
-        finally:
-            self._objects.done(plan.name)
-
-    def _written(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        self._room.set()
+        else:
+            self._objects.done(name)
 
     async def drain(self) -> None:
         """Wait until no write is under way."""
-        while self._tasks:
-            await asyncio.wait(self._tasks)
+        while under_way := [task for task in self._tasks.values() if not task.done()]:
+            await asyncio.wait(under_way)
 
     def _plan(self, name: Name) -> Plan:
         """The plan for one object now, without writes that must not be made. Empty if planning failed: then the object
@@ -155,8 +143,9 @@ class Reconciler:
             self._failures.unexpected(name, error)
             return Plan(name)
 
-    async def _carry_out(self, plan: Plan) -> None:
-        """Write, and defer the object if that failed in any way: nobody would see an exception of the task."""
+    async def _carry_out(self, plan: Plan, ended: Callable[[], None] = lambda: None) -> None:
+        """Write, and end the work on the object; defer it if that failed in any way: nobody would see an exception of
+        the task. It calls ``ended`` itself, since a callback of the task costs a turn of the loop for each write."""
         try:
             drift = self._repairs.are_due_to_drift(plan.name)
             if await self._sender.carry_out(plan, drift=drift):
@@ -169,6 +158,11 @@ class Reconciler:
                 self._carriers.carried_out(plan, in_full=False)
         except Exception as error:
             self._failures.unexpected(plan.name, error)
+        finally:
+            self._tasks.pop(plan.name, None)
+            self._room.set()
+            self._objects.done(plan.name)
+            ended()
 
     def _succeeded(self, plan: Plan) -> None:
         """The object is as its last plan wants it: its next failure counts as the first."""

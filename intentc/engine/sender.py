@@ -10,6 +10,7 @@ assumptions, the journal, ``carriers`` and the queue of objects by their methods
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable
 
 from .. import crashpoints
 from ..journal import Journal, Write
@@ -120,19 +121,19 @@ class Sender:
             _LOG.debug("written: %s %s", verb(operation), name, extra=extra)
         self.written += 1
 
-    async def _send(self, operation: Operation, fence: str | None) -> Written:
+    def _send(self, operation: Operation, fence: str | None) -> Awaitable[Written]:
         write = self._writer
         match operation:
             case Create():
-                return await write.create(operation, fence)
+                return write.create(operation, fence)
             case Update():
-                return await write.update(operation, fence)
+                return write.update(operation, fence)
             case Delete():
-                return await write.delete(operation, fence)
+                return write.delete(operation, fence)
             case AddReference():
-                return await write.add_ref(operation, fence)
+                return write.add_ref(operation, fence)
             case RemoveReference():
-                return await write.remove_ref(operation, fence)
+                return write.remove_ref(operation, fence)
 
 
 _ANSWERED: dict[type[Operation], str] = {

@@ -108,7 +108,8 @@ class Election:
 
         Compared with the clock at each call: after the process was stopped it is None before anything else runs.
         """
-        return self._tenure.leadership.fence if self._tenure is not None and self.expires_in() > 0 else None
+        tenure = self._tenure
+        return tenure.leadership.fence if tenure is not None and self._seconds_left(tenure) > 0 else None
 
     def expires_in(self) -> float:
         """Seconds until ``fence`` is None if the lease is not renewed; 0 if it is None now."""

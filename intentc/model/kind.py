@@ -185,6 +185,10 @@ class Kind:
         self._manifests = manifests
         self._decoder = msgspec.json.Decoder(values_type, dec_hook=decode_hook)
         self._annotated = {p.annotation: p.name for p in properties.values() if p.annotation}
+        self.written_as_annotations = (
+            {} if self.written_as_manifests else {name: annotation for annotation, name in self._annotated.items()}
+        )
+        """The properties that are written as annotations, each with its key. In a manifest they are fields as well."""
         self.input_fields = tuple(
             ["fq_name", "parent_uuid"]
             + [p.name for p in properties.values() if p.writer is not Writer.COMPILER]

@@ -43,11 +43,12 @@ def claimed_properties(kind: Kind, desired: Desired, actual: Actual | None, *, m
     """field → its claimed value, with the claimed parts in it. ``actual``: the object, None if it is to be created.
     ``made``: we made the object. A part is set in what its property is claimed to be, otherwise in the stored
     value; in our manifest, which defines all of its resource, in the default."""
-    claimed = {}
-    for field, value in desired.properties.items():
-        declared = kind.properties.get(field)
-        if made or (declared is not None and declared.writer is Writer.COMPILER):
-            claimed[field] = value
+    declared = kind.properties
+    claimed = {
+        field: value
+        for field, value in desired.properties.items()
+        if made or (field in declared and declared[field].writer is Writer.COMPILER)
+    }
     whole = made and kind.written_as_manifests
     for path, value in sorted(desired.inner.items()):
         field, _, inner = path.partition(".")

@@ -157,26 +157,22 @@ def _create(operation: Create, kind: Kind) -> dict[str, Any]:
     if operation.parent is not None:
         data["parent_type"] = kebab(operation.parent.key.kind)
         data["parent_uuid"] = operation.parent.key.uuid
-    annotated = _annotated(kind)
-    pairs = {annotated[field]: value for field, value in operation.properties.items() if field in annotated}
-    pairs[MARK_KEY] = str(operation.mark)
-    data["annotations"] = {"key_value_pair": [{"key": key, "value": value} for key, value in sorted(pairs.items())]}
-    properties = {field: value for field, value in operation.properties.items() if field not in annotated}
-    return {**data, **properties, **_references(operation.references)}
+    annotated = kind.written_as_annotations
+    pairs = [(annotated[field], value) for field, value in operation.properties.items() if field in annotated]
+    pairs = sorted([*pairs, (MARK_KEY, str(operation.mark))])
+    data["annotations"] = {"key_value_pair": [{"key": key, "value": value} for key, value in pairs]}
+    return {**data, **_plain(operation.properties, kind), **_references(operation.references)}
 
 
-def _annotated(kind: Kind) -> dict[str, str]:
-    """The properties that are written as annotations, each with its key. In a manifest they are fields as well."""
-    if kind.written_as_manifests:
-        return {}
-    return {field: declared.annotation for field, declared in kind.properties.items() if declared.annotation}
+def _plain(properties: Mapping[str, Any], kind: Kind) -> Mapping[str, Any]:
+    """The properties that are not written as annotations."""
+    annotated = kind.written_as_annotations
+    return {f: value for f, value in properties.items() if f not in annotated} if annotated else properties
 
 
 def _update(operation: Update, kind: Kind) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return body and mask of a PUT, without annotated properties: the plan changes ``annotations`` as a whole."""
-    annotated = _annotated(kind)
-    properties = {field: value for field, value in operation.properties.items() if field not in annotated}
-    fields = {**properties, **_references(operation.references)}
+    fields = {**_plain(operation.properties, kind), **_references(operation.references)}
     mask: list[str] = []
     for field in fields:
         # The server and others write further parts of metadata.

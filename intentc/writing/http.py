@@ -10,9 +10,9 @@ relaxations; a crash loses it. I/O: requests to the API server.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 import anyio
@@ -70,14 +70,16 @@ class HttpWriteService:
         self._turns = Turns()
         self._gatherer = Gatherer(connection, self.capabilities, self._turns.end)
 
-    async def create(self, operation: Create, fence: str | None = None) -> Written:
-        return await self._relaxing(operation, fence)
+    # The first three return a coroutine: one more of their own would cost time for every write.
 
-    async def update(self, operation: Update, fence: str | None = None) -> Written:
-        return await self._relaxing(operation, fence)
+    def create(self, operation: Create, fence: str | None = None) -> Coroutine[Any, Any, Written]:
+        return self._relaxing(operation, fence) if operation.relaxed else self._mutate(operation, fence)
 
-    async def delete(self, operation: Delete, fence: str | None = None) -> Written:
-        return await self._mutate(operation, fence)
+    def update(self, operation: Update, fence: str | None = None) -> Coroutine[Any, Any, Written]:
+        return self._relaxing(operation, fence) if operation.relaxed else self._mutate(operation, fence)
+
+    def delete(self, operation: Delete, fence: str | None = None) -> Coroutine[Any, Any, Written]:
+        return self._mutate(operation, fence)
 
     async def add_ref(self, operation: AddReference, fence: str | None = None) -> Written:
         if not operation.relaxed or await self._relaxes():
@@ -109,8 +111,8 @@ class HttpWriteService:
         await self.relaxations.aclose()
 
     async def _relaxing(self, operation: Create | Update, fence: str | None) -> Written:
-        """Write an object; then, if the server does not do both at once, relax its references that must be."""
-        if not operation.relaxed or await self._relaxes():
+        """Write an object with references to relax; then, if the server does not do both at once, relax them."""
+        if await self._relaxes():
             return await self._mutate(operation, fence)
         with self._owing(operation.key, operation.relaxed, fence):
             written = await self._mutate(operation._replace(relaxed=()), fence)

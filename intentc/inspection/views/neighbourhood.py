@@ -3,7 +3,8 @@
 The search is breadth first in a fixed order, so the same world always gives the same picture. Around a hub each kind of
 neighbour gets its share of the nodes. The page and ``drawing`` draw the result.
 
-It reads the engine's views and changes nothing. State: the search under way. No I/O.
+It reads the engine's views and changes nothing. State: the search under way. I/O: only that of ``find``, if no resource
+has the name.
 """
 
 from __future__ import annotations

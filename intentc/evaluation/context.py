@@ -37,6 +37,7 @@ from intentc.model.reads import (
     allocation_read,
     fact_read,
     index_read,
+    metadata_read,
     name_read,
     object_read,
     presence_read,
@@ -44,6 +45,7 @@ from intentc.model.reads import (
     sources_read,
     taken_read,
     targets_read,
+    usable_read,
 )
 from intentc.model.sensitive import sensitive_texts, without
 from intentc.model.values import thaw
@@ -269,6 +271,19 @@ class Context:
     def values(self, key: Key) -> tuple[Any, frozenset[str]]:
         """The fields as a struct, and the names of those that may be read."""
         return self._present(key).values(), self._visibility.fields(key.kind)
+
+    def metadata(self, key: Key, part: str, name: str = "") -> Any:
+        """A part of an object's metadata; ``name``: of one label or annotation, None if it is not there."""
+        self._record(usable_read(key))
+        self._record(metadata_read(key, part, name) if name else metadata_read(key, part))
+        found = self._resource(key)
+        if found is None:
+            raise LookupError(f"{key} does not exist; views of absent objects come from a wrong key")
+        value = getattr(found.values().metadata, part)
+        return value.get(name) if name else value
+
+    def has_metadata(self, kind: str) -> bool:
+        return self._visibility.kind(kind).written_as_manifests
 
     def texts_with(self, key: Key, mark: str) -> tuple[tuple[str, str], ...]:
         resource = self._present(key)

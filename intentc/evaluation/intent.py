@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from intentc.model import Claim, Fact, Key, Name, Parent, ResourceClaim
 
+from .metadata import Metadata
+
 if TYPE_CHECKING:
     from .context import Context
 
@@ -54,6 +56,13 @@ class View:
     def name(self) -> str:
         """The last element of ``fq_name``."""
         return self.fq_name[-1]
+
+    @property
+    def metadata(self) -> Any:
+        """The metadata of a resource that people write as a manifest: ``view.metadata.labels.get("app")``,
+        ``.annotations``, ``.generation`` …; each part is a read of its own (``Metadata``). Of other kinds: a property,
+        if their schema has one of this name."""
+        return Metadata(self._context, self.key) if self._context.has_metadata(self.kind) else self.field("metadata")
 
     def __getattr__(self, field: str) -> Any:
         # The most frequent case first: another field of a resource that was already read.

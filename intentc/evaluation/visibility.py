@@ -15,13 +15,15 @@ from intentc.loading import Limits, load_documents
 from intentc.loading.checking import manifest_fields
 from intentc.model import InvalidInput, Kind, Name, Schema, Writer
 from intentc.model.kind import Relation
+from intentc.model.metadata import METADATA
 from intentc.model.resolvers import FQ_NAME, UUID
 
 _UNREADABLE = {
     "uuid": "use `.uuid`",
     "parent_type": "use `.parent()`",
     "parent_uuid": "use `.parent()`",
-    "annotations": "annotations carry the compilers' own mark, so they are no input",
+    "annotations": "annotations carry the compilers' own mark, so they are no input; those of a manifest are "
+    "`.metadata.annotations`",
 }
 """Common fields that can't be read as properties."""
 _LIMITS = Limits(size=1_572_864, aliases=100, copies=10_000, nodes=100_000)
@@ -40,7 +42,10 @@ class Visibility:
 
     @staticmethod
     def _readable_fields(kind: Kind) -> frozenset[str]:
-        hidden = {*_UNREADABLE, *kind.compiler_properties, *(f"{relation}_refs" for relation in kind.relations)}
+        relations = (f"{relation}_refs" for relation in kind.relations)
+        hidden = {*_UNREADABLE, *kind.compiler_properties, *relations}
+        if kind.written_as_manifests:
+            hidden.add(METADATA)
         return frozenset(kind.values_type.__struct_fields__) - hidden
 
     def kind(self, name: str) -> Kind:
@@ -66,6 +71,8 @@ class Visibility:
             return f"{kind.name}.{field} is a list of references; use `.references({relation!r})`"
         if field in _UNREADABLE:
             return f"{kind.name}.{field} can't be read; {_UNREADABLE[field]}"
+        if field == "labels" and kind.written_as_manifests:
+            return f"{kind.name} has no property 'labels'; use `.metadata.labels`"
         return f"{kind.name} has no property {field!r}{_nearest(field, self._readable[kind.name])}"
 
     def relation(self, kind: str, relation: str) -> Relation | None:

@@ -11,12 +11,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from intentc.model import Key, Read
-from intentc.model.reads import PARENT, index_read, name_read, object_read, sources_read, targets_read
+from intentc.model.reads import (
+    PARENT,
+    index_read,
+    metadata_read,
+    name_read,
+    object_read,
+    sources_read,
+    targets_read,
+    usable_read,
+)
 
 from .world import CachedWorld
 
 _NOWHERE = Key("", "")
-_OBJECT = object_read(_NOWHERE)[0]
+_OF_OBJECTS = frozenset({object_read(_NOWHERE)[0], usable_read(_NOWHERE)[0], metadata_read(_NOWHERE)[0]})
 _NAME = name_read("", ())[0]
 _TARGETS = targets_read(_NOWHERE, "")[0]
 _SOURCES = sources_read(_NOWHERE, "", "")[0]
@@ -26,7 +35,7 @@ _INDEX = index_read("", "", "")[0]
 def answering(world: CachedWorld, read: Read) -> Iterator[Key]:
     """The stored resources behind a read. Both ends of a relation answer it; an absent object has none."""
     match read:
-        case (sort, kind, uuid) if sort == _OBJECT:
+        case (sort, kind, uuid, *_) if sort in _OF_OBJECTS:
             yield from _there(world, Key(kind, uuid))
         case (sort, kind, name) if sort == _NAME:
             in_force = world.cache.names.in_force(kind, name)
@@ -50,6 +59,7 @@ def _there(world: CachedWorld, key: Key) -> Iterator[Key]:
 def reads_of_resource(world: CachedWorld, key: Key) -> Iterator[Read]:
     """The inverse: the reads whose answers may contain a stored resource."""
     yield object_read(key)
+    yield usable_read(key)
     resource = world.cache.shown(key)
     if resource is None:
         return

@@ -14,8 +14,9 @@ from collections.abc import Callable, Collection
 from intentc.logic.cache import ALL, Cache, State, Transition, shown
 from intentc.logic.cache.states import Offers, counts, name_in_force
 from intentc.model import Key, Link, Name, Read, Resource
+from intentc.model.metadata import differing_parts
 from intentc.model.ownership import is_made_by
-from intentc.model.reads import TAKEN, index_read, object_read, sources_read, targets_read
+from intentc.model.reads import TAKEN, index_read, metadata_read, object_read, sources_read, targets_read, usable_read
 from intentc.model.resolvers import FQ_NAME, UUID
 
 
@@ -68,6 +69,7 @@ class ChangedReads:
                     reads["name", kind, changed] = kind
                     reads[index_read(kind, FQ_NAME, changed)] = kind
         self._taken(key, before, after, {former, name} - {""})
+        self._metadata(key, before, after)
         if counts(before) != counts(after):
             reads[index_read(kind, ALL, "")] = kind
         if (shown(before) is None) != (shown(after) is None):
@@ -82,6 +84,12 @@ class ChangedReads:
                 former_values, values = set(offered_before.get(index, ())), set(offered_after.get(index, ()))
                 for value in former_values | values if renamed else former_values ^ values:
                     reads[index_read(kind, index, value)] = kind
+
+    def _metadata(self, key: Key, before: State | None, after: State | None) -> None:
+        if not isinstance(before, Resource) or not isinstance(after, Resource):
+            self.reads[usable_read(key)] = key.kind
+            return
+        self.reads.update((read, key.kind) for read in watched_metadata(before, after, self._watched))
 
     def _taken(self, key: Key, before: State | None, after: State | None, names: Collection[str]) -> None:
         """Whether the name counts as taken by others may change although the name stays: by a mark added or removed."""
@@ -106,7 +114,8 @@ class ChangedReads:
             for link in own.links if renamed else _only(own.links, shown(there)):
                 for target in graph.resolve(own.kind, link):
                     reads[sources_read(target, key.kind, link.relation)] = key.kind
-                    if key in self._inputs:
+                    # A mention in metadata is no part of the input fields.
+                    if key in self._inputs or link.relation in own.kind.mentions:
                         reads[targets_read(key, link.relation)] = key.kind
         name = name_in_force(here)
         name_differs = renamed or name != name_in_force(there)
@@ -142,6 +151,16 @@ class ChangedReads:
         if one is None or other is None:
             return False
         return one.fq_name != other.fq_name or made_differs(one, other, self._installation)
+
+
+def watched_metadata(before: Resource, after: Resource, watched: Callable[[Read], bool]) -> list[Read]:
+    """The reads of metadata that have readers, and another answer after than before. Others are not looked for: most
+    changes of metadata concern nobody, and values must be decoded to find them."""
+    key = after.key
+    if not after.kind.written_as_manifests or before.raw == after.raw or not watched(usable_read(key)):
+        return []
+    parts = differing_parts(before.values().metadata, after.values().metadata)
+    return [read for read in (metadata_read(key, *part) for part in parts) if watched(read)]
 
 
 def made_differs(one: State, other: State, installation: str) -> bool:

@@ -19,7 +19,7 @@ from intentc.model import Batch, Correction, Fact, HeldFacts, Key, Name, Problem
 from intentc.model.reads import TAKEN, allocation_read, fact_read, presence_read, setting_read
 from intentc.model.values import freeze
 
-from .changes import ChangedReads, is_ours
+from .changes import ChangedReads, is_ours, watched_metadata
 from .concerned import Concerned, Job, nobody
 from .cycles import FactCycles, Hop, step
 from .decoding import arrivals, decoded_slices
@@ -120,14 +120,15 @@ class Service(CachedWorld):
             return nobody()
         inputs = {t.key: t for t in transitions if input_changed(t, self._installation, self._made)}
         changes = ChangedReads(self.cache, transitions, inputs, self._is_read, self._installation)
-        walked = self.walk(t.key for t in inputs.values() if t.before is not None)
+        origins = inputs | {t.key: t for t in transitions if t.key not in inputs and self._moves_readers(t)}
+        walked = self.walk(t.key for t in origins.values() if t.before is not None)
         if len(self.reads):
             changes.lost()
         self.cache.commit(preparation)
-        self._note_superseded(inputs.values())
+        self._note_superseded(origins.values())
         if len(self.reads):
             changes.won()
-        walked = self._walk_after(walked, inputs)
+        walked = self._walk_after(walked, origins)
         deleted = {t.key for t in transitions if t.after is None and t.key.kind in self.intent_kinds}
         facts = self._forget(deleted)
         jobs = self._jobs(changes.reads, walked)
@@ -137,6 +138,16 @@ class Service(CachedWorld):
         return Concerned(
             self._in_order(jobs), _objects(transitions), frozenset(deleted | facts.deleted), _new_problems(transitions)
         )
+
+    def _moves_readers(self, transition: Transition) -> bool:
+        """Whether a change of no input field changes what others may find of the object: parts of its metadata that
+        were read, or what it offers by them and refers to."""
+        before, after = transition.before, transition.after
+        if not isinstance(before, Resource) or not isinstance(after, Resource) or not after.kind.written_as_manifests:
+            return False
+        if transition.offered_before != transition.offered_after or before.links != after.links:
+            return True
+        return bool(watched_metadata(before, after, self._is_read))
 
     def _made(self, key: Key) -> bool:
         state = self.cache.state(key)

@@ -193,7 +193,7 @@ class Kind:
             ["fq_name", "parent_uuid"]
             + [p.name for p in properties.values() if p.writer is not Writer.COMPILER]
             + [f"{r.name}_refs" for r in relations.values() if r.writer is not Writer.COMPILER]
-            + ([METADATA, "api_version"] if self.written_as_manifests else [])
+            + (["api_version"] if self.written_as_manifests else [])
         )
         self.user_fields = frozenset(
             [p.name for p in properties.values() if p.writer is Writer.USER]

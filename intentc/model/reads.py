@@ -22,8 +22,18 @@ reaction map can name them."""
 
 
 def object_read(key: Key) -> Read:
-    """The input fields of one object, its fq_name included, or its absence."""
+    """The input fields of one object, its fq_name included and its ``metadata`` not, or its absence."""
     return ("object", key.kind, key.uuid)
+
+
+def usable_read(key: Key) -> Read:
+    """Whether one object exists and can be read. Recorded with each ``metadata_read``."""
+    return ("usable", key.kind, key.uuid)
+
+
+def metadata_read(key: Key, *part: str) -> Read:
+    """One part of an object's ``metadata``: a field, or a field and the key of a label or an annotation."""
+    return ("metadata", key.kind, key.uuid, *part)
 
 
 def name_read(kind: str, fq_name: tuple[str, ...]) -> Read:

@@ -16,13 +16,13 @@ from typing import NamedTuple
 from intentc.engine.view import World
 from intentc.journal import Entry, Journal
 from intentc.model import Key, Read
-from intentc.model.reads import index_read, object_read, sources_read, targets_read
+from intentc.model.reads import index_read, object_read, sources_read, targets_read, usable_read
 
 Pair = tuple[str, str]
 """Kind of the reader, kind of what it read."""
 
 _NOWHERE = Key("", "")
-_OBJECT = object_read(_NOWHERE)[0]
+_OF_OBJECTS = frozenset({object_read(_NOWHERE)[0], usable_read(_NOWHERE)[0]})
 _TARGETS = targets_read(_NOWHERE, "")[0]
 _SOURCES = sources_read(_NOWHERE, "", "")[0]
 _INDEX = index_read("", "", "")[0]
@@ -66,7 +66,7 @@ def _changed(world: World, reader: Key, stood: _Stood) -> set[Key]:
     """Return what ``reader`` reads or read that was written or deleted since its former evaluation."""
     now = world.reads_of(reader)
     present = {key for read in now | stood.reads for key in _objects(world, read)}
-    former = {Key(read[1], read[2]) for read in stood.reads - now if read[0] == _OBJECT}
+    former = {Key(read[1], read[2]) for read in stood.reads - now if read[0] in _OF_OBJECTS}
     return {key for key in present if world.mod_revision(key) > stood.since} | {
         key for key in former if not world.exists(key)
     }
@@ -75,7 +75,7 @@ def _changed(world: World, reader: Key, stood: _Stood) -> set[Key]:
 def _objects(world: World, read: Read) -> Iterator[Key]:
     """Yield the stored objects in the answer of a read."""
     match read:
-        case (sort, kind, uuid) if sort == _OBJECT:
+        case (sort, kind, uuid) if sort in _OF_OBJECTS:
             yield Key(kind, uuid)
         case (sort, kind, uuid, relation) if sort == _TARGETS:
             yield from (target.key for target in world.targets(Key(kind, uuid), relation))

@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 from intentc.logic import Service
 from intentc.logic.dependencies import load
 from intentc.model import Change, HeldInput, Key, Read, Snapshot
-from intentc.model.reads import index_read, name_read, object_read, sources_read, targets_read
+from intentc.model.reads import (
+    index_read,
+    metadata_read,
+    name_read,
+    object_read,
+    sources_read,
+    targets_read,
+    usable_read,
+)
 from tests.property.profiles import share
 from tests.support.toy_kinds import batch, broken, deleted, manifest, put, reference, toy_schema
 
@@ -46,6 +54,11 @@ def reads() -> list[Read]:
             found += [name_read(kind, ("default", uuid)), index_read(kind, "fq_name", f"default:{uuid}")]
         for name in NAMES:
             found += [name_read(kind, (name,)), index_read(kind, "fq_name", name)]
+    for uuid in UUIDS:
+        app = Key("app", uuid)
+        found.append(metadata_read(app, "labels"))
+        found += [metadata_read(app, "labels", name) for name in ("tier", "zone")]
+        found.append(usable_read(app))
     found += [index_read("group", "names", name) for name in NAMES]
     found += [index_read("app", "label", label) for label in ("tier=x", "zone=y")]
     found += [index_read("host", "hostname", value) for value in ("a.org", "*.org", "*.a.org", "*")]
@@ -105,6 +118,15 @@ def answer(world: Service, read: Read) -> Any:
             return None
         values = found.values()
         return tuple(getattr(values, field) for field in found.kind.input_fields)
+    if sort in ("usable", "metadata"):
+        try:
+            found = world.resource(Key(rest[0], rest[1]))
+        except HeldInput:
+            return "held"
+        if sort == "usable" or found is None:
+            return found is not None
+        labels = found.values().metadata.labels
+        return (labels,) if len(rest) == 3 else (labels.get(rest[3]),)
     if sort == "name":
         return world.named(rest[0], tuple(rest[1].split(":")))
     if sort == "targets":
@@ -125,7 +147,9 @@ def test_everybody_whose_read_has_another_answer_is_woken(kinds: tuple[str, ...]
     world = Service(SCHEMA, load("intent-compiler: {}\n"), intent_kinds={"tenant": False}, settings={})
     world.apply(Snapshot(1, tuple(put("tenant", reader.uuid, 1) for reader in READERS)))
     for reader, read in READERS.items():
-        world.evaluated(reader, frozenset({read}), (), complete=True)
+        # A reader of a part reads whether the object is usable, too.
+        also = {usable_read(Key(read[1], read[2]))} if read[0] == "metadata" else set()
+        world.evaluated(reader, frozenset({read, *also}), (), complete=True)
     for changed in data.draw(histories(kinds)):
         before = {reader: answer(world, read) for reader, read in READERS.items()}
         jobs = world.apply(batch(*changed)).jobs

@@ -1,0 +1,84 @@
+"""Decides what a bridge does next with the object of one ``manifest`` (docs/engine.md §13.3).
+
+A decision depends on what is stored and on what the cluster has now, and on nothing that a process remembers: a bridge
+that was killed anywhere decides again. The bridge asks the cluster and carries out; a compiler only says what it wants.
+
+Pure functions of values: no state, no I/O.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from .owned_fields import differences, is_below
+from .targets import body_of, digest_of
+
+FINALIZER = "intentc.io/cluster"
+"""The finalizer with which the API server creates each ``manifest``: the bridge removes it once the object is gone."""
+
+INSTALLATION_LABEL = "intentc.io/installation"
+"""The label of every object that we make in a cluster; its value is the installation."""
+
+
+class Step(enum.Enum):
+    """NOTHING: the object is right. APPLY: create it, or write the owned fields. DELETE: delete it, by its uid. WAIT:
+    the cluster is deleting it. TAKEN: somebody else made an object of this name; it is neither changed nor deleted.
+    RELEASE: the object is gone; remove the finalizer of the manifest, and its ``observed``."""
+
+    NOTHING = "nothing"
+    APPLY = "apply"
+    DELETE = "delete"
+    WAIT = "wait"
+    TAKEN = "taken"
+    RELEASE = "release"
+
+
+class Wanted(NamedTuple):
+    """What a manifest wants. ``body``: identity and owned fields, with our label. ``is_ending``: the manifest is being
+    deleted, so its object must not exist."""
+
+    body: Mapping[str, Any]
+    digest: str
+    immutable: tuple[str, ...]
+    once: bool
+    is_ending: bool
+    installation: str
+
+
+def wanted_of(fields: Mapping[str, Any], installation: str) -> Wanted:
+    """What a stored ``manifest`` (plain JSON) wants of a cluster."""
+    body = body_of(fields)
+    metadata = body["metadata"]
+    labels = {**metadata.get("labels", {}), INSTALLATION_LABEL: installation}
+    body = {**body, "metadata": {**metadata, "labels": labels}}
+    ending = bool((fields.get("metadata") or {}).get("deletionTimestamp"))
+    immutable = tuple(fields.get("immutable") or ())
+    return Wanted(body, digest_of(body), immutable, bool(fields.get("once")), ending, installation)
+
+
+def next_step(wanted: Wanted, live: Mapping[str, Any] | None, seen: Mapping[str, Any] | None) -> Step:
+    """The next step for an object. ``live``: as the cluster has it, None if it is absent. ``seen``: the stored
+    ``observed`` of the manifest as plain JSON, None if there is none."""
+    metadata = (live or {}).get("metadata") or {}
+    is_ours = (metadata.get("labels") or {}).get(INSTALLATION_LABEL) == wanted.installation
+    if live is not None and not is_ours:
+        return Step.RELEASE if wanted.is_ending else Step.TAKEN
+    if live is None:
+        if wanted.is_ending:
+            return Step.RELEASE
+        return Step.NOTHING if wanted.once and _is_done(wanted, seen) else Step.APPLY
+    if metadata.get("deletionTimestamp"):
+        return Step.WAIT
+    if wanted.is_ending:
+        return Step.DELETE
+    found = differences(wanted.body, live)
+    if any(is_below(path, wanted.immutable) for path in found):
+        return Step.DELETE
+    return Step.APPLY if found else Step.NOTHING
+
+
+def _is_done(wanted: Wanted, seen: Mapping[str, Any] | None) -> bool:
+    """Whether an object with exactly this content ended before."""
+    return bool(seen and seen.get("done") and seen.get("digest") == wanted.digest)

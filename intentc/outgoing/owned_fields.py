@@ -1,0 +1,125 @@
+"""Compares the fields that we own of an object with what a cluster has (docs/engine.md §13.2).
+
+What we don't name is not compared: defaults that the cluster fills in and fields of other managers are no drift. Lists
+whose elements have a key in Kubernetes are compared by that key, so that a sidecar which somebody added is no drift
+either; other lists are compared as a whole. A zero value that the cluster leaves out equals an absent one, and
+quantities are compared as numbers, since the cluster writes them in its own form.
+
+Pure functions of values: no state, no I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+_KEYS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "ports": (("containerPort", "protocol"), ("port", "protocol")),
+    "volumeMounts": (("mountPath",),),
+    "hostAliases": (("ip",),),
+    "conditions": (("type",),),
+    "containers": (("name",),),
+    "initContainers": (("name",),),
+    "env": (("name",),),
+    "volumes": (("name",),),
+    "imagePullSecrets": (("name",),),
+}
+"""Field → the keys by which Kubernetes joins the elements of such a list; the first that all elements have."""
+_DEFAULTS = {"protocol": "TCP"}
+"""What a part of a key means that is left out."""
+_QUANTITIES = frozenset({"limits", "requests", "capacity", "hard", "overhead"})
+"""Fields whose values are quantities."""
+_SUFFIXES = {
+    "": Decimal(1), "n": Decimal("1e-9"), "u": Decimal("1e-6"), "m": Decimal("1e-3"), "k": Decimal(10) ** 3,
+    "M": Decimal(10) ** 6, "G": Decimal(10) ** 9, "T": Decimal(10) ** 12, "P": Decimal(10) ** 15,
+    "E": Decimal(10) ** 18, "Ki": Decimal(2) ** 10, "Mi": Decimal(2) ** 20, "Gi": Decimal(2) ** 30,
+    "Ti": Decimal(2) ** 40, "Pi": Decimal(2) ** 50, "Ei": Decimal(2) ** 60,
+}  # fmt: skip
+
+
+def differences(owned: Any, live: Any) -> tuple[str, ...]:
+    """The paths at which ``live`` (plain JSON) differs from the fields in ``owned``, with dots; elements of lists have
+    their key or their position in brackets.
+
+    >>> differences({"spec": {"replicas": 2}}, {"spec": {"replicas": 3, "paused": True}})
+    ('spec.replicas',)
+    """
+    return tuple(_differences(owned, live, "", ""))
+
+
+def is_below(path: str, prefixes: Sequence[str]) -> bool:
+    """Whether a path is one of ``prefixes``, or lies below one of them, or above one: then that changes as well."""
+    return any(_leads_to(path, prefix) or _leads_to(prefix, path) for prefix in prefixes)
+
+
+def _leads_to(path: str, other: str) -> bool:
+    return path == other or path.startswith((f"{other}.", f"{other}["))
+
+
+def _differences(owned: Any, live: Any, path: str, field: str) -> Iterator[str]:
+    if isinstance(owned, Mapping) and isinstance(live, Mapping):
+        for name, value in sorted(owned.items()):
+            # Elements below a field of quantities have that field's meaning.
+            inner = field if field in _QUANTITIES else name
+            yield from _differences(value, live.get(name), f"{path}.{name}" if path else name, inner)
+    elif isinstance(owned, list | tuple) and isinstance(live, list | tuple) and owned:
+        yield from _of_lists(owned, live, path, field)
+    elif _is_zero(owned) and _is_zero(live):
+        return
+    elif isinstance(owned, Mapping) and live is None:
+        # It may consist of zero values alone, which the cluster leaves out.
+        yield from _differences(owned, {}, path, field)
+    elif not _same(owned, live, field):
+        yield path
+
+
+def _of_lists(owned: Sequence[Any], live: Sequence[Any], path: str, field: str) -> Iterator[str]:
+    by_key = _keyed(owned, field), _keyed(live, field)
+    if by_key[0] is not None and by_key[1] is not None:
+        for key, element in by_key[0].items():
+            inner = f"{path}[{','.join(key)}]"
+            if key in by_key[1]:
+                yield from _differences(element, by_key[1][key], inner, field)
+            else:
+                yield inner
+    elif len(owned) != len(live):
+        yield path
+    else:
+        for position, (element, other) in enumerate(zip(owned, live, strict=True)):
+            yield from _differences(element, other, f"{path}[{position}]", field)
+
+
+def _keyed(elements: Sequence[Any], field: str) -> dict[tuple[str, ...], Any] | None:
+    """The elements of a list by their key; None if they have none, or two have the same."""
+    for key in _KEYS.get(field, ()):
+        if all(isinstance(element, Mapping) and key[0] in element for element in elements):
+            found = {tuple(str(element.get(part, _DEFAULTS.get(part, ""))) for part in key): element
+                     for element in elements}  # fmt: skip
+            return found if len(found) == len(elements) else None
+    return None
+
+
+def _is_zero(value: Any) -> bool:
+    return value is None or value is False or value in ({}, [], (), "", 0)
+
+
+def _same(owned: Any, live: Any, field: str) -> bool:
+    if isinstance(owned, bool) or isinstance(live, bool):
+        return owned is live
+    if owned == live:
+        return True
+    if field in _QUANTITIES:
+        one, other = _quantity(owned), _quantity(live)
+        return one is not None and one == other
+    return False
+
+
+def _quantity(value: Any) -> Decimal | None:
+    text = str(value).strip()
+    digits = text.rstrip("numkKMGTPEi")
+    factor = _SUFFIXES.get(text[len(digits) :])
+    try:
+        return Decimal(digits) * factor if factor is not None else None
+    except InvalidOperation:
+        return None

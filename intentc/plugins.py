@@ -50,6 +50,16 @@ class Loaded(NamedTuple):
         return tuple(dict.fromkeys(pool for compiler in self.compilers for pool in compiler.pools))
 
     @property
+    def finalizers(self) -> frozenset[str]:
+        """The names of these compilers' finalizers."""
+        return frozenset(name for compiler in self.compilers for name in compiler.finalizers)
+
+    @property
+    def kinds_in_order(self) -> frozenset[str]:
+        """The kinds whose intents make nothing more for a resource that is being deleted (docs/engine.md §14.1)."""
+        return frozenset(kind for compiler in self.compilers if compiler.finalizers for kind in compiler.intents)
+
+    @property
     def views(self) -> Mapping[str, Overview]:
         """The views of these compilers, by name."""
         return {name: view for compiler in self.compilers for name, view in compiler.views.items()}

@@ -9,7 +9,7 @@ run.
 """
 
 from .budget import PROCESS, Budget, BudgetExceeded
-from .claiming import assign, drop_references, keep_references, refer, shared
+from .claiming import assign, drop_references, finalizer, keep_references, refer, shared
 from .compiler import Compiler
 from .context import Context, Waiting
 from .crash_marker import CrashMarker, state_directory
@@ -46,6 +46,7 @@ __all__ = [
     "Watchdog",
     "assign",
     "drop_references",
+    "finalizer",
     "keep_references",
     "refer",
     "shared",

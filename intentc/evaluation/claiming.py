@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from intentc.model import SHARED, Name, PropertyClaim, ReferenceClaim, RelationClaim, ResourceClaim
+from intentc.model import SHARED, FinalizerClaim, Name, PropertyClaim, ReferenceClaim, RelationClaim, ResourceClaim
 
 from .intent import View
 
@@ -60,6 +60,19 @@ def drop_references(holder: View, relation: str, targets: Iterable[View | Resour
     user writes changes with each of the user's writes, and what changes the claims is not seen as contention
     (docs/engine.md §7)."""
     return RelationClaim(_name(holder), relation, unwanted=tuple(sorted(map(_name, targets))))
+
+
+def finalizer(holder: View | Name, name: str) -> FinalizerClaim:
+    """A claim that ``holder`` (a resource of the Kubernetes shape) has the finalizer ``name``, which the compiler
+    declares (``Compiler(finalizers=…)``). It is stored before anything is created that the same evaluation claims.
+
+    While the resource of the claiming intent is being deleted, the claim holds only until all that the intent made is
+    gone (docs/engine.md §14.2).
+
+    >>> finalizer(Name("app", ("shop", "web")), "example.com/app").finalizer
+    'example.com/app'
+    """
+    return FinalizerClaim(_name(holder), name)
 
 
 def _name(object_: View | ResourceClaim | Name) -> Name:

@@ -49,6 +49,7 @@ from intentc.model.reads import (
 )
 from intentc.model.sensitive import sensitive_texts, without
 from intentc.model.values import thaw
+from intentc.outgoing import OBSERVED
 
 from .budget import BudgetExceeded
 from .intent import View
@@ -141,6 +142,11 @@ class Context:
         self._record(name_read(kind, fq_name))
         key = self._world.named(kind, fq_name)
         return View(self, key) if key is not None else None
+
+    def observed(self, manifest: ResourceClaim) -> View | None:
+        """What became of a claimed manifest in the cluster: the resource ``observed`` that a bridge wrote for it, None
+        while no bridge has looked. An evaluation that reads it runs again when the answer changes."""
+        return self.find(OBSERVED, manifest.name.fq_name)
 
     def is_taken(self, kind: str, fq_name: tuple[str, ...]) -> bool:
         """Whether an object that no compiler of this installation made has this name. An intent that would create such

@@ -12,11 +12,22 @@ from __future__ import annotations
 import difflib
 import types
 import typing
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import msgspec
 
-from intentc.model import Fact, Kind, Name, PropertyClaim, ReferenceClaim, RelationClaim, ResourceClaim, Writer
+from intentc.model import (
+    Fact,
+    FinalizerClaim,
+    Kind,
+    Name,
+    PropertyClaim,
+    ReferenceClaim,
+    RelationClaim,
+    ResourceClaim,
+    Writer,
+)
 from intentc.model.kind import BY_COMPILERS
 from intentc.model.metadata import CLAIMED, METADATA, ObjectMeta, claimed_part
 from intentc.model.values import Value, decode_hook, encode_hook, freeze
@@ -59,8 +70,9 @@ class Converter:
     """Checks and converts what evaluations yield, by the schema. Methods return (converted, bytes of JSON) and raise
     ``InvalidOutput``."""
 
-    def __init__(self, visibility: Visibility) -> None:
+    def __init__(self, visibility: Visibility, finalizers: Collection[str] = ()) -> None:
         self._kind = visibility.kind
+        self._finalizers = finalizers
         self._properties: dict[tuple[str, str], _Codec] = {}
         self._attributes: dict[tuple[str, str], _Codec | None] = {}
 
@@ -121,6 +133,15 @@ class Converter:
         ):
             raise InvalidOutput(f"{kind.name}.{claim.field} is not written by compilers (`writer: compiler`)")
         return claim._replace(value=value), _name_size(claim.holder) + length
+
+    def finalizer(self, claim: FinalizerClaim) -> tuple[FinalizerClaim, int]:
+        """The claim as it is, if its holder can have finalizers and the compiler declares this one."""
+        if not self._kind(claim.holder.kind).written_as_manifests:
+            raise InvalidOutput(f"{claim.holder} can't have finalizers: its kind is not of the Kubernetes shape")
+        if claim.finalizer not in self._finalizers:
+            known = f"; there are {', '.join(sorted(self._finalizers))}" if self._finalizers else ""
+            raise InvalidOutput(f"finalizer {claim.finalizer!r} is not declared by Compiler(finalizers=…){known}")
+        return claim, _name_size(claim.holder) + len(claim.finalizer)
 
     def relation(self, claim: RelationClaim) -> tuple[RelationClaim, int]:
         """The claim as it is, if its relation is a shared list."""

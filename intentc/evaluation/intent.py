@@ -9,11 +9,12 @@ the context that it reads through records the reads. No I/O.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from intentc.model import Claim, Fact, Key, Name, Parent, ResourceClaim
+from intentc.outgoing import MANIFEST, claimed_fields, name_of, target_of
 
 from .metadata import Metadata
 
@@ -159,6 +160,27 @@ class Intent(View):
     def owned(self, kind: str, fq_name: tuple[str, ...], **properties: Any) -> ResourceClaim:
         """A claim that the root object ``kind`` ``fq_name`` exists, owned by this resource and deleted with it."""
         return ResourceClaim(Name(kind, tuple(fq_name)), None, self.key.uuid, tuple(sorted(properties.items())))
+
+    def manifest(
+        self,
+        manifest: Mapping[str, Any],
+        *,
+        phase: int = 0,
+        immutable: Iterable[str] = (),
+        once: bool = False,
+        owner: View | None = None,
+    ) -> ResourceClaim:
+        """A claim that an object exists in a Kubernetes cluster, owned by this resource and deleted with it
+        (docs/engine.md §13).
+
+        ``manifest``: plain Kubernetes JSON with exactly the fields that the compiler owns; without a namespace the
+        object is cluster-scoped. ``phase``: lower ones are created first, and deleted last. ``immutable``: paths with
+        dots (``spec.selector``), whose change means delete and create. ``once``: a Job that is done is not made again
+        with the same content. ``owner``: the resource that owns it, for an intent of a fact. Raises ``InvalidInput``
+        for what can't be a manifest."""
+        fields = claimed_fields(manifest, phase=phase, immutable=immutable, once=once)
+        name = Name(MANIFEST, name_of(target_of(manifest)))
+        return ResourceClaim(name, None, (owner or self).key.uuid, tuple(sorted(fields.items())))
 
 
 def with_fields(intent: type[Intent], fields: Iterable[str]) -> type[Intent]:

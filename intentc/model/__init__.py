@@ -4,7 +4,18 @@ The bottom layer: it imports nothing of intentc, knows no kind by name, and does
 but tables that a module makes for its owner, and what kinds computed once.
 """
 
-from .claims import Claim, Fact, HeldFacts, Parent, PropertyClaim, ReferenceClaim, RelationClaim, ResourceClaim, claimed
+from .claims import (
+    Claim,
+    Fact,
+    FinalizerClaim,
+    HeldFacts,
+    Parent,
+    PropertyClaim,
+    ReferenceClaim,
+    RelationClaim,
+    ResourceClaim,
+    claimed,
+)
 from .events import Batch, Change, Correction, Snapshot
 from .kind import Kind, Writer
 from .names import Key, Name, escaped_segment, is_escaped, is_uuid, kebab, snake, stored_segment
@@ -28,6 +39,7 @@ __all__ = [
     "Create",
     "Delete",
     "Fact",
+    "FinalizerClaim",
     "HeldFacts",
     "HeldInput",
     "InvalidInput",

@@ -77,6 +77,18 @@ class RelationClaim(NamedTuple):
     unwanted: tuple[Name, ...] = ()
 
 
+class FinalizerClaim(NamedTuple):
+    """Claims that ``holder`` has this name among its finalizers, so that it is not removed before the claim ends
+    (docs/engine.md §14.2). Authors call ``finalizer``.
+
+    >>> FinalizerClaim(Name("app", ("shop", "web")), "example.com/app").finalizer
+    'example.com/app'
+    """
+
+    holder: Name
+    finalizer: str
+
+
 class Fact(NamedTuple):
     """A derived value for other intents, kept only in memory. ``value`` is frozen (hashable, comparable).
 
@@ -98,7 +110,7 @@ class HeldFacts(NamedTuple):
     facts: tuple[Fact, ...]
 
 
-Claim = ResourceClaim | ReferenceClaim | PropertyClaim | RelationClaim
+Claim = ResourceClaim | ReferenceClaim | PropertyClaim | RelationClaim | FinalizerClaim
 
 
 def claimed(claim: Claim) -> Name:

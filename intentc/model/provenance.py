@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from .claims import Claim, PropertyClaim, ReferenceClaim, RelationClaim, ResourceClaim
+from .claims import Claim, FinalizerClaim, PropertyClaim, ReferenceClaim, RelationClaim, ResourceClaim
 from .names import Name
 
 
@@ -70,6 +70,13 @@ def claimed_parts(claim: Claim) -> tuple[str, ...]:
         case RelationClaim():
             kept = (f"{claim.relation}_refs",) if claim.kept else ()
             return (*kept, *(reference_part(claim.relation, target) for target in claim.unwanted))
+        case FinalizerClaim():
+            return (finalizer_part(claim.finalizer),)
+
+
+def finalizer_part(finalizer: str) -> str:
+    """A finalizer as a part of its holder."""
+    return f"metadata.finalizers[{finalizer}]"
 
 
 def reference_part(relation: str, target: Name) -> str:

@@ -27,6 +27,9 @@ from intentc.model import (
 )
 from intentc.model.metadata import METADATA, claimed_part
 
+FINALIZERS = "metadata.finalizers"
+"""The part of a resource's metadata that an ``Update`` may set like a property: all finalizers, in their order."""
+
 
 @cache
 def empty_values(kind: Kind) -> Any:
@@ -44,6 +47,7 @@ class Actual:
         "_values",
         "_written",
         "fq_name",
+        "is_being_deleted",
         "key",
         "kind",
         "mark",
@@ -67,6 +71,8 @@ class Actual:
         self.parent = parent
         self.mark = mark
         self.revision = revision
+        self.is_being_deleted = False
+        """Whether the server removes it once it has no finalizer any more."""
         self._resource = resource
         self._values: Any = None
         self._fields: dict[str, Any] = {}
@@ -78,7 +84,7 @@ class Actual:
     @classmethod
     def seen(cls, resource: Resource) -> Actual:
         """The object as the store showed it."""
-        return cls(
+        actual = cls(
             resource.kind,
             resource.key,
             resource.fq_name,
@@ -87,6 +93,8 @@ class Actual:
             resource.mod_revision,
             resource,
         )
+        actual.is_being_deleted = resource.is_being_deleted
+        return actual
 
     @classmethod
     def made(cls, kind: Kind, create: Create, revision: int | None) -> Actual:
@@ -94,6 +102,8 @@ class Actual:
         parent = create.parent.key if create.parent else None
         actual = cls(kind, create.key, create.fq_name, parent, create.mark, revision)
         actual._fields.update(create.properties)
+        if kind.finalizers:
+            actual._fields[FINALIZERS] = kind.finalizers
         for relation, entries in create.references.items():
             actual._replace(relation, entries)
         return actual
@@ -106,8 +116,15 @@ class Actual:
         """The value of a property, or its default; of ``metadata`` what a claim may set."""
         if field in self._fields:
             return self._fields[field]
+        if field == FINALIZERS:
+            return self._stored().metadata.finalizers
         value = getattr(self._stored(), field)
         return claimed_part(value) if field == METADATA and self.kind.written_as_manifests else value
+
+    @property
+    def finalizers(self) -> tuple[str, ...]:
+        """What must be removed before the server removes the resource; empty for kinds without metadata."""
+        return self.value(FINALIZERS) if self.kind.written_as_manifests else ()
 
     def references(self, relation: str) -> tuple[Reference, ...]:
         """The entries of one relation."""

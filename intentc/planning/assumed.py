@@ -284,15 +284,20 @@ class Assumed:
 
     def _folded(self, key: Key, pending: list[Assumption]) -> Actual | None:
         actual: Actual | None = None
-        if not isinstance(pending[0].what, Create | Delete | Seen):
-            resource = self.reader.resource(key)
+        if not isinstance(pending[0].what, Create | Seen):
+            try:
+                resource = self.reader.resource(key)
+            except HeldInput:
+                if not isinstance(pending[0].what, Delete):
+                    raise
+                resource = None
             actual = Actual.seen(resource) if resource is not None else None
         for assumption in pending:
             match assumption.what:
                 case Create() as create:
                     actual = Actual.made(self._schema.kind(create.kind), create, assumption.revision)
                 case Delete():
-                    actual = None
+                    actual = _after_deletion(actual)
                 case Seen(held=True):
                     raise HeldInput(key, assumption.name)
                 case Seen(resource=resource):
@@ -329,6 +334,14 @@ class Assumed:
         for assumption in ended:
             if self._created.get(assumption.name) == key and assumption.name not in names:
                 del self._created[assumption.name]
+
+
+def _after_deletion(actual: Actual | None) -> Actual | None:
+    """What an acknowledged deletion leaves: an object with finalizers stays until the last one is removed."""
+    if actual is None or not actual.finalizers:
+        return None
+    actual.is_being_deleted = True
+    return actual
 
 
 def _gives_name(assumption: Assumption) -> bool:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 
-from intentc.model import Claim, Key, Name, PropertyClaim, ReferenceClaim, ResourceClaim, claimed
+from intentc.model import Claim, FinalizerClaim, Key, Name, PropertyClaim, ReferenceClaim, ResourceClaim, claimed
 
 Item = str | tuple[str, Name]
 """A part of an object that can be claimed: a field, a (relation, target), or ``EXISTENCE``."""
@@ -24,6 +24,12 @@ EXISTENCE = ""
 LATER = ""
 """In place of an origin's uuid: a removal is deferred, but not for a single origin."""
 
+def finalizer_item(name: str) -> Item:
+    """A finalizer as a part of its holder."""
+    return f"{_FINALIZER}{name}"
+
+
+_FINALIZER = "metadata.finalizers "
 _NOBODY: Mapping[Key, tuple[Claim, ...]] = {}
 
 
@@ -33,6 +39,7 @@ class ClaimBook:
     def __init__(self) -> None:
         self._by_object: dict[Name, dict[Key, tuple[Claim, ...]]] = {}
         self._objects_of: dict[Key, tuple[Name, ...]] = {}
+        self._finalizers: dict[Key, tuple[FinalizerClaim, ...]] = {}
         self._unknown: set[Key] = set()
         self._withdrawn: dict[Name, set[Item]] = {}
         self._deferred: dict[str, set[Name]] = {}
@@ -43,7 +50,10 @@ class ClaimBook:
         """Set the claims of ``origin``. Returns the objects to plan again: those whose claims changed and, if the
         origin was held until now, those with a removal deferred for it."""
         grouped: dict[Name, tuple[Claim, ...]] = {}
+        finalizers: tuple[FinalizerClaim, ...] = ()
         for claim in claims:
+            if isinstance(claim, FinalizerClaim):
+                finalizers = (*finalizers, claim)
             name = claimed(claim)
             grouped[name] = (*grouped.get(name, ()), claim)
         changed = {name for name in self._objects_of.get(origin, ()) if name not in grouped}
@@ -57,6 +67,7 @@ class ClaimBook:
                 on_object[origin] = own
                 changed.add(name)
         self._objects_of[origin] = tuple(grouped)
+        self._keep_finalizers(origin, finalizers)
         return frozenset(changed | self._released(origin))
 
     def drop(self, origin: Key) -> frozenset[Name]:
@@ -64,6 +75,7 @@ class ClaimBook:
         names = self._objects_of.pop(origin, ())
         for name in names:
             self._remove(name, origin)
+        self._keep_finalizers(origin, ())
         return frozenset(names) | self._released(origin)
 
     def retain(self, origin: Key) -> frozenset[Name]:
@@ -76,6 +88,7 @@ class ClaimBook:
         names = self._objects_of.pop(origin, ())
         for name in names:
             self._remove(name, origin)
+        self._keep_finalizers(origin, ())
         self._unknown.add(origin)
         return frozenset(names)
 
@@ -109,12 +122,22 @@ class ClaimBook:
         """The objects that ``origin`` has claims on."""
         return self._objects_of.get(origin, ())
 
+    def finalizers_of(self, origin: Key) -> tuple[FinalizerClaim, ...]:
+        """The finalizers that ``origin`` claims, on any resource."""
+        return self._finalizers.get(origin, ())
+
     def names(self) -> Iterator[Name]:
         """All objects with claims."""
         return iter(self._by_object)
 
     def __contains__(self, name: Name) -> bool:
         return name in self._by_object
+
+    def _keep_finalizers(self, origin: Key, claims: tuple[FinalizerClaim, ...]) -> None:
+        if claims:
+            self._finalizers[origin] = claims
+        else:
+            self._finalizers.pop(origin, None)
 
     def _remove(self, name: Name, origin: Key) -> None:
         on_object = self._by_object[name]
@@ -130,6 +153,8 @@ class ClaimBook:
                     items.add((claim.relation, claim.target))
                 elif isinstance(claim, PropertyClaim):
                     items.add(claim.field)
+                elif isinstance(claim, FinalizerClaim):
+                    items.add(finalizer_item(claim.finalizer))
                 elif isinstance(claim, ResourceClaim):
                     items.update((EXISTENCE, *(field for field, _ in claim.properties)))
 

@@ -17,7 +17,7 @@ from intentc.model.kind import Property
 from intentc.model.metadata import METADATA
 from intentc.model.types import FieldSpec
 
-from .actual import Actual, empty_values
+from .actual import FINALIZERS, Actual, empty_values
 from .claims import Item
 from .merge import Desired, elements, with_elements
 
@@ -130,7 +130,7 @@ def part_at(value: Any, path: str) -> Any:
 
 def default_of(kind: Kind, field: str) -> Any:
     """The meaning of a missing field."""
-    return getattr(empty_values(kind), field)
+    return getattr(empty_values(kind), field) if field != FINALIZERS else ()
 
 
 def _with_kept(declared: Property, field: str, stored: Any, value: Any, may_remove: MayRemove) -> Any:

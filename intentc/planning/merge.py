@@ -18,6 +18,7 @@ import msgspec
 from intentc.model import (
     SHARED,
     Claim,
+    FinalizerClaim,
     Key,
     Kind,
     Name,
@@ -43,7 +44,7 @@ class Desired(NamedTuple):
     disagree). ``properties``: field → value. ``references``: relation → target → attribute. ``disputed``: fields and
     (relation, target) pairs on which contributors disagree. ``problems``: one per contributor and dispute. ``inner``:
     path inside a user's property → value. ``kept``: relations whose entries all stay. ``unwanted``: (relation, target)
-    pairs that nobody's entry may connect.
+    pairs that nobody's entry may connect. ``finalizers``: name → the origins that claim it.
     """
 
     exists: bool
@@ -56,6 +57,7 @@ class Desired(NamedTuple):
     inner: Mapping[str, Any] = _NO_PARTS
     kept: frozenset[str] = frozenset()
     unwanted: frozenset[Item] = frozenset()
+    finalizers: Mapping[str, tuple[Key, ...]] = _NO_PARTS
 
 
 NOTHING = Desired(False, None, None, {}, {}, frozenset(), ())
@@ -100,6 +102,7 @@ class _Merging:
         self._references: dict[str, dict[Name, list[tuple[Key, Any]]]] = {}
         self._kept: dict[str, list[Key]] = {}
         self._unwanted: dict[tuple[str, Name], list[Key]] = {}
+        self._finalizers: dict[str, tuple[Key, ...]] = {}
         self._problems: dict[Problem, None] = {}
         self._disputed: set[Item] = set()
 
@@ -118,6 +121,8 @@ class _Merging:
                     self._unwanted.setdefault((claim.relation, target), []).append(origin)
             case ReferenceClaim():
                 self._reference(origin, claim)
+            case FinalizerClaim():
+                self._finalizers[claim.finalizer] = (*self._finalizers.get(claim.finalizer, ()), origin)
 
     def _reference(self, origin: Key, claim: ReferenceClaim) -> None:
         relation = self._kind.relations.get(claim.relation)
@@ -171,6 +176,7 @@ class _Merging:
             inner,
             frozenset(self._kept),
             frozenset(item for item in self._unwanted if item not in self._disputed),
+            self._finalizers,
         )
 
     def _contradictions(self) -> None:

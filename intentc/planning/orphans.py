@@ -8,7 +8,7 @@ It reads the claims, the cache and the assumptions, and changes nothing. No stat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from intentc.model import HeldInput, Kind, Name, Resource, Schema
@@ -33,9 +33,15 @@ class Orphans(NamedTuple):
 
 
 def find_orphans(
-    schema: Schema, installation: str, compiler_of_kind: Mapping[str, str], book: ClaimBook, assumed: Assumed
+    schema: Schema,
+    installation: str,
+    compiler_of_kind: Mapping[str, str],
+    book: ClaimBook,
+    assumed: Assumed,
+    has_finalizer: Callable[[Actual], bool] = lambda actual: False,
 ) -> Orphans:
-    """All orphans of the kinds whose compiler is loaded. Objects that can't be read are left out."""
+    """All orphans of the kinds whose compiler is loaded. Objects that can't be read are left out. ``has_finalizer``:
+    whether an object has a finalizer of ours."""
     objects: dict[Name, str] = {}
     fields: set[Name] = set()
     owned: dict[str, int] = {}
@@ -63,6 +69,8 @@ def find_orphans(
                 elif exists_only_claimed(kind, resource.fq_name):
                     objects[resource.name] = resource.parent.uuid if resource.parent is not None else ""
                 elif any(trace in resource.raw for trace in traces) and _carries_ours(resource, installation, assumed):
+                    fields.add(resource.name)
+                elif kind.written_as_manifests and b'"finalizers"' in resource.raw and has_finalizer(Actual.seen(resource)):
                     fields.add(resource.name)
     return Orphans(objects, frozenset(fields), owned)
 

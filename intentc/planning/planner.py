@@ -10,8 +10,8 @@ its parent. No I/O. The engine carries plans out and reports problems.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from uuid import UUID
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
 
 from intentc.model import (
     SHARED,
@@ -37,7 +37,7 @@ from intentc.model import (
 from intentc.model.kind import Relation
 from intentc.model.ownership import fits
 
-from .actual import Actual
+from .actual import FINALIZERS, Actual
 from .assumed import Assumed
 from .claims import EXISTENCE, LATER, ClaimBook, Item
 from .deletion import abandoned, blockers, without_cycle
@@ -53,10 +53,12 @@ from .diff import (
     property_changes,
 )
 from .draft import Draft, Plan
+from .ending import Ending, MadeFor
 from .guard import DeleteGuard
 from .merge import MERGES, Desired, merge
 from .orphans import find_orphans
 from .ownership import Ownership, exists_only_claimed, ownership_of_object, writes_entry
+from .replacement import is_replaced, is_resource
 from .unclaimed import shows_unclaimed
 
 
@@ -65,7 +67,8 @@ class Planner:
 
     ``compiler_of_kind``: kind → the compiler whose schema declares it, for the loaded compilers; objects of other kinds
     are never touched. ``held(origin)``: whether what this intent contributed must stay (docs/engine.md §7). ``guard``:
-    withholds passes with many deletes.
+    withholds passes with many deletes. ``finalizers``: the names that compilers declare. ``made_for``: the objects with
+    the mark of an owner, those that are being created included.
     Raises ``InvalidInput`` for a schema that names an unknown merge function.
     """
 
@@ -78,7 +81,10 @@ class Planner:
         assumed: Assumed,
         held: Callable[[Key], bool],
         guard: DeleteGuard | None = None,
+        finalizers: Collection[str] = (),
+        made_for: MadeFor = lambda origin: (),
     ) -> None:
+        self._ending = Ending(schema, book, assumed, finalizers=finalizers, made_for=made_for)
         self.guard = guard or DeleteGuard()
         self._schema = schema
         self._installation = installation
@@ -161,8 +167,12 @@ class Planner:
         without a claim. From the first call on, removals are allowed. Objects that the guard withholds are planned as
         well, so that they are reported."""
         self._book.complete = True
-        found = find_orphans(self._schema, self._installation, self._compiler_of_kind, self._book, self._assumed)
+        found = find_orphans(
+            self._schema, self._installation, self._compiler_of_kind, self._book, self._assumed, self._ending.concerns
+        )
         doomed = {name: origin for name, origin in found.objects.items() if not self._origin_held(origin)}
+        for origin in filter(self._ending.is_ending, set(doomed.values())):
+            self.guard.owner_deleted(origin)
         self.guard.sift(doomed, found.owned)
         self._left_behind = {name for name, origin in doomed.items() if not origin}
         return found.fields | frozenset(found.objects) | self._book.resume(LATER)
@@ -178,6 +188,9 @@ class Planner:
                 draft.waits_for.add(name)
             return
         if desired.owner is None:
+            return
+        if missing := self._ending.without_finalizer(draft.claims):
+            draft.waits_for |= missing
             return
         if desired.parent is not None and not self._usable(desired.parent.key):
             draft.waits_for.add(Name(desired.parent.key.kind, desired.parent.fq_name))
@@ -208,9 +221,12 @@ class Planner:
 
     def _ours(self, draft: Draft, actual: Actual) -> None:
         desired = draft.desired
-        if not desired.exists:
+        if actual.is_being_deleted:
+            # It can't be undone: what is claimed is created once it is gone.
+            draft.waits_for.add(draft.name)
+        elif not desired.exists:
             self._end(draft, actual)
-        elif self._replaced(draft, actual):
+        elif is_replaced(self._schema, draft, actual):
             if self._may_remove(draft, actual)(EXISTENCE):
                 self._delete(draft, actual)
             draft.waits_for.add(draft.name)
@@ -223,7 +239,10 @@ class Planner:
             draft.problem("DeletesHeld", "the pass would delete too many objects of this kind at once; if "
                           f"that is meant: `intentc allow-deletes {draft.name.kind}`")  # fmt: skip
         elif self._may_remove(draft, actual)(EXISTENCE):
-            self._delete(draft, actual)
+            if before := self._ending.before(actual):
+                draft.waits_for |= before
+            else:
+                self._delete(draft, actual)
 
     def _system(self, draft: Draft, actual: Actual) -> None:
         if self._needless(draft, actual):
@@ -288,34 +307,6 @@ class Planner:
                 )
                 draft.problems.append(Problem(origin.kind, self._title(origin), "NameTaken", message))
 
-    def _replaced(self, draft: Draft, actual: Actual) -> bool:
-        """Whether the object of this name must be deleted and created again: another owner, or another parent.
-
-        An object that several intents share stays when it also gets an owner: a replacement would remove it from all
-        its holders for a moment, or for as long as one of them can't be written. It is replaced only for an owner that
-        must recognise its target by the uuid (``writes_entry``)."""
-        desired = draft.desired
-        if desired.owner is None or actual.mark is None:
-            return False
-        if desired.owner != actual.mark.origin and not (
-            actual.mark.origin == SHARED and not self._owner_knows_by_uuid(draft)
-        ):
-            return True
-        parent = desired.parent
-        return parent is not None and (actual.parent is None or actual.parent.uuid != parent.key.uuid)
-
-    def _owner_knows_by_uuid(self, draft: Draft) -> bool:
-        """Whether the owner refers to such objects by a shared list, where the uuid identifies its own entries."""
-        owner = draft.desired.owner
-        kinds = {
-            origin.kind
-            for origin, claims in draft.claims.items()
-            if any(isinstance(claim, ResourceClaim) and claim.owner == owner for claim in claims)
-        }
-        return any(
-            draft.name.kind in self._schema.kinds[kind].shared_relations for kind in kinds if kind in self._schema.kinds
-        )
-
     def _delete(self, draft: Draft, actual: Actual) -> None:
         held_by = blockers(self._schema, self._installation, self._assumed, actual, self._desired)
         draft.waits_for |= held_by.holders
@@ -335,7 +326,17 @@ class Planner:
         """The changes of an object that stays: whole fields in one update, then single references."""
         kind, desired = draft.kind, draft.desired
         may_remove = may_remove or self._may_remove(draft, actual)
+<<<<<<< HEAD
         properties = property_changes(actual, desired, may_remove, made=made)
+=======
+        finalizers = self._finalizers(draft, actual, may_remove)
+        if actual.is_being_deleted:
+            # The server takes nothing else any more.
+            if finalizers:
+                draft.operations.append(Update(actual.key, draft.name, finalizers, {}, actual.revision))
+            return
+        properties = property_changes(actual, desired, may_remove, every=made) | finalizers
+>>>>>>> e3e51e5 (wip)
         lists: dict[str, tuple[ReferenceValue, ...]] = {}
         relaxed: list[Key] = []
         add: list[Operation] = []
@@ -373,6 +374,14 @@ class Planner:
             draft.operations.append(update)
         draft.operations += add
         draft.operations += remove
+
+    def _finalizers(self, draft: Draft, actual: Actual, may_remove: MayRemove) -> dict[str, Any]:
+        """The change of the object's finalizers, as the change of a property."""
+        if not draft.desired.finalizers and not self._ending.concerns(actual):
+            return {}
+        wanted, waits_for = self._ending.finalizers(actual, draft.desired.finalizers, may_remove)
+        draft.waits_for |= waits_for
+        return {FINALIZERS: wanted} if wanted != actual.finalizers else {}
 
     def _wanted(self, draft: Draft, relation: str, holder: Key, stored: Entries = NO_ENTRIES, *, made: bool) -> Wanted:
         """The desired entries of one relation whose targets exist; for the others the draft waits."""
@@ -424,7 +433,7 @@ class Planner:
         other = Draft(name, actual.kind, self._book.on(name), self._desired(actual))
         match ownership_of_object(actual, self._installation):
             case Ownership.OURS if other.desired.exists:
-                unwanted = self._replaced(other, actual)
+                unwanted = is_replaced(self._schema, other, actual)
             case Ownership.OURS:
                 unwanted = not self.guard.holds(name)
             case Ownership.SYSTEM:
@@ -471,7 +480,7 @@ class Planner:
                 return defer(actual.parent.uuid)
             # An object of a resource is deleted with it, whatever other claims say. An object of a fact may lack its
             # claim only because a held intent does not yield that fact.
-            owned = item == EXISTENCE and mark is not None and mark.origin != SHARED and _is_resource(mark.origin)
+            owned = item == EXISTENCE and mark is not None and mark.origin != SHARED and is_resource(mark.origin)
             if book.unknown and not owned and item not in book.withdrawn(draft.name):
                 return defer(LATER)
             return True
@@ -489,11 +498,3 @@ class Planner:
             resource = None
         return ":".join(resource.fq_name) if resource is not None else origin.uuid
 
-
-def _is_resource(origin: str) -> bool:
-    """Whether the origin in a mark is a stored resource (a uuid) and not a fact (a name)."""
-    try:
-        UUID(origin)
-    except ValueError:
-        return False
-    return True

@@ -24,6 +24,7 @@ class Carriers:
     """The objects by the uuid of the intent in their mark (``origin``)."""
 
     def __init__(self, *, assumed: Assumed, book: ClaimBook, planner: Planner, objects: ObjectQueue) -> None:
+        planner.ending.made_for = self.of
         self._assumed = assumed
         self._book = book
         self._planner = planner

@@ -38,8 +38,10 @@ class Claims:
         self._allocations = allocations
         self._carriers = carriers
 
-    def replace(self, origin: Key, claims: Iterable[Claim]) -> frozenset[Name]:
-        """Set the claims of an intent after a complete evaluation."""
+    def replace(self, origin: Key, claims: Iterable[Claim], *, keep_finalizers: bool = False) -> frozenset[Name]:
+        """Set the claims of an intent after a complete evaluation. ``keep_finalizers``: those that it claimed stay."""
+        if keep_finalizers:
+            claims = tuple(dict.fromkeys((*claims, *self._book.finalizers_of(origin))))
         return self._changed(origin, self._book.replace(origin, claims))
 
     def retain(self, origin: Key) -> frozenset[Name]:

@@ -153,7 +153,7 @@ class Engine:
         )  # fmt: skip
         self._sender = sender = Sender(  # 8
             logic=logic, assumed=assumed, writer=writer, journal=journal, permission=permission, objects=objects,
-            carriers=carriers, failures=failures, log_fields=log,
+            failures=failures, log_fields=log,
         )  # fmt: skip
         pauses = Pauses(logic=logic, book=book, assumed=assumed, states=states)
         repairs = Repairs(book=book, assumed=assumed, states=states, drift=drift, objects=objects, log_fields=log)

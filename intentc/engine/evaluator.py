@@ -188,6 +188,9 @@ class Evaluator:
                 self._begun.pop(key, None)
             case Status.DELETED:
                 changed = self._claims.drop(key)
+            case Status.ENDING:
+                changed = self._claims.replace(key, outcome.claims, keep_finalizers=True)
+                self._scheduler.forget(key)
             case Status.ON_HOLD:
                 self._scheduler.forget(key)
             case Status.FAILED:

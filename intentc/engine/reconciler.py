@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from ..model import Name
+from ..model import Create, Name
 from ..planning import Plan
 from .api_throttle import ApiThrottle
 from .carriers import Carriers
@@ -132,6 +132,10 @@ class Reconciler:
                 plan = self._object_planner.permitted(plan)
                 if not plan.operations:
                     self._failures.planned(name)
+                for operation in plan.operations:
+                    if isinstance(operation, Create):
+                        # From now on its owner has it, so that no finalizer is removed before it.
+                        self._carriers.note(name, operation.mark.origin)
                 return plan
             self._object_planner.note_right(plan)
             self._succeeded(plan)

@@ -4,7 +4,7 @@
 be written; ``writing`` makes the requests.
 
 I/O: all writes of objects pass here, and the log. State: counters and the revision of the last write. It changes the
-assumptions, the journal, ``carriers`` and the queue of objects by their methods.
+assumptions, the journal and the queue of objects by their methods.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from ..writing import (
     WriteService,
     Written,
 )
-from .carriers import Carriers
 from .drift import fields
 from .log_fields import LogFields
 from .object_queue import ObjectQueue
@@ -44,7 +43,6 @@ class Sender:
         journal: Journal,
         permission: Permission,
         objects: ObjectQueue,
-        carriers: Carriers,
         failures: WriteFailures,
         log_fields: LogFields,
     ) -> None:
@@ -54,7 +52,6 @@ class Sender:
         self._journal = journal
         self._permission = permission
         self._objects = objects
-        self._carriers = carriers
         self._failures = failures
         self._log_fields = log_fields
         self._restorations = 0
@@ -88,8 +85,6 @@ class Sender:
                     self._objects.plan((name,))
                     return False
                 fence, restorations = warrant.fence, self._restorations
-                if isinstance(operation, Create):
-                    self._carriers.note(name, operation.mark.origin)
                 written = await self._send(operation, fence)
                 crashpoints.reach(_ANSWERED[type(operation)])
                 revision = written.revision if isinstance(written, Written) else None

@@ -375,6 +375,17 @@ class Context:
         self._record(object_read(self.key))
         return self._resource(self.key) is not None
 
+    def is_being_deleted(self) -> bool:
+        """Whether the resource of this intent waits for its finalizers; read like the rest of its metadata."""
+        if not self._visibility.kind(self.key.kind).stored:
+            return False
+        self.reads.add(object_read(self.key))
+        try:
+            resource = self._resource(self.key)
+        except HeldInput:
+            return False
+        return resource is not None and resource.is_being_deleted
+
     def expire(self, message: str) -> None:
         """End the time of this evaluation: no further read is answered."""
         self.overrun = message

@@ -12,7 +12,7 @@ failed. No I/O of its own: it sets the budget's timer, and marks the intent in `
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from typing import TypeVar, TypeVarTuple
 
 import msgspec
@@ -20,6 +20,7 @@ import msgspec
 from intentc.model import (
     Claim,
     Fact,
+    FinalizerClaim,
     HeldInput,
     InvalidInput,
     Key,
@@ -54,6 +55,8 @@ ON_HOLD = "OnHold"
 REASONS_UNAVAILABLE = "ReasonsUnavailable"
 """The run failed only when it was made to explain the outputs."""
 
+_OF_ENDING = (FinalizerClaim,)
+"""The claims of an intent whose resource is being deleted."""
 _LONGEST_TEXT = 200
 
 Result = TypeVar("Result")
@@ -64,7 +67,8 @@ class Runner:
     """Evaluates intents of the given kinds over one world. ``intents``: kind → the class that compiles it.
 
     ``budget``: bounds the time of evaluations. ``crash_marker``: marks the key under evaluation for the process after
-    this one.
+    this one. ``finalizers``: the names that compilers declare. ``kinds_in_order``: the kinds whose intents make nothing
+    more for a resource that is being deleted.
     """
 
     def __init__(
@@ -77,8 +81,11 @@ class Runner:
         limits: Limits | None = None,
         budget: Budget = PROCESS,
         crash_marker: CrashMarker | None = None,
+        finalizers: Collection[str] = (),
+        kinds_in_order: Collection[str] = (),
     ) -> None:
         self._world = world
+        self._kinds_in_order = frozenset(kinds_in_order)
         self._installation = installation
         self._limits = limits or Limits()
         self._when_asked = self._limits.when_asked
@@ -88,7 +95,7 @@ class Runner:
         self._slot = crash_marker
         self._visibility = Visibility(schema)
         self._intents = {kind: with_fields(i, self._visibility.fields(kind)) for kind, i in intents.items()}
-        self._converter = Converter(self._visibility)
+        self._converter = Converter(self._visibility, frozenset(finalizers))
 
     def run(self, key: Key) -> Outcome:
         """Evaluate one intent. The author's code makes it raise nothing but ``KeyboardInterrupt`` after Ctrl-C; raises
@@ -132,15 +139,28 @@ class Runner:
             self._slot.begin(key)
         self._budget.begin(context)
         try:
-            return guarded(_evaluate, intent_type, context, output)
+            return self._without_children(context, guarded(_evaluate, intent_type, context, output), output)
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and came_from_keyboard(error):
                 raise
-            return _interrupted(context, output, error, intent_type)
+            outcome = _interrupted(context, output, error, intent_type)
+            return self._without_children(context, outcome, output)
         finally:
             self._budget.end()
             if self._slot is not None:
                 self._slot.end()
+
+    def _without_children(self, context: Context, outcome: Outcome, output: _Output) -> Outcome:
+        """The outcome of an intent whose resource is being deleted: nothing is made for it any more, whatever its
+        evaluation yields. One that does not complete must not hold up the end of what it made."""
+        if context.key.kind not in self._kinds_in_order or outcome.status is Status.DELETED:
+            return outcome
+        if not context.is_being_deleted():
+            return outcome
+        claims = tuple(claim for claim in output.claims if isinstance(claim, _OF_ENDING))
+        status = outcome.status if outcome.status is Status.DONE else Status.ENDING
+        reads = outcome.reads | context.reads
+        return outcome._replace(status=status, reads=reads, claims=claims, requests=(), waiting_for=None)
 
 
 def _evaluate(intent_type: type[Intent], context: Context, output: _Output) -> Outcome:
@@ -196,6 +216,9 @@ class _Output:
             case RelationClaim():
                 relation, size = self._converter.relation(item)
                 self.claims.append(relation)
+            case FinalizerClaim():
+                finalizer, size = self._converter.finalizer(item)
+                self.claims.append(finalizer)
             case Fact():
                 fact, size = self._converter.fact(item)
                 if self.facts.setdefault((fact.kind, fact.name), fact) != fact:

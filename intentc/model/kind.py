@@ -159,6 +159,9 @@ class Kind:
         only_claimed: re.Pattern[str] | None = None,
         stored: bool = True,
         opaque: bool = False,
+        finalizers: tuple[str, ...] = (),
+        phased: str = "",
+        answers: str = "",
         values_type: type[Value],
         columns: tuple[Column, ...] = (),
         description: str = "",
@@ -177,6 +180,12 @@ class Kind:
         self.only_claimed = only_claimed
         self.stored = stored
         self.opaque = opaque
+        self.finalizers = finalizers
+        """The finalizers that the API server gives a new resource of it."""
+        self.phased = phased
+        """The property by which objects of one owner are deleted in order, the highest first; empty if in none."""
+        self.answers = answers
+        """The kind of our objects that its resources answer, each under the same name; empty if none."""
         self.values_type = values_type
         self.columns = columns
         self.description = description

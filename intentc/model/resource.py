@@ -80,6 +80,13 @@ class Resource:
     def name(self) -> Name:
         return Name(self.key.kind, self.fq_name)
 
+    @property
+    def is_being_deleted(self) -> bool:
+        """Whether it was deleted and waits for its finalizers (docs/engine.md §14.3)."""
+        if not self.kind.written_as_manifests or b'"deletionTimestamp"' not in self.raw:
+            return False
+        return bool(self.values().metadata.deletionTimestamp)
+
     def values(self) -> Any:
         """The fields as a frozen struct of the kind's ``values_type``; decoded at each call, so keep the result while
         you need it."""

@@ -24,6 +24,7 @@ EXISTENCE = ""
 LATER = ""
 """In place of an origin's uuid: a removal is deferred, but not for a single origin."""
 
+
 def finalizer_item(name: str) -> Item:
     """A finalizer as a part of its holder."""
     return f"{_FINALIZER}{name}"

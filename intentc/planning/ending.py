@@ -32,22 +32,15 @@ class Finalizers(NamedTuple):
 
 
 class Ending:
-    """``finalizers``: the names that compilers declare. ``made_for``: the objects of an owner."""
+    """``finalizers``: the names that compilers declare."""
 
-    def __init__(
-        self,
-        schema: Schema,
-        book: ClaimBook,
-        assumed: Assumed,
-        *,
-        finalizers: Collection[str],
-        made_for: MadeFor,
-    ) -> None:
+    def __init__(self, schema: Schema, book: ClaimBook, assumed: Assumed, *, finalizers: Collection[str]) -> None:
         self._schema = schema
         self._book = book
         self._assumed = assumed
         self._declared = frozenset(finalizers)
-        self._made_for = made_for
+        self.made_for: MadeFor = _nothing
+        """The objects of an owner; the engine knows also those that are being created."""
 
     def concerns(self, actual: Actual) -> bool:
         """Whether a stored resource has a finalizer of ours."""
@@ -61,12 +54,12 @@ class Ending:
             for origin in origins:
                 if not self._is_being_deleted(origin):
                     in_force.add(name)
-                elif left := self._made_for(origin.uuid):
+                elif left := self.made_for(origin.uuid):
                     in_force.add(name)
                     waits_for.update(left)
         stored = actual.finalizers
         own = [name for name in stored if name in self._declared and name not in in_force]
-        left = self._made_for(actual.key.uuid) if own else ()
+        left = self.made_for(actual.key.uuid) if own else ()
         waits_for.update(left)
         staying = {name for name in own if left or not may_remove(finalizer_item(name))}
         wanted = [name for name in stored if name not in self._declared or name in in_force or name in staying]
@@ -98,7 +91,7 @@ class Ending:
         phase = actual.value(phase_field)
         return frozenset(
             name
-            for name in self._made_for(actual.mark.origin)
+            for name in self.made_for(actual.mark.origin)
             if name != actual.name and not self._is_claimed(name) and self._is_above(name, phase)
         )
 
@@ -128,3 +121,6 @@ class Ending:
             return False
         return actual is not None and actual.is_being_deleted
 
+
+def _nothing(origin: str) -> Collection[Name]:
+    return ()

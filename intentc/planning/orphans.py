@@ -68,9 +68,9 @@ def find_orphans(
                     objects[resource.name] = ""
                 elif exists_only_claimed(kind, resource.fq_name):
                     objects[resource.name] = resource.parent.uuid if resource.parent is not None else ""
-                elif any(trace in resource.raw for trace in traces) and _carries_ours(resource, installation, assumed):
-                    fields.add(resource.name)
-                elif kind.written_as_manifests and b'"finalizers"' in resource.raw and has_finalizer(Actual.seen(resource)):
+                elif (b'"finalizers"' in resource.raw and has_finalizer(Actual.seen(resource))) or (
+                    any(trace in resource.raw for trace in traces) and _carries_ours(resource, installation, assumed)
+                ):
                     fields.add(resource.name)
     return Orphans(objects, frozenset(fields), owned)
 

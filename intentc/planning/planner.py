@@ -53,7 +53,7 @@ from .diff import (
     property_changes,
 )
 from .draft import Draft, Plan
-from .ending import Ending, MadeFor
+from .ending import Ending
 from .guard import DeleteGuard
 from .merge import MERGES, Desired, merge
 from .orphans import find_orphans
@@ -67,8 +67,7 @@ class Planner:
 
     ``compiler_of_kind``: kind → the compiler whose schema declares it, for the loaded compilers; objects of other kinds
     are never touched. ``held(origin)``: whether what this intent contributed must stay (docs/engine.md §7). ``guard``:
-    withholds passes with many deletes. ``finalizers``: the names that compilers declare. ``made_for``: the objects with
-    the mark of an owner, those that are being created included.
+    withholds passes with many deletes. ``finalizers``: the names that compilers declare.
     Raises ``InvalidInput`` for a schema that names an unknown merge function.
     """
 
@@ -82,9 +81,8 @@ class Planner:
         held: Callable[[Key], bool],
         guard: DeleteGuard | None = None,
         finalizers: Collection[str] = (),
-        made_for: MadeFor = lambda origin: (),
     ) -> None:
-        self._ending = Ending(schema, book, assumed, finalizers=finalizers, made_for=made_for)
+        self.ending = Ending(schema, book, assumed, finalizers=finalizers)
         self.guard = guard or DeleteGuard()
         self._schema = schema
         self._installation = installation
@@ -168,10 +166,10 @@ class Planner:
         well, so that they are reported."""
         self._book.complete = True
         found = find_orphans(
-            self._schema, self._installation, self._compiler_of_kind, self._book, self._assumed, self._ending.concerns
+            self._schema, self._installation, self._compiler_of_kind, self._book, self._assumed, self.ending.concerns
         )
         doomed = {name: origin for name, origin in found.objects.items() if not self._origin_held(origin)}
-        for origin in filter(self._ending.is_ending, set(doomed.values())):
+        for origin in filter(self.ending.is_ending, set(doomed.values())):
             self.guard.owner_deleted(origin)
         self.guard.sift(doomed, found.owned)
         self._left_behind = {name for name, origin in doomed.items() if not origin}
@@ -189,7 +187,7 @@ class Planner:
             return
         if desired.owner is None:
             return
-        if missing := self._ending.without_finalizer(draft.claims):
+        if missing := self.ending.without_finalizer(draft.claims):
             draft.waits_for |= missing
             return
         if desired.parent is not None and not self._usable(desired.parent.key):
@@ -239,7 +237,7 @@ class Planner:
             draft.problem("DeletesHeld", "the pass would delete too many objects of this kind at once; if "
                           f"that is meant: `intentc allow-deletes {draft.name.kind}`")  # fmt: skip
         elif self._may_remove(draft, actual)(EXISTENCE):
-            if before := self._ending.before(actual):
+            if before := self.ending.before(actual):
                 draft.waits_for |= before
             else:
                 self._delete(draft, actual)
@@ -326,17 +324,13 @@ class Planner:
         """The changes of an object that stays: whole fields in one update, then single references."""
         kind, desired = draft.kind, draft.desired
         may_remove = may_remove or self._may_remove(draft, actual)
-<<<<<<< HEAD
-        properties = property_changes(actual, desired, may_remove, made=made)
-=======
         finalizers = self._finalizers(draft, actual, may_remove)
         if actual.is_being_deleted:
             # The server takes nothing else any more.
             if finalizers:
                 draft.operations.append(Update(actual.key, draft.name, finalizers, {}, actual.revision))
             return
-        properties = property_changes(actual, desired, may_remove, every=made) | finalizers
->>>>>>> e3e51e5 (wip)
+        properties = property_changes(actual, desired, may_remove, made=made) | finalizers
         lists: dict[str, tuple[ReferenceValue, ...]] = {}
         relaxed: list[Key] = []
         add: list[Operation] = []
@@ -377,9 +371,9 @@ class Planner:
 
     def _finalizers(self, draft: Draft, actual: Actual, may_remove: MayRemove) -> dict[str, Any]:
         """The change of the object's finalizers, as the change of a property."""
-        if not draft.desired.finalizers and not self._ending.concerns(actual):
+        if not draft.desired.finalizers and not self.ending.concerns(actual):
             return {}
-        wanted, waits_for = self._ending.finalizers(actual, draft.desired.finalizers, may_remove)
+        wanted, waits_for = self.ending.finalizers(actual, draft.desired.finalizers, may_remove)
         draft.waits_for |= waits_for
         return {FINALIZERS: wanted} if wanted != actual.finalizers else {}
 
@@ -497,4 +491,3 @@ class Planner:
         except HeldInput:
             resource = None
         return ":".join(resource.fq_name) if resource is not None else origin.uuid
-

@@ -28,14 +28,15 @@ from .resources import Condition, Resources
 CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
 _MOST_REJECTIONS = 100
 """Rejected items that an error lists."""
-_ITEM_FIELDS = frozenset({"kind", "operation", "data", "if_match", "if_none_match", "relaxed"})
+_ITEM_FIELDS = frozenset({"kind", "operation", "data", "if_match", "if_none_match", "relaxed", "field_mask"})
 
 
 class Item(NamedTuple):
     """One element of ``resources``.
 
     ``place``: its index in the request; ``body``: the fields as the client sent them; ``data``: the same in stored
-    form; ``relaxed``: uuids of targets whose deletion its references must not block.
+    form; ``relaxed``: uuids of targets whose deletion its references must not block; ``paths``: the field mask of an
+    UPDATE, None for all fields of ``body``.
     """
 
     place: int
@@ -45,6 +46,7 @@ class Item(NamedTuple):
     body: Document
     condition: Condition
     relaxed: tuple[str, ...] = ()
+    paths: tuple[str, ...] | None = None
 
     @property
     def uuid(self) -> str:
@@ -117,7 +119,20 @@ def _item(schema: Schema, place: int, element: Any) -> Item:
     relaxed = relaxed_targets(element)
     if relaxed and operation == DELETE:
         raise BadRequest("a DELETE has no references to relax; leave relaxed out")
-    return Item(place, kind, operation, data, body, Condition(revision, bool(element.get("if_none_match"))), relaxed)
+    condition = Condition(revision, bool(element.get("if_none_match")))
+    return Item(place, kind, operation, data, body, condition, relaxed, _mask(element, operation))
+
+
+def _mask(element: Mapping[str, Any], operation: str) -> tuple[str, ...] | None:
+    mask = element.get("field_mask")
+    if mask is None:
+        return None
+    paths = mask.get("paths") if isinstance(mask, dict) else None
+    if not isinstance(paths, list) or not all(isinstance(path, str) and path for path in paths):
+        raise BadRequest('field_mask must be {"paths": [a list of fields]}')
+    if operation != UPDATE:
+        raise BadRequest(f"a {operation} has no field_mask; leave it out")
+    return tuple(paths)
 
 
 def relaxed_targets(body: Mapping[str, Any]) -> tuple[str, ...]:
@@ -160,7 +175,7 @@ async def apply(draft: Draft, resources: Resources, items: Sequence[Item], calle
     for item in updates:
         key = Key(item.kind.name, item.uuid)
         with rejections.of(item):
-            document = await resources.update(draft, key, item.body, caller, item.condition)
+            document = await resources.update(draft, key, item.body, caller, item.condition, item.paths)
             await resources.relax(draft, key, item.relaxed)
             written[key] = item
             applied.append(Applied(item.kind.name, UPDATE, document))

@@ -1,4 +1,4 @@
-"""Keeps a deleted resource that has finalizers until the last one is removed, as Kubernetes does (docs/engine.md §14.3).
+"""Keeps a deleted resource with finalizers until the last one is removed, as Kubernetes does (docs/engine.md §14.3).
 
 Why apart: single calls, ``/sync`` and Kubernetes' own calls delete and update resources, and all must leave one that is
 being deleted to those who still have to clean up after it. ``resources.py`` stages what follows.
@@ -18,8 +18,7 @@ from intentc.model.metadata import METADATA
 from .documents import Document
 from .errors import Conflict
 
-_STATUS = "status"
-_STAMPS = frozenset({METADATA, _STATUS, "id_perms"})
+_MAY_CHANGE = frozenset({METADATA, "status", "id_perms"})
 """What may differ while a resource is being deleted; of its metadata see ``check_ending``."""
 
 
@@ -53,9 +52,9 @@ def with_deletion(document: Document, *, now: str) -> Document:
 
 
 def check_ending(kind: Kind, key: Key, before: Document, after: Document) -> None:
-    """Raise ``Conflict`` if a resource that is being deleted changes in more than finalizers and status, or gets another
-    finalizer."""
-    changed = sorted(f for f in before.keys() | after.keys() if f not in _STAMPS and before.get(f) != after.get(f))
+    """Raise ``Conflict`` if a resource that is being deleted changes in more than finalizers and status, or gets
+    another finalizer."""
+    changed = sorted(f for f in before.keys() | after.keys() if f not in _MAY_CHANGE and before.get(f) != after.get(f))
     former, present = _metadata(before), _metadata(after)
     changed += sorted(
         f"{METADATA}.{part}"
@@ -64,8 +63,8 @@ def check_ending(kind: Kind, key: Key, before: Document, after: Document) -> Non
     )
     if changed:
         raise Conflict(
-            f"{kebab(kind.name)} {key.uuid} is being deleted since {former['deletionTimestamp']}: {changed[0]} can't be "
-            f"changed any more, only its finalizers and status; wait until it is gone, and create it again",
+            f"{kebab(kind.name)} {key.uuid} is being deleted since {former['deletionTimestamp']}: {changed[0]} can't "
+            f"be changed any more, only its finalizers and status; wait until it is gone, and create it again",
             key=key,
         )
     added = [name for name in present.get("finalizers") or () if name not in (former.get("finalizers") or ())]

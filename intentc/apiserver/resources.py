@@ -28,6 +28,7 @@ from .authorization import WRITE, Caller, Operation, Policy, is_compiler
 from .documents import Document, referred
 from .draft import Draft
 from .errors import ApiError, BadRequest, Conflict, NotFound, PreconditionFailed
+from .finalizers import add_finalizers, check_ending, is_being_deleted, is_kept, with_deletion
 from .identity import check_uuid, place
 from .lookups import look_up
 from .permissions import Access, Permissions
@@ -92,6 +93,7 @@ class Resources:
         if rules is not NO_RULES:
             draft.changes.append((rules, change))
         stamp_new_metadata(kind, document, now=self._source.now())
+        add_finalizers(kind, document)
         stamp_created(document, owner=caller.project_id, now=self._source.now())
         if over is not None:
             draft.stage_replacement(key, document)
@@ -206,6 +208,11 @@ class Resources:
         await self._check_condition(draft, key, condition)
         before = await draft.readable(key)
         access.on(key, before or {}, WRITE)
+        kind = self._schema.kind(key.kind)
+        if before is not None and is_kept(kind, before):
+            after = with_deletion(before, now=self._source.now())
+            await draft.stage(key, after)
+            return
         if before is not None:
             await draft.stage(key, None)
         else:
@@ -308,7 +315,14 @@ class Resources:
             # Nothing to write; it is staged so that the answer has its revision.
             await draft.stage(key, before)
             return
-        raise_generation(draft.schema.kind(key.kind), before, after)
+        kind = self._schema.kind(key.kind)
+        if is_being_deleted(kind, before):
+            check_ending(kind, key, before, after)
+            if not is_kept(kind, after):
+                await draft.stage(key, None)
+                await self._after_deletion(draft, key, before, caller)
+                return
+        raise_generation(kind, before, after)
         stamp_changed(before, after, now=self._source.now())
         await draft.stage(key, after)
         draft.demands += [(key, demand) for demand in demands(key, change)]

@@ -259,7 +259,8 @@ class ApiServer:
     async def sync(
         self, elements: Any, *, caller: Caller = ANYONE, fence: Fence | None = None
     ) -> tuple[list[batch.Applied], int]:
-        """Carry out ``[{"kind", "operation", "data", "if_match"?, "if_none_match"?, "relaxed"?}]`` in one transaction.
+        """Carry out ``[{"kind", "operation", "data", "if_match"?, "if_none_match"?, "relaxed"?,
+        "field_mask"?}]`` in one transaction.
 
         All items or none are applied. Returns what was done, in order, and the revision.
         """

@@ -29,7 +29,7 @@ class Compiler:
     tables of its outputs for people, by name. ``names``: other names of its outputs, by the word that people give in
     place of a kind. ``settings``: the names that its evaluations read by ``ctx.setting``, each beginning with the
     compiler's name and a dot; any other one in a configuration is an error. None: not declared, so every name is
-    accepted. ``finalizers``: the names that its intents claim by ``finalizer``; those are its own on every resource. The
+    accepted. ``finalizers``: the names that its intents claim by ``finalizer``; they are its own on every resource. The
     intents of a compiler that declares any make nothing more for a resource that is being deleted.
 
     Raises ``InvalidInput`` if two intents compile one kind, if an intent has no kind, or if a view has the name of the

@@ -205,6 +205,8 @@ class _Look:
         return frozenset(reached for reached, _ in seen)
 
     def _note(self, reader: Key, kind: str, what: Key | Read) -> None:
+        if self._logic.schema.kinds[kind].answers:
+            return
         pair = (reader.kind, kind)
         found = self._missing.get(pair)
         if found is None:

@@ -297,7 +297,7 @@ class Service(CachedWorld):
         unrelated: set[Key] = set()
         for read, kind in changed.items():
             for reader in self.reads.readers(read):
-                if read[0] == TAKEN:
+                if read[0] == TAKEN or self.schema.kinds[kind].answers:
                     unrelated.add(reader)
                     continue
                 causes[reader] = min(kind, causes.get(reader, kind))

@@ -83,8 +83,10 @@ class KindSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     objects. ``ours``: a pattern of names joined by colons; objects whose name fits are ours. ``only_claimed``: a
     pattern; of those, objects whose name fits are there only while an intent claims them, whoever made them.
     ``columns``: heading → path of what a table of resources shows under it, in ``kubectl get``. ``stored``: false for
-    facts, which are in memory only. ``opaque``: unknown fields are taken (Kubernetes shape). ``description``: for
-    people."""
+    facts, which are in memory only. ``opaque``: unknown fields are taken (Kubernetes shape). ``finalizers`` (Kubernetes
+    shape): those that the API server gives a new resource. ``phased``: an integer property; objects of one owner are
+    deleted in its order, the highest first. ``answers``: the kind of our objects that resources of this kind answer,
+    each under the same name; no map names their readers. ``description``: for people."""
 
     kind: str
     group: str
@@ -105,6 +107,9 @@ class KindSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     only_claimed: str = ""
     stored: bool = True
     opaque: bool = False
+    finalizers: tuple[str, ...] = ()
+    phased: str = ""
+    answers: str = ""
     description: str = ""
 
 
@@ -178,6 +183,9 @@ def build_kind(spec: KindSpec, types: TypeTable, where: str) -> Kind:
         only_claimed=re.compile(spec.only_claimed) if spec.only_claimed else None,
         stored=spec.stored,
         opaque=spec.opaque,
+        finalizers=spec.finalizers,
+        phased=spec.phased,
+        answers=spec.answers,
         values_type=build_struct(spec.kind, fields),
         columns=tuple(Column(name, split_path(path)) for name, path in spec.columns.items()),
         description=spec.description,

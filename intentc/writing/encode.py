@@ -85,11 +85,15 @@ class Mutation(NamedTuple):
             condition = b',"if_none_match":true'
         else:
             condition = b"" if self.if_match is None else b',"if_match":%d' % self.if_match
-        return b'{"kind":"%b","operation":"%b","data":%b%b%b}' % (
+        # Without a mask, the fields that are sent are set as a whole.
+        parts = any("." in path for path in self.mask)
+        mask = b',"field_mask":{"paths":%b}' % ENCODER.encode(self.mask) if parts else b""
+        return b'{"kind":"%b","operation":"%b","data":%b%b%b%b}' % (
             self.key.kind.encode(),
             self.operation.encode(),
             self.data,
             condition,
+            mask,
             self._relaxed,
         )
 

@@ -50,6 +50,8 @@ FIELDS = tuple(TYPES["ObjectMeta"])
 """What is stored of a manifest's ``metadata``."""
 OF_SERVER = frozenset({"generation", "creationTimestamp", "deletionTimestamp"})
 """The parts that the API server writes."""
+FINALIZERS = "metadata.finalizers"
+"""The part that a plan sets like a property: all finalizers, in their order."""
 CLAIMED = ("annotations", "labels")
 """The parts that a claim on a whole resource sets; an update that compilers send replaces both."""
 BY_KEY = frozenset({"annotations", "labels"})

@@ -60,6 +60,7 @@ class Offline:
         source: Source | None = None,
         last_good: LastGoodValues | None = None,
     ) -> None:
+        self.installation = installation
         self.store = store or MemoryStore(max_txn_ops=_UNLIMITED)
         source = source or DerivedSource()
         self._source = source

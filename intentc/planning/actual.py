@@ -25,10 +25,7 @@ from intentc.model import (
     Resource,
     Update,
 )
-from intentc.model.metadata import METADATA, claimed_part
-
-FINALIZERS = "metadata.finalizers"
-"""The part of a resource's metadata that an ``Update`` may set like a property: all finalizers, in their order."""
+from intentc.model.metadata import FINALIZERS, METADATA, claimed_part
 
 
 @cache

@@ -14,10 +14,10 @@ import msgspec
 
 from intentc.model import Key, Kind, Name, ReferenceValue, Writer
 from intentc.model.kind import Property
-from intentc.model.metadata import METADATA
+from intentc.model.metadata import FINALIZERS, METADATA
 from intentc.model.types import FieldSpec
 
-from .actual import FINALIZERS, Actual, empty_values
+from .actual import Actual, empty_values
 from .claims import Item
 from .merge import Desired, elements, with_elements
 

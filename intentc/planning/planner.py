@@ -35,9 +35,10 @@ from intentc.model import (
     object_uuid,
 )
 from intentc.model.kind import Relation
+from intentc.model.metadata import FINALIZERS
 from intentc.model.ownership import fits
 
-from .actual import FINALIZERS, Actual
+from .actual import Actual
 from .assumed import Assumed
 from .claims import EXISTENCE, LATER, ClaimBook, Item
 from .deletion import abandoned, blockers, without_cycle

@@ -13,6 +13,7 @@ State: one engine in memory for each service, and the recorded calls. I/O: reads
 from intentc.model import AddReference, Create, Delete, Operation, Problem, RemoveReference, Update
 from intentc.writing import Conflict, Rejected, WriteService, Written
 
+from .cluster import FakeCluster
 from .given import Given, load
 from .service import MemoryService, service_for
 
@@ -21,6 +22,7 @@ __all__ = [
     "Conflict",
     "Create",
     "Delete",
+    "FakeCluster",
     "Given",
     "MemoryService",
     "Operation",

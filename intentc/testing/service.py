@@ -20,6 +20,7 @@ from intentc.plugins import find_compilers, load_all
 from intentc.watch.keys import Layout
 from intentc.writing import WriteService
 
+from .cluster import FakeCluster
 from .given import Resource, understood
 from .placing import Placing
 from .recording import Acknowledging, Recording
@@ -31,17 +32,21 @@ def service_for(
     write_service: WriteService | None = None,
     cached: Iterable[Resource] = (),
     settings: Mapping[str, Any] | None = None,
+    cluster: FakeCluster | None = None,
 ) -> MemoryService:
     """Create the service of one compiler, which is given itself or by the name of its entry point.
 
     ``write_service``: a mock, or another ``WriteService``, that receives the engine's writes. ``cached``: resources
     that exist already, compiled and written; none of these writes reaches ``write_service``. ``settings``: the
-    compilers' configuration. Raises ``InvalidInput`` for an unknown compiler, unusable schemas or maps, and resources
+    compilers' configuration. ``cluster``: carries out the manifests that the compiler makes, until nothing is left to
+    do; not together with ``write_service``. Raises ``InvalidInput`` for an unknown compiler, unusable schemas or maps, and resources
     of unknown kinds.
     """
     compilers = find_compilers([compiler]) if isinstance(compiler, str) else (compiler,)
     plugins = load_all(compilers)
-    return MemoryService(plugins, write_service, understood(cached, plugins.schema), settings or {})
+    if write_service is not None and cluster is not None:
+        raise TypeError("a cluster carries out what is stored, and a mock stores nothing; give one of the two")
+    return MemoryService(plugins, write_service, understood(cached, plugins.schema), settings or {}, cluster)
 
 
 class MemoryService:
@@ -58,7 +63,9 @@ class MemoryService:
         write_service: WriteService | None,
         cached: list[Loaded],
         settings: Mapping[str, Any],
+        cluster: FakeCluster | None = None,
     ) -> None:
+        self._cluster = cluster
         self._schema = plugins.schema
         self._write_service = write_service
         self._cached = cached
@@ -93,10 +100,17 @@ class MemoryService:
         """Delete resources, found by uuid or name. Without a mock raises the API server's errors."""
         await self._change("DELETE", resources)
 
+    async def settle(self) -> None:
+        """Work until neither the engine nor the cluster has anything left to do. Called by the methods above; tests
+        call it after they have changed the cluster."""
+        await self.offline.settle()
+        while self._cluster is not None and await self._cluster.step(self.offline):
+            await self.offline.settle()
+
     async def _change(self, operation: str, resources: Iterable[Resource]) -> None:
         await self._start()
         await self._carry_out(operation, understood(resources, self._schema))
-        await self.offline.settle()
+        await self.settle()
 
     async def _start(self) -> None:
         """Write the cached resources and compile them, before the test begins."""
@@ -107,7 +121,7 @@ class MemoryService:
             self._recording.target = self.offline.local
             await self.offline.seed()
         await self._carry_out("CREATE", self._cached)
-        await self.offline.settle()
+        await self.settle()
         if self._write_service is not None:
             self._recording.target = self._write_service
         self._recording.written.clear()

@@ -27,8 +27,8 @@ from intentc.model import (
     Update,
     kebab,
 )
-from intentc.model.metadata import CLAIMED, METADATA
-from intentc.model.values import ENCODER
+from intentc.model.metadata import CLAIMED, FINALIZERS, METADATA
+from intentc.model.values import ENCODER, thaw
 
 from .service import Rejected
 
@@ -182,6 +182,9 @@ def _update(operation: Update, kind: Kind) -> tuple[dict[str, Any], tuple[str, .
         # The server and others write further parts of metadata.
         whole = field != METADATA or not kind.written_as_manifests
         mask += [field] if whole else [f"{METADATA}.{part}" for part in CLAIMED]
+    if FINALIZERS in fields:
+        finalizers = fields.pop(FINALIZERS)
+        fields[METADATA] = {**thaw(fields.get(METADATA, {})), "finalizers": finalizers}
     return {"uuid": operation.key.uuid, **fields}, tuple(mask)
 
 

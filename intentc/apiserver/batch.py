@@ -23,12 +23,12 @@ from .authorization import Caller
 from .documents import Document, decode_text, relationships
 from .draft import Draft
 from .errors import ApiError, BadRequest
-from .resources import Condition, Resources
+from .resources import Condition, Mirror, Resources
 
 CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
 _MOST_REJECTIONS = 100
 """Rejected items that an error lists."""
-_ITEM_FIELDS = frozenset({"kind", "operation", "data", "if_match", "if_none_match", "relaxed", "field_mask"})
+_ITEM_FIELDS = frozenset({"kind", "operation", "data", "if_match", "if_none_match", "relaxed", "field_mask", "mirror"})
 
 
 class Item(NamedTuple):
@@ -36,7 +36,7 @@ class Item(NamedTuple):
 
     ``place``: its index in the request; ``body``: the fields as the client sent them; ``data``: the same in stored
     form; ``relaxed``: uuids of targets whose deletion its references must not block; ``paths``: the field mask of an
-    UPDATE, None for all fields of ``body``.
+    UPDATE, None for all fields of ``body``; ``mirror``: a bridge writes what a cluster has.
     """
 
     place: int
@@ -47,6 +47,7 @@ class Item(NamedTuple):
     condition: Condition
     relaxed: tuple[str, ...] = ()
     paths: tuple[str, ...] | None = None
+    mirror: Mirror | None = None
 
     @property
     def uuid(self) -> str:
@@ -120,7 +121,17 @@ def _item(schema: Schema, place: int, element: Any) -> Item:
     if relaxed and operation == DELETE:
         raise BadRequest("a DELETE has no references to relax; leave relaxed out")
     condition = Condition(revision, bool(element.get("if_none_match")))
-    return Item(place, kind, operation, data, body, condition, relaxed, _mask(element, operation))
+    return Item(place, kind, operation, data, body, condition, relaxed, _mask(element, operation), _mirror(element))
+
+
+def _mirror(element: Mapping[str, Any]) -> Mirror | None:
+    mirror = element.get("mirror") or None
+    if mirror is None or mirror is True:
+        return Mirror() if mirror else None
+    ours = mirror.get("our_finalizers") if isinstance(mirror, dict) else None
+    if not isinstance(ours, list) or not all(isinstance(name, str) for name in ours):
+        raise BadRequest('mirror must be true or {"our_finalizers": [a list of names]}')
+    return Mirror(frozenset(ours))
 
 
 def _mask(element: Mapping[str, Any], operation: str) -> tuple[str, ...] | None:
@@ -167,7 +178,7 @@ async def apply(draft: Draft, resources: Resources, items: Sequence[Item], calle
         applied.append(Applied(item.kind.name, DELETE, {"uuid": item.uuid}))
     for item in _sorted(creates, [list(_wanted(item)) for item in creates]):
         with rejections.of(item):
-            document = await resources.create(draft, item.kind, item.body, caller, item.condition)
+            document = await resources.create(draft, item.kind, item.body, caller, item.condition, item.mirror)
             key = Key(item.kind.name, document["uuid"])
             await resources.relax(draft, key, item.relaxed)
             written[key] = item
@@ -175,7 +186,7 @@ async def apply(draft: Draft, resources: Resources, items: Sequence[Item], calle
     for item in updates:
         key = Key(item.kind.name, item.uuid)
         with rejections.of(item):
-            document = await resources.update(draft, key, item.body, caller, item.condition, item.paths)
+            document = await resources.update(draft, key, item.body, caller, item.condition, item.paths, item.mirror)
             await resources.relax(draft, key, item.relaxed)
             written[key] = item
             applied.append(Applied(item.kind.name, UPDATE, document))

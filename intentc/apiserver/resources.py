@@ -20,14 +20,14 @@ from . import allocation, quotas, references
 from .admission import NO_RULES, RULES
 from .admission.fields import IDENTITY, accept, common_fields, missing_fields
 from .admission.manifests import flat_body
-from .admission.metadata import raise_generation, sent_metadata, stamp_new_metadata
+from .admission.metadata import mirrored_metadata, raise_generation, sent_metadata, stamp_new_metadata
 from .admission.quotas import demands
 from .admission.rules import Change, Rules
 from .admission.stamps import stamp_changed, stamp_created
 from .authorization import WRITE, Caller, Operation, Policy, is_compiler
 from .documents import Document, referred
 from .draft import Draft
-from .errors import ApiError, BadRequest, Conflict, NotFound, PreconditionFailed
+from .errors import ApiError, BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed
 from .finalizers import add_finalizers, check_ending, is_being_deleted, is_kept, with_deletion
 from .identity import check_uuid, place
 from .lookups import look_up
@@ -48,6 +48,13 @@ class Condition(NamedTuple):
 NO_CONDITION = Condition()
 
 
+class Mirror(NamedTuple):
+    """A bridge's write of a resource that a cluster has (docs/engine.md §14.3). ``ours``: the finalizers that compilers
+    claim, which stay as they are stored."""
+
+    ours: frozenset[str] = frozenset()
+
+
 class Resources:
     """The steps of mutations. All raise subclasses of ``ApiError``; the draft must not be committed then."""
 
@@ -57,15 +64,28 @@ class Resources:
         self._permissions = permissions or Permissions(schema, Policy())
 
     async def create(
-        self, draft: Draft, kind: Kind, body: Any, caller: Caller, condition: Condition = NO_CONDITION
+        self,
+        draft: Draft,
+        kind: Kind,
+        body: Any,
+        caller: Caller,
+        condition: Condition = NO_CONDITION,
+        mirror: Mirror | None = None,
     ) -> Document:
         """Stage a new resource; returns the document to store. Raises ``Conflict`` for a uuid or name in use."""
         if condition.revision is not None:
             raise PreconditionFailed("If-Match can't hold for a resource that is to be created; leave it out")
-        return await self._create(draft, kind, body, caller)
+        return await self._create(draft, kind, body, caller, mirror=mirror)
 
     async def _create(
-        self, draft: Draft, kind: Kind, body: Any, caller: Caller, *, over: Key | None = None
+        self,
+        draft: Draft,
+        kind: Kind,
+        body: Any,
+        caller: Caller,
+        *,
+        over: Key | None = None,
+        mirror: Mirror | None = None,
     ) -> Document:
         """Stage a new resource. ``over``: the key of an unreadable value that the resource replaces."""
         document, given = accept(self._schema, kind, flat_body(kind, body).fields)
@@ -92,7 +112,10 @@ class Resources:
         await self._admit(draft, rules, change)
         if rules is not NO_RULES:
             draft.changes.append((rules, change))
-        stamp_new_metadata(kind, document, now=self._source.now())
+        if mirror is not None:
+            document[METADATA] = mirrored_metadata(None, self._mirrors(kind, document, caller), mirror.ours)
+        else:
+            stamp_new_metadata(kind, document, now=self._source.now())
         add_finalizers(kind, document)
         stamp_created(document, owner=caller.project_id, now=self._source.now())
         if over is not None:
@@ -111,6 +134,7 @@ class Resources:
         caller: Caller,
         condition: Condition = NO_CONDITION,
         paths: Sequence[str] | None = None,
+        mirror: Mirror | None = None,
     ) -> Document:
         """Stage new values of the fields in ``body``, or of those at ``paths`` (the field mask).
 
@@ -123,7 +147,7 @@ class Resources:
             await self._check_condition(draft, key, condition)
             # Its owner is unknown, as with a deletion.
             (await self._permissions.access(draft, caller)).on(key, {}, WRITE)
-            return await self._create(draft, kind, body, caller, over=key)
+            return await self._create(draft, kind, body, caller, over=key, mirror=mirror)
         document, given = accept(self._schema, kind, sent.fields)
         access = await self._permissions.access(draft, caller)
         access.rule(kind, Operation.UPDATE, (given if paths is None else _fields_of(paths)) - IDENTITY)
@@ -146,7 +170,10 @@ class Resources:
         changed = given - IDENTITY - _SERVER_OWNED
         fresh = {field: document[field] for field in changed if field in document}
         await references.complete(draft, kind, fresh)
-        if METADATA in changed and kind.written_as_manifests:
+        if mirror is not None:
+            fresh[METADATA] = mirrored_metadata(before, self._mirrors(kind, fresh, caller), mirror.ours)
+            changed |= {METADATA}
+        elif METADATA in changed and kind.written_as_manifests:
             fresh[METADATA] = sent_metadata(before, fresh.get(METADATA), masked=paths is not None)
         after = {field: value for field, value in before.items() if field not in changed} | fresh
         missing = changed.intersection(missing_fields(kind, after))
@@ -198,8 +225,17 @@ class Resources:
                 raise NotFound(f"{holder} does not refer to {target}, so that can't be relaxed", key=holder)
             draft.relax(holder, target)
 
+    def _mirrors(self, kind: Kind, document: Document, caller: Caller) -> Any:
+        """The metadata in a bridge's write. Raises ``Forbidden`` for callers that are no compilers."""
+        if not is_compiler(self._permissions.policy, caller):
+            raise Forbidden("mirror: only compilers and administrators mirror resources of a cluster")
+        if not kind.written_as_manifests:
+            raise BadRequest(f"mirror: {kebab(kind.name)} is not of the Kubernetes shape; leave it out")
+        return document.get(METADATA)
+
     async def delete(self, draft: Draft, key: Key, caller: Caller, condition: Condition = NO_CONDITION) -> None:
-        """Stage a deletion. Holders of the resource are checked when the draft is committed."""
+        """Stage a deletion; a resource with finalizers only gets its time of deletion (docs/engine.md §14.3). Holders
+        of the resource are checked when the draft is committed."""
         staged = draft.staged.get(key)
         if staged is not None and staged.after is None:
             return

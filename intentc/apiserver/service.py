@@ -260,7 +260,7 @@ class ApiServer:
         self, elements: Any, *, caller: Caller = ANYONE, fence: Fence | None = None
     ) -> tuple[list[batch.Applied], int]:
         """Carry out ``[{"kind", "operation", "data", "if_match"?, "if_none_match"?, "relaxed"?,
-        "field_mask"?}]`` in one transaction.
+        "field_mask"?, "mirror"?}]`` in one transaction.
 
         All items or none are applied. Returns what was done, in order, and the revision.
         """

@@ -29,6 +29,7 @@ TYPES: Mapping[str, Mapping[str, Any]] = {
         "deletionTimestamp": "string",
         "finalizers": {"list": "string"},
         "ownerReferences": {"list": "OwnerReference"},
+        "mirrored": "boolean",
     },
     "OwnerReference": {
         "apiVersion": "string",
@@ -48,7 +49,7 @@ ObjectMeta: Any = _TABLE.struct("ObjectMeta")
 
 FIELDS = tuple(TYPES["ObjectMeta"])
 """What is stored of a manifest's ``metadata``."""
-OF_SERVER = frozenset({"generation", "creationTimestamp", "deletionTimestamp"})
+OF_SERVER = frozenset({"generation", "creationTimestamp", "deletionTimestamp", "mirrored"})
 """The parts that the API server writes."""
 FINALIZERS = "metadata.finalizers"
 """The part that a plan sets like a property: all finalizers, in their order."""

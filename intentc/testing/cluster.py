@@ -1,7 +1,7 @@
 """A Kubernetes cluster in memory that carries out manifests, so that authors can test phases, answers and ends.
 
-It decides by the same functions as the bridge (``intentc.outgoing``), and takes one step at a time in a fixed order: the
-bridge's next write, or what a cluster's own controllers do next (a Deployment becomes available, a Job completes, a
+It decides by the same functions as the bridge (``intentc.outgoing``), and takes one step at a time in a fixed order:
+the bridge's next write, or what a cluster's own controllers do next (a Deployment becomes available, a Job completes, a
 Service gets an address, a deleted object disappears). Tests hold objects back, reject them, or change them like users.
 
 State: the objects of the cluster, in memory; what the bridge knows is in the store. No I/O.

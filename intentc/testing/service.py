@@ -39,8 +39,8 @@ def service_for(
     ``write_service``: a mock, or another ``WriteService``, that receives the engine's writes. ``cached``: resources
     that exist already, compiled and written; none of these writes reaches ``write_service``. ``settings``: the
     compilers' configuration. ``cluster``: carries out the manifests that the compiler makes, until nothing is left to
-    do; not together with ``write_service``. Raises ``InvalidInput`` for an unknown compiler, unusable schemas or maps, and resources
-    of unknown kinds.
+    do; not together with ``write_service``. Raises ``InvalidInput`` for an unknown compiler, unusable schemas or maps,
+    and resources of unknown kinds.
     """
     compilers = find_compilers([compiler]) if isinstance(compiler, str) else (compiler,)
     plugins = load_all(compilers)

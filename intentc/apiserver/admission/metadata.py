@@ -8,10 +8,11 @@ Pure functions of documents; times come from the caller.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from intentc.model import Kind
-from intentc.model.metadata import METADATA, OF_SERVER
+from intentc.model.metadata import FIELDS, METADATA, OF_SERVER
 
 from .fields import common_fields
 from .rules import Document
@@ -37,9 +38,25 @@ def sent_metadata(before: Document, sent: Any, *, masked: bool) -> dict[str, Any
     return {**kept, **_users(given)}
 
 
+def mirrored_metadata(before: Document | None, sent: Any, ours: Collection[str]) -> dict[str, Any]:
+    """The ``metadata`` of a resource that a bridge mirrors: what the cluster has, whoever writes it otherwise. The
+    finalizers ``ours`` stay as they are stored, since compilers write them here and the bridge carries them out."""
+    former, given = _mapping((before or {}).get(METADATA)), _mapping(sent)
+    theirs = [name for name in given.get("finalizers") or () if name not in ours]
+    own = [name for name in former.get("finalizers") or () if name in ours]
+    found = {part: value for part, value in given.items() if part in FIELDS and value}
+    found.pop("finalizers", None)
+    return {**found, **({"finalizers": [*theirs, *own]} if theirs or own else {}), "mirrored": True}
+
+
+def is_mirrored(document: Document) -> bool:
+    """Whether a bridge brought the resource from a cluster, which carries out its deletion."""
+    return bool(_mapping(document.get(METADATA)).get("mirrored"))
+
+
 def raise_generation(kind: Kind, before: Document, after: Document) -> None:
     """Add 1 to the generation of ``after``, in place, if anything but metadata and status differs from ``before``."""
-    if not kind.written_as_manifests:
+    if not kind.written_as_manifests or is_mirrored(after):
         return
     unspecific = (common_fields(kind) | {METADATA, "status"}) - {"api_version"}
     fields = (before.keys() | after.keys()) - unspecific

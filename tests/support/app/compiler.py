@@ -1,7 +1,7 @@
-"""The toy compiler of docs/authoring.md: an ``app`` becomes a ConfigMap, a Job, a Deployment and a Service of a cluster.
+"""The toy compiler of docs/authoring.md: an ``app`` becomes a ConfigMap, a Job, a Deployment and a Service.
 
-They are created in the order of their phases as far as the intent says so, and deleted in the reverse order. The Job runs
-once for each version of the app, and the first Deployment waits until it is done.
+They are deleted in the reverse order of their phases. The Job runs once for each version of the app, and the first
+Deployment waits until it is done.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class AppIntent(Intent):
         )
         prepared = not self.migration or _is_done(ctx.observed(job))
         if prepared or ctx.observed(deployment) is not None:
-            # Once it runs, it goes on while the Job of a new version runs.
+            # Once it exists, it stays while the Job of a new version runs.
             yield deployment
         service = {
             "apiVersion": "v1",

@@ -376,10 +376,10 @@ class Context:
         return self._resource(self.key) is not None
 
     def is_being_deleted(self) -> bool:
-        """Whether the resource of this intent waits for its finalizers; read like the rest of its metadata."""
-        if not self._visibility.kind(self.key.kind).stored:
+        """Whether the resource of this intent waits for its finalizers; recorded, also when the evaluation is over."""
+        if not self._visibility.kind(self.key.kind).written_as_manifests:
             return False
-        self.reads.add(object_read(self.key))
+        self.reads |= {usable_read(self.key), metadata_read(self.key, "deletionTimestamp")}
         try:
             resource = self._resource(self.key)
         except HeldInput:

@@ -155,12 +155,13 @@ class Runner:
         evaluation yields. One that does not complete must not hold up the end of what it made."""
         if context.key.kind not in self._kinds_in_order or outcome.status is Status.DELETED:
             return outcome
-        if not context.is_being_deleted():
+        is_ending = context.is_being_deleted()
+        outcome = outcome._replace(reads=outcome.reads | context.reads)
+        if not is_ending:
             return outcome
         claims = tuple(claim for claim in output.claims if isinstance(claim, _OF_ENDING))
         status = outcome.status if outcome.status is Status.DONE else Status.ENDING
-        reads = outcome.reads | context.reads
-        return outcome._replace(status=status, reads=reads, claims=claims, requests=(), waiting_for=None)
+        return outcome._replace(status=status, claims=claims, requests=(), waiting_for=None)
 
 
 def _evaluate(intent_type: type[Intent], context: Context, output: _Output) -> Outcome:

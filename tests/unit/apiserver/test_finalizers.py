@@ -145,7 +145,7 @@ def mirrored(operation: str = "CREATE", **metadata: Any) -> list[dict[str, Any]]
 
 
 async def test_what_a_bridge_mirrors_is_taken_as_the_cluster_has_it(api: ApiServer) -> None:
-    given = {"generation": 7, "creationTimestamp": "2020-01-01T00:00:00Z", "labels": {"a": "b"}}
+    given: dict[str, Any] = {"generation": 7, "creationTimestamp": "2020-01-01T00:00:00Z", "labels": {"a": "b"}}
     await api.sync(mirrored(**given, finalizers=[THEIRS]))
     assert await metadata(api) == {**given, "finalizers": [THEIRS], "mirrored": True}
     await set_finalizers(api, THEIRS, OURS)

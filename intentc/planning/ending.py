@@ -61,7 +61,9 @@ class Ending:
         own = [name for name in stored if name in self._declared and name not in in_force]
         left = self.made_for(actual.key.uuid) if own else ()
         waits_for.update(left)
-        staying = {name for name in own if left or not may_remove(finalizer_item(name))}
+        # A held intent elsewhere, whose claims are unknown since a restart, must not hold up a deletion.
+        ends = actual.is_being_deleted and self._book.complete
+        staying = {name for name in own if left or not (ends or may_remove(finalizer_item(name)))}
         wanted = [name for name in stored if name not in self._declared or name in in_force or name in staying]
         if not actual.is_being_deleted:
             # Afterwards the server takes none any more.

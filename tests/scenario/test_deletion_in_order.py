@@ -162,6 +162,16 @@ async def test_an_app_that_can_t_be_compiled_keeps_all_and_can_be_deleted() -> N
     await system.assert_done({})
 
 
+async def test_an_app_on_hold_holds_up_the_end_of_no_other_after_a_restart() -> None:
+    system = await running()
+    await system.sync("CREATE", "mail", {**APP, "image": ""})
+    await system.sync("DELETE", "web")
+    system.start()
+    await system.work()
+    assert sorted(await system.documents("app")) == ["mail"]
+    assert system.cluster.objects == ()
+
+
 async def test_an_app_that_never_made_anything_is_deleted_at_once() -> None:
     system = AppSystem()
     await system.sync("CREATE", "web", {**APP, "image": ""})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from intentc.planning import DeleteGuard
 from tests.support.app_system import APP, AppSystem, Killed
 
 pytestmark = pytest.mark.anyio
@@ -246,3 +247,64 @@ async def test_the_cluster_s_words_reach_the_owner_s_side() -> None:
     system.cluster.let_go("ConfigMap", "web", "shop")
     await system.work()
     await system.assert_done({"web": APP})
+
+
+async def mirror(system: AppSystem, **metadata: object) -> None:
+    """What a bridge writes when it sees the app in a cluster: without the finalizers that compilers declare."""
+    data = {**APP, "metadata": {"generation": 1, **metadata}}
+    there = "web" in await system.documents("app")
+    await system.sync("UPDATE" if there else "CREATE", "web", data, mirror={"our_finalizers": ["example.com/app"]})
+
+
+async def test_an_app_that_is_mirrored_from_a_cluster_ends_when_the_cluster_says_so() -> None:
+    system = AppSystem()
+    await mirror(system, finalizers=["example.com/other"])
+    await system.work()
+    finalizers = ["example.com/other", "example.com/app"]
+    assert (await system.documents("app"))["web"]["metadata"]["finalizers"] == finalizers, "the bridge carries it out"
+    await mirror(system, finalizers=["example.com/other"], deletionTimestamp="2026-01-01T00:00:00Z")
+    await system.work()
+    assert system.cluster.objects == ()
+    assert (await system.documents("app"))["web"]["metadata"]["finalizers"] == ["example.com/other"]
+    await mirror(system, deletionTimestamp="2026-01-01T00:00:00Z")
+    await system.work()
+    assert sorted(await system.documents("app")) == ["web"], "the cluster removes it, and the bridge follows"
+    await system.sync("DELETE", "web")
+    await system.work()
+    assert await system.documents("app") == await system.documents("manifest") == {}
+
+
+async def test_a_finalizer_that_somebody_removes_is_written_again() -> None:
+    system = await running()
+    await system.sync("UPDATE", "web", {"metadata": {}}, field_mask={"paths": ["metadata.finalizers"]})
+    await system.work()
+    await system.assert_done({"web": APP})
+
+
+async def test_a_finalizer_of_a_compiler_that_nobody_claims_is_removed() -> None:
+    system = AppSystem()
+    theirs = ["example.com/app", "example.com/other"]
+    await system.sync("CREATE", "web", {**APP, "image": "", "metadata": {"finalizers": theirs}})
+    await system.work()
+    assert (await system.documents("app"))["web"]["metadata"]["finalizers"] == theirs, (
+        "it is on hold: what it wants is unknown"
+    )
+    await system.sync("DELETE", "web")
+    await system.work()
+    assert (await system.documents("app"))["web"]["metadata"]["finalizers"] == theirs[1:]
+
+
+async def test_objects_of_owners_that_end_need_no_approval_after_a_restart() -> None:
+    system = AppSystem()
+    names = [f"app-{number}" for number in range(5)]
+    for name in names:
+        await system.sync("CREATE", name, APP)
+    await system.work()
+    assert len(system.cluster.objects) == 20
+    for name in names:
+        await system.sync("DELETE", name)
+    system.start(guard=DeleteGuard(max_deletes=3))
+    await system.offline.settle()
+    assert not system.offline.engine.view.outputs.withheld_deletes
+    await system.work()
+    await system.assert_done({})

@@ -14,6 +14,7 @@ from intentc.model import AddReference, Create, Delete, Operation, RemoveReferen
 from intentc.model.manifest import manifest_uuid
 from intentc.offline.offline import Offline
 from intentc.outgoing import FINALIZER as CARRIED_OUT
+from intentc.planning import DeleteGuard
 from intentc.plugins import load_all
 from intentc.testing import FakeCluster
 from intentc.testing.recording import Acknowledging, Recording
@@ -85,12 +86,12 @@ class AppSystem:
         self.offline: Offline
         self.start()
 
-    def start(self, **dying: Any) -> None:
+    def start(self, guard: DeleteGuard | None = None, **dying: Any) -> None:
         """Start the compiler, as after a crash: nothing but the store is left."""
         self.writes = Dying()
         for name, value in dying.items():
             setattr(self.writes, name, value)
-        self.offline = Offline(LOADED, store=self.store, write=self.writes)
+        self.offline = Offline(LOADED, store=self.store, write=self.writes, guard=guard)
         self.writes.target = self.offline.local
 
     async def sync(self, operation: str, name: str, data: Document | None = None, **options: Any) -> None:

@@ -30,8 +30,19 @@ if TYPE_CHECKING:
         keep_references,
         refer,
         shared,
+        status,
     )
-    from intentc.model import Claim, Fact, InvalidInput, Name, PropertyClaim, ReferenceClaim, ResourceClaim, Source
+    from intentc.model import (
+        Claim,
+        Fact,
+        InvalidInput,
+        Name,
+        PropertyClaim,
+        ReferenceClaim,
+        ResourceClaim,
+        Source,
+        StatusClaim,
+    )
 
 _HOMES = {
     "Claim": "intentc.model",
@@ -49,6 +60,7 @@ _HOMES = {
     "ResourceClaim": "intentc.model",
     "Row": "intentc.evaluation",
     "Source": "intentc.model",
+    "StatusClaim": "intentc.model",
     "View": "intentc.evaluation",
     "Waiting": "intentc.evaluation",
     "assign": "intentc.evaluation",
@@ -57,6 +69,7 @@ _HOMES = {
     "keep_references": "intentc.evaluation",
     "refer": "intentc.evaluation",
     "shared": "intentc.evaluation",
+    "status": "intentc.evaluation",
 }
 
 __all__ = [
@@ -75,6 +88,7 @@ __all__ = [
     "ResourceClaim",
     "Row",
     "Source",
+    "StatusClaim",
     "View",
     "Waiting",
     "assign",
@@ -83,6 +97,7 @@ __all__ = [
     "keep_references",
     "refer",
     "shared",
+    "status",
 ]
 
 

@@ -15,6 +15,9 @@ Additions to Contrail's API; ``GET /`` announces those that a client must know:
   next to the resource in the body of a POST or PUT and in items of ``/sync``. ``/ref-relax-for-delete`` remains.
 - A rejected ``/sync`` names the first rejected item, if the error concerns one: ``{"message": …, "item": <its index>,
   "detail": <the message without the place>}``; ``"rejected": [{"item", "detail"}]`` lists all of them.
+- ``GET`` and ``PUT /<kind>/<uuid>/status`` for kinds with a status: ``{"<kind>": {"status": {…}}}``, with
+  ``"field_mask": {"paths": ["state", "conditions[Ready]"]}`` for single items. Nothing else of the resource changes,
+  and no other write changes the status. In ``/sync``: the operation ``UPDATE_STATUS``, with ``field_mask``.
 - ``?unreadable=true`` of a list adds ``"unreadable": [{"uuid", "fq_name", "message"}]``: stored values that can't be
   read (422 for a single one). A PUT of a whole resource, one with an fq_name, replaces such a value.
 - ``/int-pool`` is idempotent by (pool, owner), and a GET lists allocations.
@@ -39,6 +42,7 @@ from starlette.routing import Route
 
 from intentc.listening.origin import ANY_HOST, Checks, OriginGuard, Rejection
 from intentc.model import Key, Kind, kebab, snake
+from intentc.model.status import STATUS, STATUS_CLAIMS
 from intentc.watch.protocol import StoreError
 
 from . import requests
@@ -47,6 +51,7 @@ from .auth import Keystone
 from .authorization import Caller
 from .documents import Document
 from .errors import ApiError, BadRequest, NotFound, TooLarge, from_store
+from .listing import View
 from .references import ReferenceUpdate
 from .service import ApiServer
 
@@ -90,6 +95,8 @@ def create_app(
         Route("/int-pool", calls.numbers, methods=["GET"]),
         Route("/{plural}", calls.create, methods=["POST"]),
         Route("/{plural}", calls.list, methods=["GET"]),
+        Route("/{kind}/{uuid}/status", calls.get_status, methods=["GET"]),
+        Route("/{kind}/{uuid}/status", calls.update_status, methods=["PUT"]),
         Route("/{kind}/{uuid:path}", calls.get, methods=["GET"]),
         Route("/{kind}/{uuid:path}", calls.update, methods=["PUT"]),
         Route("/{kind}/{uuid:path}", calls.delete, methods=["DELETE"]),
@@ -175,6 +182,26 @@ class _Calls:
             body.resource,
             paths=body.paths,
             relaxed=body.relaxed,
+            caller=caller,
+            condition=requests.condition(request.headers),
+            fence=requests.fence(request.headers),
+        )
+        return _answer({kebab(key.kind): answer.document}, answer.revision)
+
+    async def get_status(self, request: Request) -> Response:
+        caller, key = self._caller(request, reading=True), self._key(request)
+        self._with_status(key)
+        document, revision = await self._server.get(key, View((), False, False), caller=caller)
+        shown = {field: document[field] for field in ("uuid", "fq_name", STATUS, STATUS_CLAIMS) if field in document}
+        return _answer({kebab(key.kind): {STATUS: {}} | shown}, revision)
+
+    async def update_status(self, request: Request) -> Response:
+        caller, key = self._caller(request), self._key(request)
+        body = requests.status_envelope(await _body(request), self._with_status(key))
+        answer = await self._server.update_status(
+            key,
+            body.resource,
+            items=body.paths,
             caller=caller,
             condition=requests.condition(request.headers),
             fence=requests.fence(request.headers),
@@ -356,6 +383,12 @@ class _Calls:
         kind = self._server.schema.by_plural(plural)
         if kind is None or not kind.stored:
             raise NotFound(f"there is no collection {plural!r}; GET / lists them")
+        return kind
+
+    def _with_status(self, key: Key) -> Kind:
+        kind = self._server.schema.kind(key.kind)
+        if kind.status is None:
+            raise NotFound(f"{kebab(kind.name)} has no status")
         return kind
 
     def _key(self, request: Request) -> Key:

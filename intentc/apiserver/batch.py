@@ -18,14 +18,16 @@ from typing import Any, NamedTuple
 from intentc.model import Key, Kind, Name, Schema, kebab, snake
 from intentc.model.manifest import manifest_uuid
 
+from . import statuses
 from .admission.manifests import flat_body
 from .authorization import Caller
 from .documents import Document, decode_text, relationships
 from .draft import Draft
 from .errors import ApiError, BadRequest
 from .resources import Condition, Mirror, Resources
+from .statuses import StatusUpdate
 
-CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
+CREATE, UPDATE, UPDATE_STATUS, DELETE = "CREATE", "UPDATE", "UPDATE_STATUS", "DELETE"
 _MOST_REJECTIONS = 100
 """Rejected items that an error lists."""
 _ITEM_FIELDS = frozenset({"kind", "operation", "data", "if_match", "if_none_match", "relaxed", "field_mask", "mirror"})
@@ -36,7 +38,8 @@ class Item(NamedTuple):
 
     ``place``: its index in the request; ``body``: the fields as the client sent them; ``data``: the same in stored
     form; ``relaxed``: uuids of targets whose deletion its references must not block; ``paths``: the field mask of an
-    UPDATE, None for all fields of ``body``; ``mirror``: a bridge writes what a cluster has.
+    UPDATE, None for all fields of ``body``; ``mirror``: a bridge writes what a cluster has; ``status``: of an
+    UPDATE_STATUS.
     """
 
     place: int
@@ -48,6 +51,7 @@ class Item(NamedTuple):
     relaxed: tuple[str, ...] = ()
     paths: tuple[str, ...] | None = None
     mirror: Mirror | None = None
+    status: StatusUpdate | None = None
 
     @property
     def uuid(self) -> str:
@@ -104,8 +108,8 @@ def _item(schema: Schema, place: int, element: Any) -> Item:
     if kind is None or not kind.stored:
         raise BadRequest(f"unknown kind {element.get('kind')!r}")
     operation = element.get("operation") or CREATE
-    if operation not in (CREATE, UPDATE, DELETE):
-        raise BadRequest(f"operation {operation!r} is none of CREATE, UPDATE, DELETE")
+    if operation not in (CREATE, UPDATE, UPDATE_STATUS, DELETE):
+        raise BadRequest(f"operation {operation!r} is none of CREATE, UPDATE, UPDATE_STATUS, DELETE")
     body = element.get("data") or {}
     data = flat_body(kind, body).fields
     if not is_readable(data):
@@ -121,7 +125,11 @@ def _item(schema: Schema, place: int, element: Any) -> Item:
     if relaxed and operation == DELETE:
         raise BadRequest("a DELETE has no references to relax; leave relaxed out")
     condition = Condition(revision, bool(element.get("if_none_match")))
-    return Item(place, kind, operation, data, body, condition, relaxed, _mask(element, operation), _mirror(element))
+    paths, mirror = _mask(element, operation), _mirror(element)
+    if operation == UPDATE_STATUS:
+        status = statuses.parse(kind, body, paths)
+        return Item(place, kind, operation, data, body, condition, relaxed, mirror=mirror, status=status)
+    return Item(place, kind, operation, data, body, condition, relaxed, paths, mirror)
 
 
 def _mirror(element: Mapping[str, Any]) -> Mirror | None:
@@ -141,7 +149,7 @@ def _mask(element: Mapping[str, Any], operation: str) -> tuple[str, ...] | None:
     paths = mask.get("paths") if isinstance(mask, dict) else None
     if not isinstance(paths, list) or not all(isinstance(path, str) and path for path in paths):
         raise BadRequest('field_mask must be {"paths": [a list of fields]}')
-    if operation != UPDATE:
+    if operation not in (UPDATE, UPDATE_STATUS):
         raise BadRequest(f"a {operation} has no field_mask; leave it out")
     return tuple(paths)
 
@@ -190,6 +198,14 @@ async def apply(draft: Draft, resources: Resources, items: Sequence[Item], calle
             await resources.relax(draft, key, item.relaxed)
             written[key] = item
             applied.append(Applied(item.kind.name, UPDATE, document))
+    for item in items:
+        if item.status is not None:
+            key = Key(item.kind.name, item.uuid)
+            with rejections.of(item):
+                document = await statuses.write(
+                    draft, draft.schema, resources, key, item.status, caller, item.condition
+                )
+                applied.append(Applied(item.kind.name, UPDATE_STATUS, document))
     rejections.raise_first()
     try:
         await resources.verify(draft)

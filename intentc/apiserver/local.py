@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from intentc.model import AddReference, Create, Delete, Key, Name, RemoveReference, Update
+from intentc.model import AddReference, Create, Delete, Key, Name, RemoveReference, Update, UpdateStatus
 from intentc.model.values import thaw
 from intentc.writing.answers import Answer as HttpAnswer
 from intentc.writing.answers import failure
@@ -59,6 +59,11 @@ class LocalWriteService:
             fence=_fence(fence),
         )
         return Written((await _answered(answer, relates=mutation.relates)).revision)
+
+    async def update_status(self, operation: UpdateStatus, fence: str | None = None, /) -> Written:
+        mutation = encode_mutation(operation, self._server.schema)
+        answer = self._server.update_status(operation.key, _plain(mutation), items=mutation.mask, fence=_fence(fence))
+        return Written((await _answered(answer)).revision)
 
     async def delete(self, operation: Delete, fence: str | None = None, /) -> Written:
         condition = Condition(operation.revision)

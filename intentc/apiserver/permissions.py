@@ -100,7 +100,8 @@ class Access:
     def __init__(self, policy: Policy, caller: Caller, tenancy: Tenancy, rules: Sequence[Rule]) -> None:
         self.all = is_administrator(policy, caller)
         self.reads_all = reads_everything(policy, caller)
-        self._writes_outputs = is_compiler(policy, caller)
+        self.writes_outputs = is_compiler(policy, caller)
+        """Whether the caller may write the compilers' fields."""
         self._caller = caller
         self._tenancy = tenancy
         self._rules = rules
@@ -136,7 +137,7 @@ class Access:
         Both states have their references in stored form.
         """
         kind = draft.schema.kind(key.kind)
-        if not self._writes_outputs:
+        if not self.writes_outputs:
             await self._outputs(draft, key, kind, before or {}, after)
         if not self.all:
             self._ownership(key, (before or {}).get("perms2") or {}, after.get("perms2") or {}, is_new=before is None)

@@ -150,6 +150,14 @@ def envelope(raw: bytes, kind: Kind) -> Envelope:
     return Envelope(body[name], paths or None, relaxed_targets(body))
 
 
+def status_envelope(raw: bytes, kind: Kind) -> Envelope:
+    """Decode ``{"<kind>": {"status": {…}}, "field_mask"?: {"paths": […]}}``. An empty mask is one: it names no item.
+    Raises ``BadRequest``."""
+    body = envelope(raw, kind)
+    mask = decode(raw, dict[str, Any]).get("field_mask")
+    return body._replace(paths=() if body.paths is None and isinstance(mask, dict) else body.paths)
+
+
 def condition(headers: Mapping[str, str]) -> Condition:
     """Read ``If-Match`` and ``If-None-Match``. Raises ``BadRequest`` unless they are a revision or ``*``."""
     none_match = headers.get("if-none-match", "").strip()

@@ -282,6 +282,10 @@ class Resources:
             raise NotFound(f"there is no {kebab(key.kind)} {key.uuid}", key=key)
         return document
 
+    def now(self) -> str:
+        """The time for conditions of a status: RFC 3339, UTC, whole seconds, as Kubernetes writes it."""
+        return f"{self._source.now().partition('.')[0]}Z"
+
     async def verify(self, draft: Draft) -> None:
         """Check each change, and the quotas, against the whole request, once everything is staged.
 

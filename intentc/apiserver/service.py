@@ -18,7 +18,7 @@ import anyio
 from intentc.model import Key, Kind, Name, Schema, kebab, snake
 from intentc.watch.protocol import Store
 
-from . import batch, collections, listing, pools
+from . import batch, collections, listing, pools, statuses
 from .admission import NO_RULES, RULES
 from .admission.manifests import flat_body
 from .authorization import READ, Caller, Operation, Policy
@@ -138,6 +138,25 @@ class ApiServer:
             written = await self._resources.update(draft, key, body, caller, condition, paths)
             await self._resources.relax(draft, key, relaxed)
             return written
+
+        return Answer(*await self._mutate(work, fence, key.kind))
+
+    async def update_status(
+        self,
+        key: Key,
+        body: Any,
+        *,
+        items: Sequence[str] | None = None,
+        caller: Caller = ANYONE,
+        condition: Condition = NO_CONDITION,
+        fence: Fence | None = None,
+    ) -> Answer:
+        """Write the status in ``body`` (``{"status": …}``), or only these items of it; nothing else of the resource
+        changes. Returns ``{"uuid", "status"}``."""
+        update = statuses.parse(self.schema.kind(key.kind), body, items)
+
+        async def work(draft: Draft) -> Document:
+            return await statuses.write(draft, self.schema, self._resources, key, update, caller, condition)
 
         return Answer(*await self._mutate(work, fence, key.kind))
 

@@ -26,6 +26,7 @@ from .drift import Drift
 from .engine import Engine
 from .permission import Permission
 from .state_tables import StateTables
+from .status_pace import StatusPace
 
 
 def assemble(
@@ -39,6 +40,7 @@ def assemble(
     healing: bool = True,
     clock: Callable[[], float] = time.monotonic,
     writes_per_second: float = 0.0,
+    status_interval: float = 0.0,
     crash_marker: CrashMarker | None = None,
     journal_size: int = 10_000,
     journal_bytes: int = 32_000_000,
@@ -48,9 +50,10 @@ def assemble(
     last_good: LastGoodValues | None = None,
 ) -> Engine:
     """An engine over these stages, not yet running. ``clock``: seconds, monotonic. ``writes_per_second``: 0 for no
-    limit. ``crash_marker``: where the key under evaluation is noted. ``journal_size`` and ``journal_bytes``: the number
-    of lines, and the approximate memory, that the journal keeps. ``process``: the name that distinguishes this process
-    from others of the installation. ``last_good``: what was known of held resources before the start."""
+    limit. ``status_interval``: seconds between two writes of one object's status, 0 for no limit. ``crash_marker``:
+    where the key under evaluation is noted. ``journal_size`` and ``journal_bytes``: the number of lines, and the
+    approximate memory, that the journal keeps. ``process``: the name that distinguishes this process from others of
+    the installation. ``last_good``: what was known of held resources before the start."""
     schema, intents = loaded.schema, loaded.intents
     logic = Service(
         schema,
@@ -89,6 +92,7 @@ def assemble(
         permission=Permission(observe=observe),
         throttle=ApiThrottle(writes_per_second),
         drift=Drift(clock),
+        status_pace=StatusPace(status_interval, clock),
         names=loaded.names,
         workers=workers,
         last_good=last_good,

@@ -48,6 +48,12 @@ class Claims:
         """Keep the claims of a held intent (docs/engine.md §7)."""
         return self._book.retain(origin)
 
+    def replace_status(self, origin: Key, claims: Iterable[Claim]) -> frozenset[Name]:
+        """Set what an intent that is on hold claims of status; its other claims stay (docs/engine.md §4.4)."""
+        changed = self._book.replace_status(origin, claims)
+        self._carriers.claims_changed(origin.uuid, changed)
+        return changed
+
     def drop(self, origin: Key) -> frozenset[Name]:
         """Remove the claims of an intent that doesn't exist any more."""
         return self._changed(origin, self._book.drop(origin))

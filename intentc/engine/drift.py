@@ -17,7 +17,8 @@ from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from ..backoff import Backoff
-from ..model import AddReference, Create, Delete, Name, Operation, RemoveReference, Update
+from ..model import AddReference, Create, Delete, Name, Operation, RemoveReference, Update, UpdateStatus
+from ..model.status import STATUS, status_item
 from ..planning.claims import EXISTENCE, Item
 from ..planning.items import text
 
@@ -164,5 +165,7 @@ def fields(operation: Operation) -> tuple[str, ...]:
             return (*properties, *(f"{relation}_refs" for relation in references))
         case AddReference(relation=relation) | RemoveReference(relation=relation):
             return (f"{relation}_refs",)
+        case UpdateStatus(parts=parts):
+            return tuple(map(status_item, parts)) or (STATUS,)
         case Create() | Delete():
             return ("the object itself",)

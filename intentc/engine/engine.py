@@ -3,11 +3,10 @@
 ``__init__`` builds the steps from the last to the first, since each gets later ones; ``run`` shows them in order. The
 **watch** delivers a batch (1), **logic** applies it and finds the affected intents (2), the **scheduler** keeps one job
 per intent (3), **workers** take jobs (4) and **evaluate** them (5). The output of an evaluation becomes **claims** on
-objects (6), each object is **planned** from all claims on it (7) and **written** (8), and evaluations, writes and
-deletions are recorded in the **journal** (9). Each step is a class in ``intentc/engine/``. It gets the stages that it
-uses (``logic``, ``planning`` …), the two queues (``scheduler`` for intents, ``object_queue`` for objects) and later
-steps. It calls no earlier step but the queues, which call no step; the engine's loops pass on what it returns.
-``assembly.py`` decides which stages are used: a real etcd and HTTP, or memory.
+objects (6), each object is **planned** from all claims on it (7) and **written** (8), and the **journal** records all
+that (9). Each step is a class in ``intentc/engine/``. It gets the stages that it uses (``logic`` …), the two queues
+(``scheduler`` for intents, ``object_queue`` for objects) and later steps. It calls no earlier step but the queues; the
+engine's loops pass on what it returns. ``assembly.py`` decides which stages are used: etcd and HTTP, or memory.
 
 State: whether planning may begin, and when evaluations must give way; all other state is the steps' and stages', which
 it changes by their methods. I/O: in the steps that get ``writer`` and ``reader``; the steps log, and the loops wait.
@@ -96,6 +95,7 @@ from .restore_guard import RestoreGuard
 from .scheduler import Scheduler
 from .sender import Sender
 from .state_tables import StateTables
+from .status_pace import StatusPace
 from .view import Outputs, Progress, States, View, World
 from .write_failures import WriteFailures
 
@@ -132,16 +132,15 @@ class Engine:
         permission: Permission,
         throttle: ApiThrottle[Name],
         drift: Drift,
+        status_pace: StatusPace,
         names: Mapping[str, Naming],
         workers: int = 4,
         in_flight: int = _IN_FLIGHT,
         last_good: LastGoodValues | None = None,
     ) -> None:
         self._logic, self._planner, self._tables = logic, planner, states
-        self._drift, self._permission = drift, permission
-        self._workers, self._burst_ends_at = workers, 0
+        self._drift, self._permission, self._workers, self._burst_ends_at = drift, permission, workers, 0
         self._planning, self._moved = asyncio.Event(), asyncio.Event()
-        # From the last step to the first, since each is given later ones.
         self._log_fields = log = LogFields(logic=logic, journal=journal)
         self._objects = objects = ObjectQueue()
         self._scheduler = scheduler = Scheduler(logic=logic)  # 3
@@ -158,8 +157,9 @@ class Engine:
         pauses = Pauses(logic=logic, book=book, assumed=assumed, states=states)
         repairs = Repairs(book=book, assumed=assumed, states=states, drift=drift, objects=objects, log_fields=log)
         object_planner = ObjectPlanner(  # 7
-            planner=planner, states=states, permission=permission, objects=objects, pauses=pauses, repairs=repairs
-        )
+            planner=planner, states=states, permission=permission, objects=objects, pauses=pauses, repairs=repairs,
+            drift=drift, status_pace=status_pace,
+        )  # fmt: skip
         self._reconciler = Reconciler(
             throttle=throttle, states=states, objects=objects, object_planner=object_planner, repairs=repairs,
             sender=sender, failures=failures, carriers=carriers, planning=self._planning, in_flight=in_flight,

@@ -192,6 +192,7 @@ class Evaluator:
                 changed = self._claims.replace(key, outcome.claims, keep_finalizers=True)
                 self._scheduler.forget(key)
             case Status.ON_HOLD:
+                changed |= self._claims.replace_status(key, outcome.claims)
                 self._scheduler.forget(key)
             case Status.FAILED:
                 failures = self._scheduler.failures(key)

@@ -1,7 +1,8 @@
 """Plans one object, and leaves out the writes that must not be made now (step 7).
 
-Not every plan is written: writes need permission, the object must not be paused (``pauses``), and contended parts are
-left out (``repairs``). ``planning`` makes the plan, ``reconciler`` has it carried out.
+Not every plan is written: writes need permission, the object must not be paused (``pauses``), its status must not have
+been written just now (``status_pace``), and contended parts are left out (``repairs``). ``planning`` makes the plan,
+``reconciler`` has it carried out.
 
 It notes in the states of objects what waits, and what is planned but not permitted, queues objects that must be planned
 first or again, and has ``pauses`` and ``repairs`` note theirs. No I/O; state: which objects were asked to drop their
@@ -12,11 +13,13 @@ from __future__ import annotations
 
 from ..model import Name
 from ..planning import Plan, Planner
+from .drift import Drift
 from .object_queue import ObjectQueue
 from .pauses import Pauses
 from .permission import Permission
 from .repairs import Repairs
 from .state_tables import StateTables
+from .status_pace import StatusPace
 
 _LAPSE = 0.5
 """Seconds until an object is planned again that could not be written for a moment, since the lease was uncertain or the
@@ -35,6 +38,8 @@ class ObjectPlanner:
         objects: ObjectQueue,
         pauses: Pauses,
         repairs: Repairs,
+        drift: Drift,
+        status_pace: StatusPace,
     ) -> None:
         self._planner = planner
         self._states = states
@@ -42,6 +47,8 @@ class ObjectPlanner:
         self._objects = objects
         self._pauses = pauses
         self._repairs = repairs
+        self._drift = drift
+        self._status_pace = status_pace
         self._woken: dict[Name, frozenset[Name]] = {}
 
     def plan(self, name: Name) -> Plan:
@@ -73,7 +80,7 @@ class ObjectPlanner:
                 self._objects.retry(name, after=_LAPSE)
             return plan._replace(operations=())
         states.planned.pop(name, None)
-        return self._repairs.permitted(plan)
+        return self._repairs.permitted(self._status_pace.permitted(plan, self._objects, self._drift))
 
     def note_right(self, plan: Plan) -> None:
         """The object needs nothing now, or only what ``plan`` waits for."""

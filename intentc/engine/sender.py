@@ -15,7 +15,7 @@ from collections.abc import Awaitable
 from .. import crashpoints
 from ..journal import Journal, Write
 from ..logic import Service
-from ..model import AddReference, Create, Delete, Operation, RemoveReference, Update, verb
+from ..model import AddReference, Create, Delete, Operation, RemoveReference, Update, UpdateStatus, verb
 from ..planning import Assumed, Plan
 from ..writing import (
     WriteError,
@@ -129,6 +129,8 @@ class Sender:
                 return write.add_ref(operation, fence)
             case RemoveReference():
                 return write.remove_ref(operation, fence)
+            case UpdateStatus():
+                return write.update_status(operation, fence)
 
 
 _ANSWERED: dict[type[Operation], str] = {
@@ -137,4 +139,5 @@ _ANSWERED: dict[type[Operation], str] = {
     Delete: "delete.answered",
     AddReference: "ref.answered",
     RemoveReference: "ref.answered",
+    UpdateStatus: "update.answered",
 }

@@ -8,6 +8,7 @@ crash marker's file, timers and signals of the process, and the log. State: what
 run.
 """
 
+from . import status
 from .budget import PROCESS, Budget, BudgetExceeded
 from .claiming import assign, drop_references, finalizer, keep_references, refer, shared
 from .compiler import Compiler
@@ -51,4 +52,5 @@ __all__ = [
     "refer",
     "shared",
     "state_directory",
+    "status",
 ]

@@ -32,8 +32,8 @@ def refer(holder: View | ResourceClaim | Name, target: View | ResourceClaim | Na
     >>> claim.relation, claim.attribute
     ('crop', {'acres': 3})
     """
-    name = _name(target)
-    return ReferenceClaim(_name(holder), name.kind, name, attribute)
+    name = name_of(target)
+    return ReferenceClaim(name_of(holder), name.kind, name, attribute)
 
 
 def assign(holder: View | ResourceClaim | Name, field: str, value: Any) -> PropertyClaim:
@@ -45,12 +45,12 @@ def assign(holder: View | ResourceClaim | Name, field: str, value: Any) -> Prope
     >>> assign(Name("farm", ("valley", "north")), "parameters.number", 7).field
     'parameters.number'
     """
-    return PropertyClaim(_name(holder), field, value)
+    return PropertyClaim(name_of(holder), field, value)
 
 
 def keep_references(holder: View, relation: str) -> RelationClaim:
     """A claim that all entries of a shared list stay as they are, whoever wrote them."""
-    return RelationClaim(_name(holder), relation, kept=True)
+    return RelationClaim(name_of(holder), relation, kept=True)
 
 
 def drop_references(holder: View, relation: str, targets: Iterable[View | ResourceClaim | Name]) -> RelationClaim:
@@ -59,7 +59,7 @@ def drop_references(holder: View, relation: str, targets: Iterable[View | Resour
     Name all targets that must not be there, whether a reference to them exists or not: a claim that depends on what a
     user writes changes with each of the user's writes, and what changes the claims is not seen as contention
     (docs/engine.md §7)."""
-    return RelationClaim(_name(holder), relation, unwanted=tuple(sorted(map(_name, targets))))
+    return RelationClaim(name_of(holder), relation, unwanted=tuple(sorted(map(name_of, targets))))
 
 
 def finalizer(holder: View | Name, name: str) -> FinalizerClaim:
@@ -72,10 +72,11 @@ def finalizer(holder: View | Name, name: str) -> FinalizerClaim:
     >>> finalizer(Name("app", ("shop", "web")), "example.com/app").finalizer
     'example.com/app'
     """
-    return FinalizerClaim(_name(holder), name)
+    return FinalizerClaim(name_of(holder), name)
 
 
-def _name(object_: View | ResourceClaim | Name) -> Name:
+def name_of(object_: View | ResourceClaim | Name) -> Name:
+    """The name of the object that is meant."""
     if isinstance(object_, Name):
         return object_
     return object_.name if isinstance(object_, ResourceClaim) else Name(object_.key.kind, object_.fq_name)

@@ -221,7 +221,7 @@ class Context:
         """End the evaluation, since its input is unusable: what the intent wanted of other objects stays as it was
         after its last complete evaluation, and so do its facts. ``reason``: what is wrong and what to do, for people.
 
-        Claims that were yielded before are not taken."""
+        What was claimed of status before is taken; other claims are not."""
         self._interrupt(OnHold(self.redacted(str(reason))))
 
     def setting(self, name: str) -> Any:
@@ -367,6 +367,14 @@ class Context:
                 resource = self._world.resource(key)
                 secrets |= sensitive_texts(resource) if resource is not None else set()
         return without(secrets, text)
+
+    def generation(self, name: Name) -> int:
+        """The generation of the resource of this name, 0 if it has none. Recorded as a read."""
+        self._record(name_read(name.kind, name.fq_name))
+        key = self._world.named(name.kind, name.fq_name)
+        if key is None:
+            return 0
+        return int(self.metadata(key, "generation")) if self.has_metadata(name.kind) else 0
 
     def exists(self) -> bool:
         """Whether the intent exists: stored or, for a fact, contributed to. Raises ``HeldInput``."""

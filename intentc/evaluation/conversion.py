@@ -10,6 +10,7 @@ State: converters cached by kind, which never change a result. No I/O.
 from __future__ import annotations
 
 import difflib
+import re
 import types
 import typing
 from collections.abc import Collection
@@ -26,10 +27,12 @@ from intentc.model import (
     ReferenceClaim,
     RelationClaim,
     ResourceClaim,
+    StatusClaim,
     Writer,
 )
 from intentc.model.kind import BY_COMPILERS
 from intentc.model.metadata import CLAIMED, METADATA, ObjectMeta, claimed_part
+from intentc.model.status import OBSERVED, condition_of
 from intentc.model.values import Value, decode_hook, encode_hook, freeze
 
 from .visibility import Visibility
@@ -41,6 +44,9 @@ _OF_USERS = (
     "{} is written by users, also on objects that compilers make; if it is the compiler's there, declare "
     "`writer_if_made: compiler`"
 )
+_CONDITION_STATUS = frozenset({"True", "False", "Unknown"})
+_REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+"""The form that Kubernetes gives to the reason of a condition."""
 
 _ENCODER = msgspec.json.Encoder(enc_hook=encode_hook, order="deterministic")
 
@@ -149,6 +155,41 @@ class Converter:
         if relation is None or relation.writer is not Writer.SHARED:
             raise InvalidOutput(f"{claim.holder.kind}.{claim.relation}_refs is no list that users and compilers share")
         return claim, _name_size(claim.holder) + sum(map(_name_size, claim.unwanted))
+
+    def status(self, claim: StatusClaim) -> tuple[StatusClaim, int]:
+        """The claim with a struct as value; only what the kind's ``status`` declares may be claimed. A condition's
+        ``observedGeneration`` is the claim's generation, if its type has that field."""
+        kind, holder = self._kind(claim.holder.kind), claim.holder
+        declared, item = kind.status, claim.item
+        if declared is None or item not in declared.items:
+            near = difflib.get_close_matches(item, declared.items if declared is not None else (), 3)
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise InvalidOutput(f"status of {kind.name}: its schema gives no {item!r} to compilers{hint}")
+        slot = (kind.name, f"status.{item}")
+        type_name = condition_of(item)
+        if slot not in self._properties:
+            struct = declared.condition_type
+            self._properties[slot] = (
+                _codec(*declared.field(item)) if type_name is None or struct is None else _codec(struct, struct())
+            )
+        value, length = self._properties[slot].convert(claim.value, f"{holder}: status.{item}")
+        if type_name is not None:
+            if value.status not in _CONDITION_STATUS:
+                raise InvalidOutput(f"{holder}: condition {type_name}: its status is True, False or Unknown")
+            if not _REASON.fullmatch(value.reason):
+                raise InvalidOutput(
+                    f"{holder}: condition {type_name}: the reason {value.reason!r} is no CamelCase word"
+                )
+            if OBSERVED in value.__struct_fields__:
+                value = msgspec.structs.replace(value, **{OBSERVED: claim.generation})
+        return claim._replace(value=value), _name_size(holder) + length
+
+    def observes(self, claim: StatusClaim) -> bool:
+        """Whether the claim is a condition that says which generation of its holder it is about."""
+        declared = self._kind(claim.holder.kind).status
+        if declared is None or declared.condition_type is None or condition_of(claim.item) is None:
+            return False
+        return OBSERVED in declared.condition_type.__struct_fields__
 
     def _check_writer(self, kind: Kind, field: str) -> None:
         if field in kind.properties and field not in kind.written(made=True).properties:

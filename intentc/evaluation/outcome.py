@@ -43,7 +43,8 @@ class AllocationRequest(NamedTuple):
 class Outcome(NamedTuple):
     """The result of one run. ``reads``: everything that was read until the run ended, absence included.
 
-    ``claims`` and ``facts`` are empty unless ``status`` is DONE. ``waiting_for``: the read that wakes a WAITING intent,
+    ``claims`` and ``facts`` are empty unless ``status`` is DONE; of an intent ON_HOLD, ``claims`` has what it claims of
+    status. ``waiting_for``: the read that wakes a WAITING intent,
     or the object that makes an intent HELD."""
 
     key: Key

@@ -32,6 +32,7 @@ from intentc.model import (
     RelationClaim,
     ResourceClaim,
     Schema,
+    StatusClaim,
     World,
 )
 from intentc.model.reads import object_read
@@ -55,7 +56,7 @@ ON_HOLD = "OnHold"
 REASONS_UNAVAILABLE = "ReasonsUnavailable"
 """The run failed only when it was made to explain the outputs."""
 
-_OF_ENDING = (FinalizerClaim,)
+_OF_ENDING = (FinalizerClaim, StatusClaim)
 """The claims of an intent whose resource is being deleted."""
 _LONGEST_TEXT = 200
 
@@ -171,7 +172,7 @@ def _evaluate(intent_type: type[Intent], context: Context, output: _Output) -> O
         return Outcome(key, Status.DELETED, frozenset(context.reads))
     output.items = intent_type(context, key).evaluate(context)
     for item in output.items:
-        output.accept(item)
+        output.accept(item, context)
     if context.overrun:
         raise BudgetExceeded(context.overrun)
     if context.interruption is not None:
@@ -201,7 +202,7 @@ class _Output:
         self.claims: list[Claim] = []
         self.facts: dict[tuple[str, str], Fact] = {}
 
-    def accept(self, item: object) -> None:
+    def accept(self, item: object, context: Context) -> None:
         match item:
             case ResourceClaim():
                 resource, size = self._converter.resource(item)
@@ -220,6 +221,9 @@ class _Output:
             case FinalizerClaim():
                 finalizer, size = self._converter.finalizer(item)
                 self.claims.append(finalizer)
+            case StatusClaim():
+                claim, size = self._converter.status(self._about_now(item, context))
+                self.claims.append(claim)
             case Fact():
                 fact, size = self._converter.fact(item)
                 if self.facts.setdefault((fact.kind, fact.name), fact) != fact:
@@ -233,13 +237,23 @@ class _Output:
         if self._size > self._limits.size:
             raise LimitExceeded(f"more than {self._limits.size:,} bytes of output; one intent should make less")
 
+    def _about_now(self, claim: StatusClaim, context: Context) -> StatusClaim:
+        """The claim without sensitive values, as a problem's message, and with the generation that was read."""
+        value = claim.value
+        if isinstance(value, str):
+            value = context.redacted(value)
+        elif isinstance(value, dict) and isinstance(value.get("message"), str):
+            value = {**value, "message": context.redacted(value["message"])}
+        generation = context.generation(claim.holder) if self._converter.observes(claim) else 0
+        return claim._replace(value=value, generation=generation)
+
 
 def _interrupted(context: Context, output: _Output, error: BaseException, intent_type: type[Intent]) -> Outcome:
     """The outcome of a run that did not complete."""
     _contained(_let_go, output, error)
     outcome = None
     if not context.overrun:
-        outcome = _contained(_interpreted, context, context.interruption or error, intent_type)
+        outcome = _contained(_interpreted, context, output, context.interruption or error, intent_type)
     context.interruption = None
     # From here on no author's code runs any more, not even for the text of an exception.
     if context.overrun:
@@ -265,7 +279,7 @@ def _let_go(output: _Output, error: BaseException) -> None:
         traceback.clear_frames(error.__traceback__)
 
 
-def _interpreted(context: Context, error: BaseException, intent_type: type[Intent]) -> Outcome:
+def _interpreted(context: Context, output: _Output, error: BaseException, intent_type: type[Intent]) -> Outcome:
     reads, problems = frozenset(context.reads), tuple(context.problems)
     match error:
         case Waiting():
@@ -278,7 +292,8 @@ def _interpreted(context: Context, error: BaseException, intent_type: type[Inten
             return Outcome(context.key, Status.HELD, reads | {held}, problems=problems, waiting_for=held)
         case OnHold():
             problem = context.problem_of(ON_HOLD, str(error))
-            return Outcome(context.key, Status.ON_HOLD, reads, problems=(*problems, problem))
+            claims = tuple(claim for claim in output.claims if isinstance(claim, StatusClaim))
+            return Outcome(context.key, Status.ON_HOLD, reads, claims, problems=(*problems, problem))
         case LimitExceeded():
             reason, message = LIMIT_EXCEEDED, str(error)
         case InvalidOutput():

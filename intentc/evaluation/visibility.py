@@ -17,6 +17,7 @@ from intentc.model import InvalidInput, Kind, Name, Schema, Writer
 from intentc.model.kind import Relation
 from intentc.model.metadata import METADATA
 from intentc.model.resolvers import FQ_NAME, UUID
+from intentc.model.status import STATUS, STATUS_CLAIMS
 
 _UNREADABLE = {
     "uuid": "use `.uuid`",
@@ -46,6 +47,8 @@ class Visibility:
         hidden = {*_UNREADABLE, *kind.compiler_properties, *relations}
         if kind.written_as_manifests:
             hidden.add(METADATA)
+        if kind.status is not None:
+            hidden |= {STATUS_CLAIMS} if kind.status.is_input else {STATUS, STATUS_CLAIMS}
         return frozenset(kind.values_type.__struct_fields__) - hidden
 
     def kind(self, name: str) -> Kind:
@@ -69,6 +72,8 @@ class Visibility:
         relation = field.removesuffix("_refs")
         if relation in kind.relations:
             return f"{kind.name}.{field} is a list of references; use `.references({relation!r})`"
+        if field == STATUS and kind.status is not None:
+            return f"{kind.name}.status is written by compilers, so no evaluation may read it"
         if field in _UNREADABLE:
             return f"{kind.name}.{field} can't be read; {_UNREADABLE[field]}"
         if field == "labels" and kind.written_as_manifests:

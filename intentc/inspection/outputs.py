@@ -1,6 +1,7 @@
 """Shows outputs as whole objects with the fields that their kind declares.
 
-``compile`` prints them, and ``dev`` shows the outputs of the loaded files. Values that the server maintains
+``compile`` prints them, and ``dev`` shows the outputs of the loaded files. Statuses are shown apart, since the rest of
+their resources is input. Values that the server maintains
 (permissions, times) and our own mark are left out, so equivalent worlds look the same. It reads the engine's views, or
 the resources that it gets, and changes nothing. No state, no I/O.
 """
@@ -12,7 +13,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..engine.view import Outputs, World
-from ..model import HeldInput, Resource
+from ..model import HeldInput, Resource, StatusClaim
+from ..model.status import STATUS, timeless, without_empty
 from ..model.values import thaw
 
 
@@ -45,6 +47,22 @@ def shown(resource: Resource) -> dict[str, Any]:
                 | ({"attr": thaw(entry.attribute)} if entry.attribute else {})
                 for entry in entries
             ]
+    return found
+
+
+def statuses(world: World, outputs: Outputs) -> list[dict[str, Any]]:
+    """Return the statuses in which compilers claim something: ``{"kind", "fq_name", "status"}`` each, by kind, then
+    fq_name. Conditions have no time: the same world looks the same."""
+    found = []
+    for name in sorted(outputs.names()):
+        key = world.named(name.kind, name.fq_name)
+        if key is None or not any(isinstance(c, StatusClaim) for own in outputs.claims_on(name).values() for c in own):
+            continue
+        with contextlib.suppress(HeldInput):
+            resource = world.resource(key)
+            status = timeless(getattr(resource.values(), STATUS)) if resource is not None else None
+            if status:
+                found.append({"kind": name.kind, "fq_name": list(name.fq_name), STATUS: without_empty(thaw(status))})
     return found
 
 

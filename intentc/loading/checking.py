@@ -111,6 +111,15 @@ def checked_kind(kind: Kind) -> type[msgspec.Struct]:
     return msgspec.defstruct(kind.name, fields)
 
 
+@lru_cache(maxsize=1024)
+def checked_status(kind: Kind) -> type[msgspec.Struct]:
+    """A struct type that accepts exactly what the schema allows as status. Unknown fields of an opaque kind are
+    accepted. Raises ``TypeError`` for a kind without a status."""
+    if kind.status is None:
+        raise TypeError(f"{kind.name} has no status")
+    return _Checked(kind.types, not kind.opaque).struct(kind.status.type_name)
+
+
 _Access = Annotated[int, msgspec.Meta(ge=0, le=7)]
 
 

@@ -19,6 +19,7 @@ from intentc.model.metadata import METADATA
 from intentc.model.metadata import TYPES as METADATA_TYPES
 from intentc.model.resolvers import RESOLVERS
 from intentc.model.schema import KindSpec
+from intentc.model.status import STATUS, STATUS_CLAIMS
 from intentc.model.types import SCALARS, FieldSpec
 from intentc.model.values import decode_hook, split_path
 
@@ -69,6 +70,8 @@ def check_kind(located: Located, spec: KindSpec, types: Types) -> None:
                 ("properties", name),
             )
         _check_field(located, ("properties", name), declared, types, _PROPERTY_KEYS)
+    if spec.status is not None:
+        _check_status(located, spec, types)
     for name, reference in spec.references.items():
         if reference is not None:
             _check_choice(located, ("references", name, "writer"), reference.writer, _WRITERS)
@@ -90,6 +93,19 @@ def check_kind(located: Located, spec: KindSpec, types: Types) -> None:
     for name, index in spec.indexes.items():
         for position, path in enumerate(index.paths):
             _check_path(located, ("indexes", name, "paths", position), path, fields, types)
+
+
+def _check_status(located: Located, spec: KindSpec, types: Types) -> None:
+    """Check that the status has a structured type, with the conditions and fields that compilers claim."""
+    declared = spec.status
+    assert declared is not None
+    for name in (STATUS, STATUS_CLAIMS):
+        if name in spec.properties:
+            raise located.error(f"a kind with a status has no property {name!r}; call this one otherwise",
+                                ("properties", name))  # fmt: skip
+    _check_choice(located, ("status", "type"), declared.type, types)
+    for position, path in enumerate(declared.paths):
+        _check_part(located, ("status", "paths", position), path, declared.type, types)
 
 
 def _check_field(located: Located, path: Steps, declared: Any, types: Types, keys: frozenset[str]) -> None:

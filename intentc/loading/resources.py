@@ -24,6 +24,7 @@ from intentc.model.manifest import flattened, place_in_manifest, unknown_version
 from intentc.model.names import snake
 from intentc.model.problem import InvalidInput, all_invalid
 from intentc.model.schema import Schema
+from intentc.model.status import STATUS, STATUS_CLAIMS
 
 from .convert import did_you_mean
 from .schemas import known_elsewhere
@@ -38,6 +39,8 @@ CONFIGURATION = "Configuration"
 """The reason of the error for a file that holds a configuration in place of resources."""
 _ADDED_BY_SERVER = frozenset({"href", "parent_href", "id_perms", "perms2", "configuration_version"})
 """Fields that the server adds to each resource of an answer; they are ignored when it is applied."""
+
+_OF_STATUS = frozenset({STATUS, STATUS_CLAIMS})
 
 
 class Loaded(NamedTuple):
@@ -211,7 +214,8 @@ def _in_answer(document: Located, schema: Schema, errors: list[InvalidInput]) ->
             if not isinstance(entry, dict) or not isinstance(entry.get("kind"), str):
                 raise document.error("this is no resource: it needs `kind` and `fq_name` next to its fields", path)
             kind = _kind(document, path, entry, schema.kinds.get(snake(entry["kind"])), schema)
-            data = {name: value for name, value in entry.items() if name != "kind" and name not in _ADDED_BY_SERVER}
+            added = _ADDED_BY_SERVER | _OF_STATUS if kind.status is not None else _ADDED_BY_SERVER
+            data = {name: value for name, value in entry.items() if name != "kind" and name not in added}
             _check_name(document, path, data)
             yield Loaded(kind.name, data, document.where(path), document, path), path
 

@@ -14,12 +14,23 @@ from .claims import (
     ReferenceClaim,
     RelationClaim,
     ResourceClaim,
+    StatusClaim,
     claimed,
 )
 from .events import Batch, Change, Correction, Snapshot
 from .kind import Kind, Writer
 from .names import Key, Name, escaped_segment, is_escaped, is_uuid, kebab, snake, stored_segment
-from .operations import AddReference, Create, Delete, Operation, ReferenceValue, RemoveReference, Update, verb
+from .operations import (
+    AddReference,
+    Create,
+    Delete,
+    Operation,
+    ReferenceValue,
+    RemoveReference,
+    Update,
+    UpdateStatus,
+    verb,
+)
 from .ownership import MARK_KEY, SHARED, Mark, object_uuid
 from .problem import InvalidInput, Problem, SeveralInvalid, all_invalid
 from .provenance import Reason, Source, claimed_parts
@@ -65,8 +76,10 @@ __all__ = [
     "SeveralInvalid",
     "Snapshot",
     "Source",
+    "StatusClaim",
     "Target",
     "Update",
+    "UpdateStatus",
     "World",
     "Writer",
     "all_invalid",

@@ -89,6 +89,22 @@ class FinalizerClaim(NamedTuple):
     finalizer: str
 
 
+class StatusClaim(NamedTuple):
+    """Claims one item of the status of ``holder``: a condition (``conditions[Ready]``) or a field (``state``).
+
+    ``value``: a condition as a struct of its type, without a time; or the field's value. ``generation``: of the holder,
+    as the evaluation read it. ``holder`` need not exist yet. Authors call ``status.condition`` and ``status.field``.
+
+    >>> StatusClaim(Name("farm", ("valley", "north")), "state", "Running").item
+    'state'
+    """
+
+    holder: Name
+    item: str
+    value: Any
+    generation: int = 0
+
+
 class Fact(NamedTuple):
     """A derived value for other intents, kept only in memory. ``value`` is frozen (hashable, comparable).
 
@@ -110,7 +126,7 @@ class HeldFacts(NamedTuple):
     facts: tuple[Fact, ...]
 
 
-Claim = ResourceClaim | ReferenceClaim | PropertyClaim | RelationClaim | FinalizerClaim
+Claim = ResourceClaim | ReferenceClaim | PropertyClaim | RelationClaim | FinalizerClaim | StatusClaim
 
 
 def claimed(claim: Claim) -> Name:

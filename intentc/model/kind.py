@@ -27,6 +27,7 @@ from .reads import PARENT
 from .resolvers import FQ_NAME, RESOLVERS, UUID, hostname_offers
 from .resource import Link, Reference, Resource
 from .sensitive import sensitive_paths
+from .status import STATUS, Status
 from .types import FieldSpec, TypeTable
 from .values import Value, decode_hook, values_at, without_nulls
 
@@ -138,7 +139,7 @@ class Kind:
     ``values_type``: the struct that ``values()`` gives: every property, and ``<relation>_refs`` per relation.
     ``input_fields``: the fields that decide whether an input changed. ``system``: objects of it are made by compilers
     or the server only; ``ours``: pattern of their names, joined by colons; ``only_claimed``: pattern of those names
-    under which one exists only while it is claimed. ``stored: false``: facts.
+    under which one exists only while it is claimed. ``stored: false``: facts. ``status``: None if it has none.
     """
 
     def __init__(
@@ -163,6 +164,7 @@ class Kind:
         phased: str = "",
         answers: str = "",
         values_type: type[Value],
+        status: Status | None = None,
         columns: tuple[Column, ...] = (),
         description: str = "",
     ) -> None:
@@ -187,6 +189,7 @@ class Kind:
         self.answers = answers
         """The kind of our objects that its resources answer, each under the same name; empty if none."""
         self.values_type = values_type
+        self.status = status
         self.columns = columns
         self.description = description
         self.written_as_manifests = manifests is not None
@@ -203,6 +206,7 @@ class Kind:
             + [p.name for p in properties.values() if p.writer is not Writer.COMPILER]
             + [f"{r.name}_refs" for r in relations.values() if r.writer is not Writer.COMPILER]
             + (["api_version"] if self.written_as_manifests else [])
+            + ([STATUS] if status is not None and status.is_input else [])
         )
         self.user_fields = frozenset(
             [p.name for p in properties.values() if p.writer is Writer.USER]

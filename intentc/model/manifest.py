@@ -20,6 +20,7 @@ import msgspec
 
 from . import metadata as stored_metadata
 from .ownership import MARK_KEY
+from .status import STATUS, STATUS_CLAIMS
 from .values import without_nulls
 
 DEFAULT_NAMESPACE = "default"
@@ -159,7 +160,7 @@ def manifest_of(flat: Mapping[str, Any], shape: Shape, version: str = "") -> dic
     fields = {
         field: _copied(value)
         for field, value in flat.items()
-        if field not in _PLACES and field not in _OF_SERVER and field != "status"
+        if field not in _PLACES and field not in _OF_SERVER and field not in (STATUS, STATUS_CLAIMS)
     }
     for old, new in reversed(list(shape.versions.get(version, {}).items())):
         _move(fields, new.split("."), old.split("."), back=True)

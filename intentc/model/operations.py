@@ -86,7 +86,19 @@ class RemoveReference(NamedTuple):
     target: Key
 
 
-Operation = Create | Update | Delete | AddReference | RemoveReference
+class UpdateStatus(NamedTuple):
+    """Change items of the status of an object, and nothing else. ``parts``: item → its new value, None to clear it;
+    conditions have no time, since the server gives it. ``claims``: all items that compilers of ``installation`` claim
+    from now on. It needs no revision, since nobody else writes these items."""
+
+    key: Key
+    name: Name
+    parts: Mapping[str, Any]
+    installation: str
+    claims: tuple[str, ...]
+
+
+Operation = Create | Update | Delete | AddReference | RemoveReference | UpdateStatus
 
 _VERBS = {
     Create: "create",
@@ -94,6 +106,7 @@ _VERBS = {
     Delete: "delete",
     AddReference: "add_ref",
     RemoveReference: "remove_ref",
+    UpdateStatus: "update_status",
 }
 
 

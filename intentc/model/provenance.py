@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from .claims import Claim, FinalizerClaim, PropertyClaim, ReferenceClaim, RelationClaim, ResourceClaim
+from .claims import Claim, FinalizerClaim, PropertyClaim, ReferenceClaim, RelationClaim, ResourceClaim, StatusClaim
 from .names import Name
 
 
@@ -65,6 +65,8 @@ def claimed_parts(claim: Claim) -> tuple[str, ...]:
             return ("", *(field for field, _ in claim.properties))
         case PropertyClaim():
             return (claim.field,)
+        case StatusClaim():
+            return (f"status.{claim.item}",)
         case ReferenceClaim():
             return (reference_part(claim.relation, claim.target),)
         case RelationClaim():

@@ -21,6 +21,7 @@ from .metadata import METADATA, ObjectMeta
 from .names import kebab
 from .problem import InvalidInput
 from .resolvers import RESOLVERS
+from .status import STATUS, STATUS_CLAIMS, Status, StatusSpec
 from .types import FieldSpec, TypeTable, build_struct
 from .values import Value, decode_hook, split_path
 
@@ -82,11 +83,12 @@ class KindSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     the manifest's ``spec``: path in the flat form}; none: any version is taken. ``system``: users don't make such
     objects. ``ours``: a pattern of names joined by colons; objects whose name fits are ours. ``only_claimed``: a
     pattern; of those, objects whose name fits are there only while an intent claims them, whoever made them.
-    ``columns``: heading → path of what a table of resources shows under it, in ``kubectl get``. ``stored``: false for
-    facts, which are in memory only. ``opaque``: unknown fields are taken (Kubernetes shape). ``finalizers`` (Kubernetes
-    shape): those that the API server gives a new resource. ``phased``: an integer property; objects of one owner are
-    deleted in its order, the highest first. ``answers``: the kind of our objects that resources of this kind answer,
-    each under the same name; no map names their readers. ``description``: for people."""
+    ``status``: what others than users say of a resource. ``columns``: heading → path of what a table of resources shows
+    under it, in ``kubectl get``. ``stored``: false for facts, which are in memory only. ``opaque``: unknown fields are
+    taken (Kubernetes shape). ``finalizers`` (Kubernetes shape): those that the API server gives a new resource.
+    ``phased``: an integer property; objects of one owner are deleted in its order, the highest first. ``answers``: the
+    kind of our objects that resources of this kind answer, each under the same name; no map names their readers.
+    ``description``: for people."""
 
     kind: str
     group: str
@@ -106,6 +108,7 @@ class KindSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ours: str = ""
     only_claimed: str = ""
     stored: bool = True
+    status: StatusSpec | None = None
     opaque: bool = False
     finalizers: tuple[str, ...] = ()
     phased: str = ""
@@ -162,6 +165,9 @@ def build_kind(spec: KindSpec, types: TypeTable, where: str) -> Kind:
     if spec.shape == "kubernetes":
         fields.append((METADATA, ObjectMeta, ObjectMeta()))
         fields.append(("api_version", str, ""))
+    status = Status(spec.status, types, where) if spec.status is not None else None
+    if status is not None:
+        fields += [(STATUS, status.struct, status.struct()), (STATUS_CLAIMS, *types.field(FieldSpec(type="map")))]
     return Kind(
         name=spec.kind,
         group=spec.group,
@@ -187,6 +193,7 @@ def build_kind(spec: KindSpec, types: TypeTable, where: str) -> Kind:
         phased=spec.phased,
         answers=spec.answers,
         values_type=build_struct(spec.kind, fields),
+        status=status,
         columns=tuple(Column(name, split_path(path)) for name, path in spec.columns.items()),
         description=spec.description,
     )

@@ -20,7 +20,7 @@ from ..apiserver.service import ApiServer
 from ..apiserver.sources import DerivedSource, Source
 from ..engine.applier import LastGoodValues
 from ..engine.assembly import assemble
-from ..inspection.outputs import in_order, lower_level, shown
+from ..inspection.outputs import in_order, lower_level, shown, statuses
 from ..model import Batch, Key, Name, Problem
 from ..planning import DeleteGuard
 from ..plugins import Loaded
@@ -140,6 +140,10 @@ class Offline:
         These are the objects that compilers made, and those on which they wrote a field."""
         found = (r for r in lower_level(self.engine.world, self.engine.outputs) if self._before.get(r.key) != r.raw)
         return [shown(resource) for resource in in_order(found)]
+
+    def statuses(self) -> list[dict[str, Any]]:
+        """Return the statuses in which compilers claim something, by kind, then fq_name."""
+        return statuses(self.engine.world, self.engine.outputs)
 
     def problems(self) -> tuple[Problem, ...]:
         """Return the problems that people must fix."""

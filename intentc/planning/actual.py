@@ -24,8 +24,12 @@ from intentc.model import (
     RemoveReference,
     Resource,
     Update,
+    UpdateStatus,
 )
 from intentc.model.metadata import FINALIZERS, METADATA, claimed_part
+from intentc.model.status import STATUS, STATUS_CLAIMS, with_claims
+
+_CLAIMS_TRACE = f'"{STATUS_CLAIMS}"'.encode()
 
 
 @cache
@@ -123,6 +127,13 @@ class Actual:
         """What must be removed before the server removes the resource; empty for kinds without metadata."""
         return self.value(FINALIZERS) if self.kind.written_as_manifests else ()
 
+    @property
+    def has_status_claims(self) -> bool:
+        """Whether compilers, of any installation, have written items of its status."""
+        if STATUS_CLAIMS in self._fields:
+            return bool(self._fields[STATUS_CLAIMS])
+        return self.kind.status is not None and self._resource is not None and _CLAIMS_TRACE in self._resource.raw
+
     def references(self, relation: str) -> tuple[Reference, ...]:
         """The entries of one relation."""
         if relation in self._written:
@@ -132,9 +143,16 @@ class Actual:
             return tuple(self._references[relation].values())
         return self.kind.references_of(self._stored(), relation)
 
-    def apply(self, operation: Update | AddReference | RemoveReference, revision: int | None) -> None:
+    def apply(self, operation: Update | AddReference | RemoveReference | UpdateStatus, revision: int | None) -> None:
         """Apply one acknowledged write of ours."""
         self.revision = revision
+        if isinstance(operation, UpdateStatus):
+            if self.kind.status is not None:
+                self._fields[STATUS] = self.kind.status.with_parts(self.value(STATUS), operation.parts)
+                self._fields[STATUS_CLAIMS] = with_claims(
+                    self.value(STATUS_CLAIMS), operation.installation, operation.claims
+                )
+            return
         if isinstance(operation, Update):
             self._fields.update(operation.properties)
             for relation, entries in operation.references.items():

@@ -14,7 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 
-from intentc.model import Claim, FinalizerClaim, Key, Name, PropertyClaim, ReferenceClaim, ResourceClaim, claimed
+from intentc.model import (
+    Claim,
+    FinalizerClaim,
+    Key,
+    Name,
+    PropertyClaim,
+    ReferenceClaim,
+    ResourceClaim,
+    StatusClaim,
+    claimed,
+)
+from intentc.model.status import status_item
 
 Item = str | tuple[str, Name]
 """A part of an object that can be claimed: a field, a (relation, target), or ``EXISTENCE``."""
@@ -42,6 +53,8 @@ class ClaimBook:
         self._objects_of: dict[Key, tuple[Name, ...]] = {}
         self._finalizers: dict[Key, tuple[FinalizerClaim, ...]] = {}
         self._unknown: set[Key] = set()
+        self._status_known: set[Key] = set()
+        """Held origins whose claims of status are those of their last evaluation."""
         self._withdrawn: dict[Name, set[Item]] = {}
         self._deferred: dict[str, set[Name]] = {}
         self.complete = False
@@ -84,6 +97,7 @@ class ClaimBook:
 
         Before the first pass is complete it may have claims from a run that did not see everything yet. Nothing was
         planned from these, and the store holds what its last complete run claimed, so they are dropped."""
+        self._status_known.discard(origin)
         if self.complete:
             return frozenset()
         names = self._objects_of.pop(origin, ())
@@ -92,6 +106,36 @@ class ClaimBook:
         self._keep_finalizers(origin, ())
         self._unknown.add(origin)
         return frozenset(names)
+
+    def replace_status(self, origin: Key, claims: Iterable[Claim]) -> frozenset[Name]:
+        """Set what a held ``origin`` claims of status; its other claims stay. Returns the objects to plan again."""
+        grouped: dict[Name, tuple[Claim, ...]] = {}
+        for claim in claims:
+            name = claimed(claim)
+            grouped[name] = (*grouped.get(name, ()), claim)
+        changed: set[Name] = set()
+        own: dict[Name, None] = {}
+        for name in dict.fromkeys((*self._objects_of.get(origin, ()), *grouped)):
+            before = self._by_object.get(name, _NOBODY).get(origin, ())
+            kept = tuple(claim for claim in before if not isinstance(claim, StatusClaim))
+            after = (*kept, *grouped.get(name, ()))
+            if after:
+                own[name] = None
+            if after == before:
+                continue
+            changed.add(name)
+            if not after:
+                self._remove(name, origin)
+                continue
+            self._note_withdrawn(name, tuple(claim for claim in before if isinstance(claim, StatusClaim)))
+            self._by_object.setdefault(name, {})[origin] = after
+        self._objects_of[origin] = tuple(own)
+        if origin not in self._status_known:
+            self._status_known.add(origin)
+            changed |= self.resume(origin.uuid)
+            if not self.unknown_status:
+                changed |= self.resume(LATER)
+        return frozenset(changed)
 
     def defer(self, name: Name, until: str) -> None:
         """Defer a removal on this object while the origin with the uuid ``until`` is held; ``LATER``: until the first
@@ -106,6 +150,15 @@ class ClaimBook:
     def unknown(self) -> bool:
         """Whether there is a held origin whose contributions are not known."""
         return bool(self._unknown)
+
+    @property
+    def unknown_status(self) -> bool:
+        """Whether there is a held origin of which it is not known what it claims of status."""
+        return not self._unknown <= self._status_known
+
+    def knows_status(self, origin: Key) -> bool:
+        """Whether the claims of status of a held origin are those of its last evaluation."""
+        return origin in self._status_known
 
     def is_unknown(self, origin: Key) -> bool:
         """Whether an origin is held since before the first pass, so that its contributions are unknown."""
@@ -156,10 +209,13 @@ class ClaimBook:
                     items.add(claim.field)
                 elif isinstance(claim, FinalizerClaim):
                     items.add(finalizer_item(claim.finalizer))
+                elif isinstance(claim, StatusClaim):
+                    items.add(status_item(claim.item))
                 elif isinstance(claim, ResourceClaim):
                     items.update((EXISTENCE, *(field for field, _ in claim.properties)))
 
     def _released(self, origin: Key) -> frozenset[Name]:
+        self._status_known.discard(origin)
         if origin in self._unknown:
             self._unknown.discard(origin)
             if not self._unknown:

@@ -9,7 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from intentc.model import AddReference, Create, Delete, Key, Name, Operation, ReferenceValue, RemoveReference, Update
+from intentc.model import (
+    AddReference,
+    Create,
+    Delete,
+    Key,
+    Name,
+    Operation,
+    ReferenceValue,
+    RemoveReference,
+    Update,
+    UpdateStatus,
+)
+from intentc.model.status import STATUS, status_item
 
 from .claims import EXISTENCE, Item
 from .diff import in_order
@@ -30,6 +42,9 @@ def without(operation: Operation, left_alone: Collection[Item], stored: Stored) 
             return None if EXISTENCE in left_alone else operation
         case AddReference() | RemoveReference():
             return None if items(operation, stored) & frozenset(left_alone) else operation
+        case UpdateStatus(parts=parts):
+            left = {item: value for item, value in parts.items() if status_item(item) not in left_alone}
+            return operation._replace(parts=left) if left or (not parts and STATUS not in left_alone) else None
         case Update(properties=properties, references=references):
             kept = {field: value for field, value in properties.items() if field not in left_alone}
             lists = {}
@@ -61,6 +76,10 @@ def _items(operation: Operation, stored: Stored) -> Iterator[Item]:
         case RemoveReference(relation=relation, target=key):
             found = stored(relation).get(key)
             yield relation, _target(relation, found) if found is not None else Name(relation, (key.uuid,))
+        case UpdateStatus(parts=parts):
+            yield from map(status_item, parts)
+            if not parts:
+                yield STATUS
         case Update(properties=properties, references=references):
             yield from properties
             for relation, entries in references.items():

@@ -28,8 +28,10 @@ from intentc.model import (
     ReferenceClaim,
     RelationClaim,
     ResourceClaim,
+    StatusClaim,
 )
 from intentc.model.kind import Property
+from intentc.model.status import common_value, status_item
 from intentc.model.values import ENCODER
 
 from .claims import Item
@@ -44,7 +46,7 @@ class Desired(NamedTuple):
     disagree). ``properties``: field → value. ``references``: relation → target → attribute. ``disputed``: fields and
     (relation, target) pairs on which contributors disagree. ``problems``: one per contributor and dispute. ``inner``:
     path inside a user's property → value. ``kept``: relations whose entries all stay. ``unwanted``: (relation, target)
-    pairs that nobody's entry may connect. ``finalizers``: name → the origins that claim it.
+    pairs that nobody's entry may connect. ``finalizers``: name → the origins that claim it. ``status``: item → value.
     """
 
     exists: bool
@@ -58,6 +60,7 @@ class Desired(NamedTuple):
     kept: frozenset[str] = frozenset()
     unwanted: frozenset[Item] = frozenset()
     finalizers: Mapping[str, tuple[Key, ...]] = _NO_PARTS
+    status: Mapping[str, Any] = _NO_PARTS
 
 
 NOTHING = Desired(False, None, None, {}, {}, frozenset(), ())
@@ -103,6 +106,7 @@ class _Merging:
         self._kept: dict[str, list[Key]] = {}
         self._unwanted: dict[tuple[str, Name], list[Key]] = {}
         self._finalizers: dict[str, tuple[Key, ...]] = {}
+        self._status: dict[str, list[tuple[Key, Any]]] = {}
         self._problems: dict[Problem, None] = {}
         self._disputed: set[Item] = set()
 
@@ -114,6 +118,8 @@ class _Merging:
                     self._properties.setdefault(field, []).append((origin, value))
             case PropertyClaim():
                 self._properties.setdefault(claim.field, []).append((origin, claim.value))
+            case StatusClaim():
+                self._status.setdefault(claim.item, []).append((origin, claim.value))
             case RelationClaim():
                 if claim.kept:
                     self._kept.setdefault(claim.relation, []).append(origin)
@@ -148,6 +154,14 @@ class _Merging:
                 (inner if "." in field else properties)[field] = value
             else:
                 self._dispute(field, [origin for origin, _ in values], f"different values of {field}")
+        status: dict[str, Any] = {}
+        for item, values in self._status.items():
+            value = common_value([value for _, value in values])
+            if value is not None:
+                status[item] = value
+            else:
+                part = status_item(item)
+                self._dispute(part, [origin for origin, _ in values], f"different values of {part}")
         self._contradictions()
         references: dict[str, dict[Name, Any]] = {}
         for relation, by_target in self._references.items():
@@ -177,6 +191,7 @@ class _Merging:
             frozenset(self._kept),
             frozenset(item for item in self._unwanted if item not in self._disputed),
             self._finalizers,
+            status,
         )
 
     def _contradictions(self) -> None:

@@ -20,6 +20,7 @@ from .claims import ClaimBook
 from .deletion import abandoned
 from .diff import default_of
 from .ownership import Ownership, exists_only_claimed, ownership_of_object, writes_entry
+from .status import carries_status
 
 
 class Orphans(NamedTuple):
@@ -68,7 +69,10 @@ def find_orphans(
                     objects[resource.name] = ""
                 elif exists_only_claimed(kind, resource.fq_name):
                     objects[resource.name] = resource.parent.uuid if resource.parent is not None else ""
-                elif (b'"finalizers"' in resource.raw and has_finalizer(Actual.seen(resource))) or (
+                elif (
+                    (b'"finalizers"' in resource.raw and has_finalizer(Actual.seen(resource)))
+                    or carries_status(resource, installation)
+                ) or (
                     any(trace in resource.raw for trace in traces) and _carries_ours(resource, installation, assumed)
                 ):
                     fields.add(resource.name)

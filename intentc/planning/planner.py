@@ -40,7 +40,7 @@ from intentc.model.ownership import fits
 
 from .actual import Actual
 from .assumed import Assumed
-from .claims import EXISTENCE, LATER, ClaimBook, Item
+from .claims import EXISTENCE, LATER, ClaimBook
 from .deletion import abandoned, blockers, without_cycle
 from .diff import (
     NO_ENTRIES,
@@ -59,7 +59,9 @@ from .guard import DeleteGuard
 from .merge import MERGES, Desired, merge
 from .orphans import find_orphans
 from .ownership import Ownership, exists_only_claimed, ownership_of_object, writes_entry
-from .replacement import is_replaced, is_resource
+from .removals import Removals
+from .replacement import is_replaced
+from .status import status_change
 from .unclaimed import shows_unclaimed
 
 
@@ -91,7 +93,7 @@ class Planner:
         self._compilers = frozenset(compiler_of_kind.values())
         self._book = book
         self._assumed = assumed
-        self._held = held
+        self._removals = Removals(book, held, compiler_of_kind)
         self._left_behind: set[Name] = set()
         for kind in schema:
             for relation in kind.relations.values():
@@ -146,6 +148,7 @@ class Planner:
         draft = Draft(name, actual.kind, self._book.on(name), self._desired(actual))
         made = ownership is Ownership.OURS
         self._fields(draft, actual, made=made, may_remove=lambda _: True)
+        self._status(draft, actual, lambda _: True)
         return shows_unclaimed(draft, actual, self._assumed, self._installation, made=made)
 
     def note(self, plan: Plan) -> None:
@@ -169,7 +172,7 @@ class Planner:
         found = find_orphans(
             self._schema, self._installation, self._compiler_of_kind, self._book, self._assumed, self.ending.concerns
         )
-        doomed = {name: origin for name, origin in found.objects.items() if not self._origin_held(origin)}
+        doomed = {name: origin for name, origin in found.objects.items() if not self._removals.is_origin_held(origin)}
         for origin in filter(self.ending.is_ending, set(doomed.values())):
             self.guard.owner_deleted(origin)
         self.guard.sift(doomed, found.owned)
@@ -226,18 +229,19 @@ class Planner:
         elif not desired.exists:
             self._end(draft, actual)
         elif is_replaced(self._schema, draft, actual):
-            if self._may_remove(draft, actual)(EXISTENCE):
+            if self._removals.may_remove(draft, actual)(EXISTENCE):
                 self._delete(draft, actual)
             draft.waits_for.add(draft.name)
         else:
             self._fields(draft, actual, made=True)
+            self._status(draft, actual)
 
     def _end(self, draft: Draft, actual: Actual) -> None:
         """Delete what nobody needs, unless that must wait."""
         if self.guard.holds(draft.name):
             draft.problem("DeletesHeld", "the pass would delete too many objects of this kind at once; if "
                           f"that is meant: `intentc allow-deletes {draft.name.kind}`")  # fmt: skip
-        elif self._may_remove(draft, actual)(EXISTENCE):
+        elif self._removals.may_remove(draft, actual)(EXISTENCE):
             if before := self.ending.before(actual):
                 draft.waits_for |= before
             else:
@@ -257,9 +261,10 @@ class Planner:
         known_deleted = draft.name in self._left_behind or elsewhere
         if used or not known_deleted or not fits(draft.kind.ours, draft.name.fq_name):
             self._fields(draft, actual, made=False)
+            self._status(draft, actual)
             return
         # Its parent was deleted, so it has no meaning any more.
-        if not self.guard.holds(draft.name) and self._may_remove(draft, actual)(EXISTENCE):
+        if not self.guard.holds(draft.name) and self._removals.may_remove(draft, actual)(EXISTENCE):
             self._delete(draft, actual)
         if draft.claims:
             draft.waits_for.add(draft.name)
@@ -273,6 +278,7 @@ class Planner:
     def _users(self, draft: Draft, actual: Actual) -> None:
         if self._name_is_free(draft, actual):
             self._fields(draft, actual, made=False)
+        self._status(draft, actual)
 
     def _others(self, draft: Draft, actual: Actual) -> None:
         if draft.claims and self._name_is_free(draft, actual):
@@ -324,7 +330,7 @@ class Planner:
     def _fields(self, draft: Draft, actual: Actual, *, made: bool, may_remove: MayRemove | None = None) -> None:
         """The changes of an object that stays: whole fields in one update, then single references."""
         kind, desired = draft.kind, draft.desired
-        may_remove = may_remove or self._may_remove(draft, actual)
+        may_remove = may_remove or self._removals.may_remove(draft, actual)
         finalizers = self._finalizers(draft, actual, may_remove)
         if actual.is_being_deleted:
             # The server takes nothing else any more.
@@ -377,6 +383,13 @@ class Planner:
         wanted, waits_for = self.ending.finalizers(actual, draft.desired.finalizers, may_remove)
         draft.waits_for |= waits_for
         return {FINALIZERS: wanted} if wanted != actual.finalizers else {}
+
+    def _status(self, draft: Draft, actual: Actual, may_clear: MayRemove | None = None) -> None:
+        """The change of an object's status, after its other fields."""
+        may_clear = may_clear or self._removals.may_clear(draft)
+        change = status_change(actual, draft.desired, self._installation, may_clear)
+        if change is not None:
+            draft.operations.append(change)
 
     def _wanted(self, draft: Draft, relation: str, holder: Key, stored: Entries = NO_ENTRIES, *, made: bool) -> Wanted:
         """The desired entries of one relation whose targets exist; for the others the draft waits."""
@@ -435,7 +448,7 @@ class Planner:
                 unwanted = self._needless(other, actual) and not self.guard.holds(name)
             case _:
                 return False
-        may_delete = unwanted and self._may_remove(other, actual)(EXISTENCE)
+        may_delete = unwanted and self._removals.may_remove(other, actual)(EXISTENCE)
         draft.deferred |= other.deferred
         # While users' references keep it, it is present for our references as well.
         return may_delete and not blockers(self._schema, self._installation, self._assumed, actual, self._desired).users
@@ -451,40 +464,6 @@ class Planner:
         except HeldInput:
             return True
         return actual is None or ownership_of_object(actual, self._installation) is not Ownership.OURS
-
-    def _may_remove(self, draft: Draft, actual: Actual) -> MayRemove:
-        """Decides what may be removed from an object now, and whether it may be deleted (docs/engine.md §5.7, §7)."""
-        book, mark = self._book, actual.mark
-
-        def defer(until: str) -> bool:
-            draft.deferred.add((draft.name, until))
-            return False
-
-        def may(item: Item) -> bool:
-            if mark is not None and mark.compiler not in self._compilers:
-                return False
-            if not book.complete:
-                return defer(LATER)
-            for origin in draft.claims:
-                if self._held(origin):
-                    return defer(origin.uuid)
-            if mark is not None and self._origin_held(mark.origin):
-                return defer(mark.origin)
-            # The intent on its parent may be the one that will claim it.
-            if item == EXISTENCE and mark is None and actual.parent is not None and self._held(actual.parent):
-                return defer(actual.parent.uuid)
-            # An object of a resource is deleted with it, whatever other claims say. An object of a fact may lack its
-            # claim only because a held intent does not yield that fact.
-            owned = item == EXISTENCE and mark is not None and mark.origin != SHARED and is_resource(mark.origin)
-            if book.unknown and not owned and item not in book.withdrawn(draft.name):
-                return defer(LATER)
-            return True
-
-        return may
-
-    def _origin_held(self, origin: str) -> bool:
-        """Whether the origin in a mark is held; the mark lacks the kind."""
-        return origin not in {"", SHARED} and any(self._held(Key(kind, origin)) for kind in self._compiler_of_kind)
 
     def _title(self, origin: Key) -> str:
         try:

@@ -12,7 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from intentc.model import AddReference, Operation, PropertyClaim, ReferenceClaim, RemoveReference, ResourceClaim, Update
+from intentc.model import (
+    AddReference,
+    Operation,
+    PropertyClaim,
+    ReferenceClaim,
+    RemoveReference,
+    ResourceClaim,
+    Update,
+    UpdateStatus,
+)
+from intentc.model.status import STATUS
 
 from .actual import Actual
 from .assumed import Assumed
@@ -47,6 +57,9 @@ def _takes_something(operation: Operation, actual: Actual, assumed: Assumed) -> 
             return entry.key in assumed.entries(actual, relation)
         case RemoveReference():
             return True
+        case UpdateStatus(parts=parts):
+            declared, stored = actual.kind.status, actual.value(STATUS)
+            return declared is not None and any(declared.is_set(stored, item) for item in parts)
     return False
 
 

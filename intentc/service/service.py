@@ -102,6 +102,7 @@ def build_service(
         workers=compilation.number_of_workers,
         guard=DeleteGuard(settings.limits.max_deletes, settings.limits.max_deletes_percent / 100),
         writes_per_second=settings.limits.writes_per_second,
+        status_interval=settings.limits.status_interval,
         crash_marker=crash_marker,
         last_good=retained,
     )

@@ -10,7 +10,7 @@ It depends on no test framework. Compilers are found by their entry points.
 State: one engine in memory for each service, and the recorded calls. I/O: reads of files.
 """
 
-from intentc.model import AddReference, Create, Delete, Operation, Problem, RemoveReference, Update
+from intentc.model import AddReference, Create, Delete, Operation, Problem, RemoveReference, Update, UpdateStatus
 from intentc.writing import Conflict, Rejected, WriteService, Written
 
 from .cluster import FakeCluster
@@ -30,6 +30,7 @@ __all__ = [
     "Rejected",
     "RemoveReference",
     "Update",
+    "UpdateStatus",
     "WriteService",
     "Written",
     "load",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 
-from intentc.model import AddReference, Create, Delete, Operation, RemoveReference, Update
+from intentc.model import AddReference, Create, Delete, Operation, RemoveReference, Update, UpdateStatus
 from intentc.writing import WriteService, Written
 from intentc.writing.dry_run import DryRun
 
@@ -52,6 +52,10 @@ class Recording:
     async def remove_ref(self, operation: RemoveReference, fence: str | None = None, /) -> Written:
         self.written.append(operation)
         return await self.target.remove_ref(operation, fence)
+
+    async def update_status(self, operation: UpdateStatus, fence: str | None = None, /) -> Written:
+        self.written.append(operation)
+        return await self.target.update_status(operation, fence)
 
     async def allocate(self, pool: str, owner: str, fence: str | None = None, /) -> int:
         """Allocate a number. Raises ``TypeError`` if a mock returns something else."""

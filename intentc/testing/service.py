@@ -8,12 +8,14 @@ State: one engine and one store, in memory, and whether they were started. I/O: 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from intentc.evaluation import Compiler
 from intentc.loading.resources import Loaded
 from intentc.model import InvalidInput, Name, Operation, Problem
+from intentc.model.status import STATUS, timeless, without_empty
+from intentc.model.values import thaw
 from intentc.offline.offline import Offline
 from intentc.plugins import Loaded as Plugins
 from intentc.plugins import find_compilers, load_all
@@ -84,6 +86,16 @@ class MemoryService:
     def problems(self) -> tuple[Problem, ...]:
         """The problems that people must fix now."""
         return self.offline.problems()
+
+    def status(self, kind: str, fq_name: Sequence[str]) -> dict[str, Any]:
+        """The status of a resource as plain JSON, as the engine has written it. The server gives conditions their time,
+        so they have none here. Raises ``LookupError`` if there is no such resource, or none with a status."""
+        outputs = self.offline.engine.outputs
+        actual = outputs.actual(Name(kind, tuple(fq_name)))
+        if actual is None or actual.kind.status is None:
+            raise LookupError(f"there is no {kind} {':'.join(fq_name)} with a status")
+        found: dict[str, Any] = without_empty(thaw(timeless(actual.value(STATUS))))
+        return found
 
     async def create(self, *resources: Resource) -> None:
         """Add resources. Without a mock raises the API server's errors."""

@@ -8,7 +8,7 @@ State: the recorded calls. No I/O. Nothing is sent.
 
 from __future__ import annotations
 
-from intentc.model import AddReference, Create, Delete, Operation, RemoveReference, Update
+from intentc.model import AddReference, Create, Delete, Operation, RemoveReference, Update, UpdateStatus
 
 from .service import Rejected, Written
 
@@ -34,6 +34,9 @@ class DryRun:
         return self._record(operation)
 
     async def remove_ref(self, operation: RemoveReference, fence: str | None = None) -> Written:
+        return self._record(operation)
+
+    async def update_status(self, operation: UpdateStatus, fence: str | None = None) -> Written:
         return self._record(operation)
 
     async def allocate(self, pool: str, owner: str, fence: str | None = None) -> int:

@@ -25,6 +25,7 @@ from intentc.model import (
     RemoveReference,
     Schema,
     Update,
+    UpdateStatus,
     kebab,
 )
 from intentc.model.metadata import CLAIMED, FINALIZERS, METADATA
@@ -32,13 +33,16 @@ from intentc.model.values import ENCODER, thaw
 
 from .service import Rejected
 
+UPDATE_STATUS = "UPDATE_STATUS"
+
 
 class Mutation(NamedTuple):
     """One create, update or delete, ready to be sent alone or in a batch.
 
-    ``data``: the resource's JSON. ``mask``: the field paths that an update replaces. ``if_match``: the revision that
-    the object must have, None if unknown. ``relates``: it has a parent or references, so that a 400 may mean that one
-    of them does not exist (yet). ``relaxed``: uuids of targets whose deletion its references must not block.
+    ``data``: the resource's JSON. ``mask``: the field paths that an update replaces, or the items of a status.
+    ``if_match``: the revision that the object must have, None if unknown. ``relates``: it has a parent or references,
+    so that a 400 may mean that one of them does not exist (yet). ``relaxed``: uuids of targets whose deletion its
+    references must not block.
     """
 
     key: Key
@@ -52,10 +56,12 @@ class Mutation(NamedTuple):
 
     @property
     def method(self) -> str:
-        return {"CREATE": "POST", "UPDATE": "PUT", "DELETE": "DELETE"}[self.operation]
+        return {"CREATE": "POST", "UPDATE": "PUT", UPDATE_STATUS: "PUT", "DELETE": "DELETE"}[self.operation]
 
     @property
     def path(self) -> str:
+        if self.operation == UPDATE_STATUS:
+            return f"{resource_path(self.key)}/status"
         return self.collection if self.operation == "CREATE" else resource_path(self.key)
 
     @property
@@ -63,13 +69,12 @@ class Mutation(NamedTuple):
         """The body of a single request: the resource in its envelope."""
         if self.operation == "DELETE":
             return None
-        mask = b',"field_mask":{"paths":%b}' % ENCODER.encode(self.mask) if self.mask else b""
-        return b'{"%b":%b%b%b}' % (kebab(self.key.kind).encode(), self.data, mask, self._relaxed)
+        return b'{"%b":%b%b%b}' % (kebab(self.key.kind).encode(), self.data, self._mask, self._relaxed)
 
     @property
     def sent(self) -> str:
         """The crash point after its request was sent."""
-        return f"{self.operation.lower()}.sent"
+        return f"{self.operation.partition('_')[0].lower()}.sent"
 
     @property
     def headers(self) -> dict[str, str]:
@@ -85,17 +90,22 @@ class Mutation(NamedTuple):
             condition = b',"if_none_match":true'
         else:
             condition = b"" if self.if_match is None else b',"if_match":%d' % self.if_match
-        # Without a mask, the fields that are sent are set as a whole.
-        parts = any("." in path for path in self.mask)
-        mask = b',"field_mask":{"paths":%b}' % ENCODER.encode(self.mask) if parts else b""
+        # Without a mask, the fields that are sent are set as a whole; a status is never sent as a whole.
+        parts = self.operation == UPDATE_STATUS or any("." in path for path in self.mask)
         return b'{"kind":"%b","operation":"%b","data":%b%b%b%b}' % (
             self.key.kind.encode(),
             self.operation.encode(),
             self.data,
             condition,
-            mask,
+            self._mask if parts else b"",
             self._relaxed,
         )
+
+    @property
+    def _mask(self) -> bytes:
+        if not self.mask and self.operation != UPDATE_STATUS:
+            return b""
+        return b',"field_mask":{"paths":%b}' % ENCODER.encode(self.mask)
 
     @property
     def _relaxed(self) -> bytes:
@@ -107,7 +117,7 @@ def resource_path(key: Key) -> str:
     return f"/{kebab(key.kind)}/{quote(key.uuid, safe='')}"
 
 
-def encode_mutation(operation: Create | Update | Delete, schema: Schema) -> Mutation:
+def encode_mutation(operation: Create | Update | Delete | UpdateStatus, schema: Schema) -> Mutation:
     """Encode an operation on one object.
 
     Raises ``Rejected`` if a value can't be written as JSON, and ``InvalidInput`` for a kind that the schema lacks.
@@ -124,6 +134,10 @@ def encode_mutation(operation: Create | Update | Delete, schema: Schema) -> Muta
             relates = any(operation.references.values())
             relaxed = _uuids(operation.relaxed)
             return Mutation(key, "UPDATE", collection, _json(key, data), mask, operation.revision, relates, relaxed)
+        case UpdateStatus():
+            claims = {"installation": operation.installation, "items": operation.claims}
+            data = {"uuid": key.uuid, "status": _status(operation, kind), "status_claims": claims}
+            return Mutation(key, UPDATE_STATUS, collection, _json(key, data), tuple(operation.parts))
         case Delete():
             return Mutation(key, "DELETE", collection, _json(key, {"uuid": key.uuid}), if_match=operation.revision)
 
@@ -172,6 +186,14 @@ def _plain(properties: Mapping[str, Any], kind: Kind) -> Mapping[str, Any]:
     """The properties that are not written as annotations."""
     annotated = kind.written_as_annotations
     return {f: value for f, value in properties.items() if f not in annotated} if annotated else properties
+
+
+def _status(operation: UpdateStatus, kind: Kind) -> Any:
+    """The items to set in an otherwise empty status; those that are cleared are in the mask alone."""
+    declared = kind.status
+    if declared is None:
+        raise Rejected(400, f"{operation.key}: {kind.name} has no status")
+    return declared.with_parts(declared.struct(), operation.parts)
 
 
 def _update(operation: Update, kind: Kind) -> tuple[dict[str, Any], tuple[str, ...]]:

@@ -19,7 +19,7 @@ import anyio
 import httpx2
 import msgspec
 
-from intentc.model import AddReference, Create, Delete, Key, Name, RemoveReference, Schema, Update, kebab
+from intentc.model import AddReference, Create, Delete, Key, Name, RemoveReference, Schema, Update, UpdateStatus, kebab
 
 from .answers import Answer, failure
 from .bulk import Gatherer
@@ -81,6 +81,9 @@ class HttpWriteService:
     def delete(self, operation: Delete, fence: str | None = None) -> Coroutine[Any, Any, Written]:
         return self._mutate(operation, fence)
 
+    async def update_status(self, operation: UpdateStatus, fence: str | None = None) -> Written:
+        return await self._mutate(operation, fence)
+
     async def add_ref(self, operation: AddReference, fence: str | None = None) -> Written:
         if not operation.relaxed or await self._relaxes():
             return await self._refer(operation, encode_reference(operation, relaxed=operation.relaxed), fence)
@@ -120,7 +123,7 @@ class HttpWriteService:
             await self.relaxations.relax(operation.key, target, fence)
         return written
 
-    async def _mutate(self, operation: Create | Update | Delete, fence: str | None) -> Written:
+    async def _mutate(self, operation: Create | Update | Delete | UpdateStatus, fence: str | None) -> Written:
         mutation = encode_mutation(operation, self._schema)
         await self._turns.begin(mutation.key)
         return await self._gatherer.submit(mutation, fence)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from intentc.model import AddReference, Create, Delete, Key, Name, RemoveReference, Update
+from intentc.model import AddReference, Create, Delete, Key, Name, RemoveReference, Update, UpdateStatus
 
 
 class Written(NamedTuple):
@@ -109,6 +109,10 @@ class WriteService(Protocol):
 
     async def remove_ref(self, operation: RemoveReference, fence: str | None = None, /) -> Written:
         """Remove one reference; idempotent."""
+        ...
+
+    async def update_status(self, operation: UpdateStatus, fence: str | None = None, /) -> Written:
+        """Replace items of an object's status, and nothing else; idempotent."""
         ...
 
     async def allocate(self, pool: str, owner: str, fence: str | None = None, /) -> int:

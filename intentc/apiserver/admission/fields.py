@@ -16,9 +16,10 @@ from typing import Any
 import msgspec
 
 from intentc.loading import in_words, unknown_field
-from intentc.loading.checking import checked_kind
+from intentc.loading.checking import checked_kind, checked_status
 from intentc.model import Kind, Schema, kebab
 from intentc.model.metadata import METADATA
+from intentc.model.status import STATUS, STATUS_CLAIMS
 from intentc.model.values import decode_hook, without_nulls
 
 from ..errors import BadRequest
@@ -32,6 +33,8 @@ _OF_MANIFESTS = (COMMON | {METADATA, "api_version"}) - {"parent_type", "parent_u
 """Fields of every kind that people write as manifests."""
 
 _COMPUTED = frozenset({"href", "parent_href", "to"})
+_OF_STATUS = frozenset({STATUS, STATUS_CLAIMS})
+"""Fields that ``statuses.py`` alone writes; in other bodies they have no effect, as in Kubernetes."""
 
 
 def accept(schema: Schema, kind: Kind, body: Any) -> tuple[Document, frozenset[str]]:
@@ -63,9 +66,28 @@ def accept(schema: Schema, kind: Kind, body: Any) -> tuple[Document, frozenset[s
     return document, given
 
 
+def accept_status(kind: Kind, status: Document) -> Any:
+    """Check a status, and return it as a struct. Unknown fields of an opaque kind's status are dropped.
+
+    Raises ``BadRequest`` for other unknown fields, wrong types, and a kind without a status."""
+    if kind.status is None:
+        raise BadRequest(f"{kebab(kind.name)} has no status")
+    checked = checked_status(kind)
+    try:
+        msgspec.convert(status, checked, dec_hook=decode_hook)
+        return msgspec.convert(status, kind.status.struct, dec_hook=decode_hook)
+    except msgspec.ValidationError as error:
+        unknown = unknown_field(error, checked)
+        if unknown is not None:
+            raise BadRequest(f"{kebab(kind.name)}: status has no field {unknown[0]!r}{unknown[1]}") from None
+        field, words = in_words(error, checked)
+        raise BadRequest(f"{kebab(kind.name)}: status{f'.{field}' if field else ''}: {words}") from None
+
+
 def common_fields(kind: Kind) -> frozenset[str]:
     """The fields that resources of ``kind`` have independent of its schema."""
-    return _OF_MANIFESTS if kind.written_as_manifests else COMMON
+    common = _OF_MANIFESTS if kind.written_as_manifests else COMMON
+    return common if kind.status is None else common | _OF_STATUS
 
 
 def missing_fields(kind: Kind, document: Document) -> list[str]:
@@ -80,7 +102,7 @@ def children_of(schema: Schema, kind: Kind) -> dict[str, Kind]:
 
 @lru_cache(maxsize=1024)
 def _computed_fields(schema: Schema, kind: Kind) -> frozenset[str]:
-    return frozenset(children_of(schema, kind))
+    return frozenset(children_of(schema, kind)) | (_OF_STATUS if kind.status is not None else frozenset())
 
 
 def _declared(kind: Kind, name: str) -> bool:

@@ -113,7 +113,8 @@ async def _compile(
 
         print_bootstrap(offline.outputs(), compilers.schema, with_secrets=with_secrets)
     else:
-        _print(output, concealed_outputs(engine.world, engine.outputs, offline.outputs()), problems)
+        outputs = concealed_outputs(engine.world, engine.outputs, offline.outputs())
+        _print(output, outputs, offline.statuses(), problems)
     _print_problems(output, problems)
     return Exit.HELD if engine.has_held or left_out else Exit.DONE
 
@@ -127,11 +128,18 @@ def _given(path: str | None) -> GivenNumbers:
     return given
 
 
-def _print(output: str, resources: list[dict[str, Any]], problems: list[Problem]) -> None:
+def _print(
+    output: str, resources: list[dict[str, Any]], statuses: list[dict[str, Any]], problems: list[Problem]
+) -> None:
     from ..output import print_document
 
     rows = [(r["kind"], ":".join(r["fq_name"]), summary(r)) for r in resources]
-    content = {"resources": resources, "problems": [msgspec.structs.asdict(problem) for problem in problems]}
+    rows += [(s["kind"], ":".join(s["fq_name"]), status_in_short(s["status"])) for s in statuses]
+    content = {
+        "resources": resources,
+        **({"statuses": statuses} if statuses else {}),
+        "problems": [msgspec.structs.asdict(problem) for problem in problems],
+    }
     print_document(output, content, ("kind", "name", "contents"), rows)
 
 
@@ -142,6 +150,19 @@ def _print_problems(output: str, problems: list[Problem]) -> None:
     if output in ("table", "envoy"):
         for problem in problems:
             click.echo(line_of(problem), err=True)
+
+
+def status_in_short(status: Mapping[str, Any]) -> str:
+    """A short form of a status: its texts, and its conditions as ``Ready=False (reason)``.
+
+    >>> status_in_short({"state": "idle", "conditions": [{"type": "Sown", "status": "False", "reason": "NoCrops"}]})
+    'idle, Sown=False (NoCrops)'
+    """
+    texts = [str(value) for value in status.values() if isinstance(value, str | int)]
+    conditions = status.get("conditions")
+    for one in conditions if isinstance(conditions, list) else ():
+        texts.append(f"{one.get('type')}={one.get('status')} ({one.get('reason')})")
+    return ", ".join(texts)
 
 
 def summary(resource: Mapping[str, Any]) -> str:

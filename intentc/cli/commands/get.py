@@ -57,6 +57,7 @@ async def _get(kind_name: str, name: str | None, output: str, loaded: Loaded) ->
     from ..connecting import api_server
     from ..lookup import remedy
     from ..output import print_document
+    from .compile import status_in_short
 
     kind = kind_named(installed(loaded.configuration).schema, kind_name)
     async with ApiClient(Connection(api_server(loaded.configuration))) as client:
@@ -68,10 +69,17 @@ async def _get(kind_name: str, name: str | None, output: str, loaded: Loaded) ->
         # Users can read their own secrets; copies that a compiler made of them are concealed.
         found = [concealed(kind, data) for data in found]
     rows = [(":".join(data.get("fq_name", ())), data.get("uuid", ""), data.get("parent_type", "")) for data in found]
+    columns: tuple[str, ...] = _COLUMNS
+    if kind.status is not None:
+        columns = ("name", "uuid", "status")
+        rows = [
+            (name, uuid, status_in_short(data.get("status", {})))
+            for (name, uuid, _), data in zip(rows, found, strict=True)
+        ]
     content: dict[str, Any] = {"resources": [{"kind": kind.name, **data} for data in found]}
     if others:
         content["unreadable"] = [{"kind": kind.name, **one._asdict()} for one in others]
-    print_document(output, content, _COLUMNS, rows)
+    print_document(output, content, columns, rows)
     if output == "table" and not rows and not others:
         click.echo(f"there is no {kind.name}", err=True)
     for one in others:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from ...evaluation import Explained, Runner
 from ...logic import Service
-from ...model import Claim, Key, Name, Problem, ReferenceValue, RelationClaim
+from ...model import Claim, Key, Name, Problem, ReferenceValue, RelationClaim, StatusClaim
 from ...model.kind import Relation
 from ...model.resource import Reference
 from ...planning import Actual, Assumed, ClaimBook, Item, Plan, Planner
@@ -34,7 +34,7 @@ class Outputs:
         return name in self._book
 
     def is_written(self, name: Name) -> bool:
-        """Whether an intent claims more of this object than that references stay as they are."""
+        """Whether an intent claims more of this object than its status, and that references stay as they are."""
         return any(not _keeps_only(claim) for claims in self._book.on(name).values() for claim in claims)
 
     def names(self) -> Iterator[Name]:
@@ -99,4 +99,4 @@ class Outputs:
 
 
 def _keeps_only(claim: Claim) -> bool:
-    return isinstance(claim, RelationClaim) and not claim.unwanted
+    return isinstance(claim, StatusClaim) or (isinstance(claim, RelationClaim) and not claim.unwanted)

@@ -264,6 +264,7 @@ class Limits(Section, frozen=True):
 
     ``max_txn_ops``: etcd's own ``--max-txn-ops``. ``concurrent_writes``: requests under way at once.
     ``writes_in_batch``: writes gathered into one ``/sync``. ``writes_per_second``: 0 for no limit.
+    ``status_interval``: between two writes of one object's status, 0 for no limit.
     ``max_writes_on_upgrade``: after a leader with other versions, at most so many planned writes are made without
     approval. ``max_deletes`` and ``max_deletes_percent`` (of a kind's owned objects): a pass that would delete more
     orphans than both is held (docs/engine.md §5.7).
@@ -275,6 +276,7 @@ class Limits(Section, frozen=True):
     concurrent_writes: Positive = 16
     writes_in_batch: Positive = 100
     writes_per_second: Annotated[float, Meta(ge=0)] = 0.0
+    status_interval: Annotated[Seconds, AtLeast(0)] = Seconds(1)
     max_writes_on_upgrade: Natural = 1_000
     max_deletes: Natural = 50
     max_deletes_percent: Annotated[float, Meta(ge=0, le=100)] = 5.0

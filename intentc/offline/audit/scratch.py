@@ -30,9 +30,11 @@ from intentc.model import (
     RemoveReference,
     Snapshot,
     Update,
+    UpdateStatus,
     verb,
 )
 from intentc.model.reads import allocation_read
+from intentc.model.status import status_item
 from intentc.planning import DeleteGuard
 from intentc.plugins import Loaded
 from intentc.retained import RetainedValues
@@ -177,6 +179,8 @@ def _change(operation: Operation) -> Change:
             return Change(verb(operation))
         case AddReference(relation=relation) | RemoveReference(relation=relation):
             return Change(verb(operation), (f"{relation}_refs",))
+        case UpdateStatus(parts=parts):
+            return Change(verb(operation), tuple(sorted(map(status_item, parts))))
 
 
 def _fields(properties: Mapping[str, Any], references: Mapping[str, Any]) -> tuple[str, ...]:

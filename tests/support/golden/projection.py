@@ -35,6 +35,7 @@ def projected(document: dict[str, Any]) -> dict[str, Any]:
     return {
         "apiVersion": document["apiVersion"],
         "resources": [_resource(resource) for resource in document["resources"]],
+        **({"statuses": document["statuses"]} if document.get("statuses") else {}),
         "problems": [
             {key: problem[key] for key in ("kind", "name", "reason", "message")} for problem in document["problems"]
         ],

@@ -177,4 +177,5 @@ async def test_every_route_asks_who_calls_before_it_reads_a_body(world: World, m
                 answer = await world.call(mode, who, method, path, None if method == "GET" else [])
                 assert answer.status_code == status, (method, path, who, answer.text)
             asked += 1
-    assert asked == 17, "a new route needs a line in CALLS"
+    # Two of them are for kinds with a status, which Contrail has none of: ``test_statuses.py``.
+    assert asked == 17 + 2, "a new route needs a line in CALLS"

@@ -1,0 +1,78 @@
+"""Decides what may be removed from an object now: nothing that a held intent may still want (docs/engine.md §5.7, §7).
+
+``planner`` asks for each removal; one that must not be made now is noted in the draft, so that the object is planned
+again when the reason ends.
+
+It reads the claim book; no state of its own, no I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from intentc.model import SHARED, Key
+
+from .actual import Actual
+from .claims import EXISTENCE, LATER, ClaimBook, Item
+from .diff import MayRemove
+from .draft import Draft
+from .replacement import is_resource
+
+
+class Removals:
+    """``held(origin)``: whether what this intent contributed must stay. ``compiler_of_kind``: as of ``Planner``."""
+
+    def __init__(self, book: ClaimBook, held: Callable[[Key], bool], compiler_of_kind: Mapping[str, str]) -> None:
+        self._book = book
+        self._held = held
+        self._compiler_of_kind = compiler_of_kind
+        self._compilers = frozenset(compiler_of_kind.values())
+
+    def may_remove(self, draft: Draft, actual: Actual) -> MayRemove:
+        """Decides what may be removed from an object now, and whether it may be deleted (docs/engine.md §5.7, §7)."""
+        book, mark = self._book, actual.mark
+
+        def defer(until: str) -> bool:
+            draft.deferred.add((draft.name, until))
+            return False
+
+        def may(item: Item) -> bool:
+            if mark is not None and mark.compiler not in self._compilers:
+                return False
+            if not book.complete:
+                return defer(LATER)
+            for origin in draft.claims:
+                if self._held(origin):
+                    return defer(origin.uuid)
+            if mark is not None and self.is_origin_held(mark.origin):
+                return defer(mark.origin)
+            # The intent on its parent may be the one that will claim it.
+            if item == EXISTENCE and mark is None and actual.parent is not None and self._held(actual.parent):
+                return defer(actual.parent.uuid)
+            # An object of a resource is deleted with it, whatever other claims say. An object of a fact may lack its
+            # claim only because a held intent does not yield that fact.
+            owned = item == EXISTENCE and mark is not None and mark.origin != SHARED and is_resource(mark.origin)
+            if book.unknown and not owned and item not in book.withdrawn(draft.name):
+                return defer(LATER)
+            return True
+
+        return may
+
+    def may_clear(self, draft: Draft) -> MayRemove:
+        """Decides which items of the status may be cleared now. Unlike other claims, those of status may be known of an
+        intent that is on hold (docs/engine.md §4.4)."""
+        book = self._book
+
+        def may(item: Item) -> bool:
+            until = next((o.uuid for o in draft.claims if self._held(o) and not book.knows_status(o)), None)
+            if not book.complete or (until is None and book.unknown_status and item not in book.withdrawn(draft.name)):
+                until = LATER
+            if until is not None:
+                draft.deferred.add((draft.name, until))
+            return until is None
+
+        return may
+
+    def is_origin_held(self, origin: str) -> bool:
+        """Whether the origin in a mark is held; the mark lacks the kind."""
+        return origin not in {"", SHARED} and any(self._held(Key(kind, origin)) for kind in self._compiler_of_kind)

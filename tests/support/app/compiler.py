@@ -19,67 +19,39 @@ class AppIntent(Intent):
     kind = "app"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        namespace, name = self.fq_name
-        labels = {"app": name}
-        metadata = {"name": name, "namespace": namespace, "labels": labels}
         yield finalizer(self, FINALIZER)
         if not self.image:
             ctx.hold("an app needs an image; give it in spec.image")
-        settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(self.settings)}
-        yield self.manifest(settings, phase=1)
-        container = {"name": "app", "image": self.image}
+        namespace, name = self.fq_name
+        labels = {"app": name}
+        metadata = {"name": name, "namespace": namespace, "labels": labels}
+        yield self.manifest(
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(self.settings)}, phase=1
+        )
+        container = {"name": "app", "image": self.image, "envFrom": [{"configMapRef": {"name": name}}]}
+        is_prepared = True
         if self.migration:
-            job = self.manifest(
-                {
-                    "apiVersion": "batch/v1",
-                    "kind": "Job",
-                    "metadata": metadata,
-                    "spec": {
-                        "template": {
-                            "spec": {
-                                "restartPolicy": "Never",
-                                "containers": [{**container, "command": self.migration.split()}],
-                            }
-                        }
-                    },
-                },
-                phase=2,
-                immutable=["spec.template"],
-                once=True,
-            )
-            yield job
+            pod = {"restartPolicy": "Never", "containers": [{**container, "command": self.migration.split()}]}
+            job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {"template": {"spec": pod}}}
+            migration = self.manifest(job, phase=2, immutable=["spec.template"], once=True)
+            yield migration
+            observed = ctx.observed(migration)
+            is_prepared = observed is not None and observed.done
+        spec = {
+            "replicas": self.replicas,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+        }
         deployment = self.manifest(
-            {
-                "apiVersion": "apps/v1",
-                "kind": "Deployment",
-                "metadata": metadata,
-                "spec": {
-                    "replicas": self.replicas,
-                    "selector": {"matchLabels": labels},
-                    "template": {
-                        "metadata": {"labels": labels},
-                        "spec": {"containers": [{**container, "envFrom": [{"configMapRef": {"name": name}}]}]},
-                    },
-                },
-            },
+            {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec},
             phase=3,
             immutable=["spec.selector"],
         )
-        prepared = not self.migration or _is_done(ctx.observed(job))
-        if prepared or ctx.observed(deployment) is not None:
+        if is_prepared or ctx.observed(deployment) is not None:
             # Once it exists, it stays while the Job of a new version runs.
             yield deployment
-        service = {
-            "apiVersion": "v1",
-            "kind": "Service",
-            "metadata": metadata,
-            "spec": {"type": "LoadBalancer", "selector": labels, "ports": [{"port": 80, "targetPort": self.port}]},
-        }
-        yield self.manifest(service, phase=4)
-
-
-def _is_done(observed: object) -> bool:
-    return observed is not None and observed.done  # type: ignore[attr-defined]
+        spec = {"type": "LoadBalancer", "selector": labels, "ports": [{"port": 80, "targetPort": self.port}]}
+        yield self.manifest({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}, phase=4)
 
 
 compiler = Compiler(

@@ -17,7 +17,8 @@ import pytest
 from intentc.loading.yaml import load_yaml
 from intentc.logic.dependencies.check import findings
 from intentc.plugins import load_all
-from intentc.testing import load, service_for
+from intentc.testing import FakeCluster, load, service_for
+from tests.support.app.compiler import compiler as app
 
 pytestmark = pytest.mark.anyio
 
@@ -26,6 +27,10 @@ PAGE = (ROOT / "docs" / "authoring.md").read_text()
 FILE = re.compile(r"^`([\w./]+)`\n\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
 COMMANDS = re.findall(r"^\$ (\w+ .+|pytest)$", PAGE, re.MULTILINE)
 PRINTED = re.compile(r"^```console\n\$ intentc compile [^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+APP = ROOT / "tests" / "support" / "app" / "compiler.py"
+EXCERPT = re.compile(r"^```python\n(    .*?)^```", re.MULTILINE | re.DOTALL)
+CLUSTER_TEST = re.compile(r"^```python\n(async def test_the_deployment.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture
@@ -125,3 +130,24 @@ def test_its_entry_point_names_the_compiler(compiler: Any) -> None:
     assert toml is not None
     (entry,) = tomllib.loads(toml[1])["project"]["entry-points"]["intentc.compilers"].items()
     assert entry == (compiler.name, "farming:compiler")
+
+
+def test_the_excerpts_about_a_cluster_are_those_of_the_app() -> None:
+    (chapter,) = re.findall(r"^## 10\. .*?(?=^## )", PAGE, re.MULTILINE | re.DOTALL)
+    excerpts = EXCERPT.findall(chapter)
+    assert len(excerpts) == 3
+    for excerpt in excerpts:
+        assert excerpt in APP.read_text()
+
+
+async def test_the_test_with_a_cluster_passes() -> None:
+    names: dict[str, Any] = {
+        "FakeCluster": FakeCluster,
+        "HERE": ROOT / "tests" / "golden" / "app",
+        "compiler": app,
+        "load": lambda name, folder: load(name.replace("web.yaml", "migrated.in.yaml"), folder),
+        "service_for": service_for,
+    }
+    (text,) = CLUSTER_TEST.findall(PAGE)
+    exec(text, names)
+    await names["test_the_deployment_waits_for_the_job"]()

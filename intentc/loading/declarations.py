@@ -84,6 +84,8 @@ def check_kind(located: Located, spec: KindSpec, types: Types) -> None:
     if spec.shape == "kubernetes":
         fields |= _OF_MANIFESTS
         types = {**types, **METADATA_TYPES}
+    if spec.status is not None:
+        fields[STATUS] = spec.status.type
     for name, mention in spec.mentions.items():
         _check_choice(located, ("mentions", name, "resolver"), mention.resolver, RESOLVERS)
         for position, path in enumerate(mention.paths):

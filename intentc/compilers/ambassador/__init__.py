@@ -21,6 +21,7 @@ from .annotated import ServiceIntent
 from .auth_service import AuthServiceIntent
 from .cluster import ClusterIntent
 from .envoy_names import ENVOY
+from .faults import FaultIntent
 from .host import HostIntent
 from .hostname import HostnameIntent
 from .ingress import IngressIntent
@@ -48,6 +49,7 @@ compiler = Compiler(
         AuthServiceIntent,
         ClusterIntent,
         ConsulResolverIntent,
+        FaultIntent,
         HostIntent,
         HostnameIntent,
         IngressIntent,

@@ -64,6 +64,7 @@ def element(
     why: Callable[[], Reasons],
     parts: Callable[[], PartReasons] = tuple,
     stored: dict[str, Any] | None = None,
+    report: Callable[[str, str, str, str], None] | None = None,
     **properties: Any,
 ) -> Claim:
     """Claims that the Envoy element ``kind`` ``fq_name`` exists with this ``config`` (v3 JSON, names in snake_case).
@@ -71,7 +72,7 @@ def element(
     If Envoy rejected exactly this configuration, each origin gets a problem with Envoy's message; the xDS server keeps
     the last accepted one (docs/adr/0012). ``why`` gives the reasons for the element, ``parts`` those for its parts;
     both are called only for explanations. ``stored`` replaces ``config`` in etcd, if ``properties`` hold what the xDS
-    server needs to restore ``config``.
+    server needs to restore ``config``. ``report`` replaces ``ctx.problem_on``.
     """
     shown = _first(origins)
     rejection = ctx.find("envoy_rejection", (kind, ":".join(fq_name)))
@@ -79,7 +80,7 @@ def element(
         for one in shown:
             message = f"Envoy rejects {kind} {':'.join(fq_name)}: {rejection.message}"
             meanwhile = f"; {rejection.meanwhile}" if rejection.meanwhile else ""
-            ctx.problem_on(one.kind, one.name, "RejectedByEnvoy", message + meanwhile)
+            (report or ctx.problem_on)(one.kind, one.name, "RejectedByEnvoy", message + meanwhile)
     claim = intent.owned(kind, fq_name, config=config if stored is None else stored, origins=shown, **properties)
     if ctx.explaining:
         for sources in why():

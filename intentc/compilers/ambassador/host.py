@@ -8,10 +8,11 @@ It reads and reports problems through ``ctx``, and yields facts; no state, no I/
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from intentc import Claim, Context, Fact, Intent
 
+from .faults import Faults
 from .hosts.crossing_wildcards import wildcard_host
 from .hosts.host_binding import HOSTS, HostBinding
 from .hosts.host_tls import check_hostname, check_secrets, host_tls
@@ -33,17 +34,23 @@ class HostIntent(Intent):
         if not ours(self, ctx):
             return
         report_variables(self, ctx)
+        faults = Faults(ctx)
+        yield from self._meaning(ctx, faults)
+        yield from faults.facts()
+
+    def _meaning(self, ctx: Context, faults: Faults) -> Iterator[Fact]:
         # Also if it can't be served: the fallback Host does not replace it.
         yield Fact("host_binding", HOSTS, "")
         if not is_pattern(self.hostname):
-            ctx.problem(
+            faults.report(
+                self,
                 "InvalidHostname",
                 f"hostname {self.hostname!r} is invalid; write it in lower case, with at most one `*`, at one end",
             )
             return
         self._unsupported(ctx)
         name = ":".join(self.fq_name)
-        asked, tls = self._tls(ctx)
+        asked, tls = self._tls(ctx, faults)
         insecure = self.requestPolicy.insecure
         binding = HostBinding(
             name=name,
@@ -66,7 +73,7 @@ class HostIntent(Intent):
         for used in names(asked) if asked is not None else ():
             yield Fact("secret_use", used, "")
 
-    def _tls(self, ctx: Context) -> tuple[TLSSettings | None, TLSSettings | None]:
+    def _tls(self, ctx: Context, faults: Faults) -> tuple[TLSSettings | None, TLSSettings | None]:
         """(the TLS that was asked for, ``_UNKNOWN`` if that can't be read; the TLS in effect, None if there is none)"""
         asked = None
         try:
@@ -75,7 +82,7 @@ class HostIntent(Intent):
                 check_secrets(ctx, asked)
                 check_hostname(self.hostname)
         except UnusableTLS as unusable:
-            ctx.problem(unusable.reason, f"{unusable.message}. Until then this Host is not served by TLS")
+            faults.report(self, unusable.reason, f"{unusable.message}. Until then this Host is not served by TLS")
             return asked or _UNKNOWN, None
         return asked, asked
 

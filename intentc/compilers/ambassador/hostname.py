@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from intentc import Claim, Context, Fact, Intent
 
 from .elements import Origin
+from .faults import Faults
 from .hosts.host_binding import HostBinding
 from .hosts.hostname_binding import (
     ChainShare,
@@ -59,7 +60,9 @@ class HostnameIntent(Intent):
                 # Also if it is closed there: no other Listener may take the port for it.
                 yield Fact("listener_binding", listener.name, tuple(chains))
             self._report_overruled(ctx, listener, bound)
-        self._report_unserved(ctx, hosts, listeners, served)
+        faults = Faults(ctx)
+        self._report_unserved(ctx, hosts, listeners, served, faults)
+        yield from faults.facts()
         yield Fact("hostname_binding", self.uuid, HostnameBinding(tuple(sides)))
         if not aligned(self.uuid):
             yield Fact("hostname_binding", IRREGULAR, self.uuid)
@@ -110,21 +113,26 @@ class HostnameIntent(Intent):
                 )
 
     def _report_unserved(
-        self, ctx: Context, hosts: list[HostBinding], listeners: list[OpenListener], served: set[Origin]
+        self,
+        ctx: Context,
+        hosts: list[HostBinding],
+        listeners: list[OpenListener],
+        served: set[Origin],
+        faults: Faults,
     ) -> None:
         for host in hosts:
             takers = [listener for listener in listeners if listener.http and takes(listener, host)]
             if not host.name:
                 continue
             if not takers:
-                ctx.problem_on(
+                faults.report_on(
                     host.kind,
                     host.name,
                     "NoListener",
                     "no Listener takes this Host; apply one whose hostBinding chooses it by namespace and labels",
                 )
             elif served.isdisjoint(host.origins) and not host.wants_tls:
-                ctx.problem_on(
+                faults.report_on(
                     host.kind,
                     host.name,
                     "NoListener",

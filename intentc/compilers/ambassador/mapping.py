@@ -8,10 +8,11 @@ It reads and reports problems through ``ctx``, and yields facts; no state, no I/
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from intentc import Claim, Context, Fact, Intent
 
+from .faults import Faults
 from .gateway.gateway import RATE_LIMIT, RateLimitFilter
 from .hosts.crossing_wildcards import crossing_members
 from .routing.hostnames import ANY
@@ -36,6 +37,12 @@ class MappingIntent(Intent):
             return
         report_variables(self, ctx)
         self._report_unsupported(ctx)
+        faults = Faults(ctx)
+        yield from self._member(ctx, faults)
+        yield from faults.facts()
+
+    def _member(self, ctx: Context, faults: Faults) -> Iterator[Fact]:
+        """Its share in the group of its match; nothing if it is not routed."""
         module = module_settings(ctx)
         try:
             host = authority(self)
@@ -45,20 +52,19 @@ class MappingIntent(Intent):
                 )
             tables = self._tables(host)
             if not tables:
-                ctx.problem(
-                    "NotAttached", "it names no hostname, and no Host selects it by labels; write hostname: '*' for all"
-                )
+                message = "it names no hostname, and no Host selects it by labels; write hostname: '*' for all"
+                faults.report(self, "NotAttached", message)
                 return
             match = match_of(self, host, tables, module.regex_max_size)
         except Unusable as unusable:
-            ctx.problem(unusable.reason, f"{unusable.message}; until then this Mapping is not routed")
+            faults.report(self, unusable.reason, f"{unusable.message}; until then this Mapping is not routed")
             return
         reader = MappingReader(self, module, self._rate_limit_domain(ctx, module), ctx.problem)
         action: Forward | Redirect | None = None
         try:
             action = reader.action()
         except Unusable as unusable:
-            ctx.problem(unusable.reason, f"{unusable.message}; until then its requests are answered 503")
+            faults.report(self, unusable.reason, f"{unusable.message}; until then its requests are answered 503")
         member = GroupMember(
             kind=self.kind,
             name=":".join(self.fq_name),

@@ -14,6 +14,7 @@ from typing import Any
 from intentc import Claim, Context, Fact, Intent
 
 from .elements import Origin, element
+from .faults import Faults
 from .grouping import add_uses, clusters_in, routes_of, shared_routes
 from .reasons.groups import route
 from .reasons.route_parts import route_parts
@@ -29,22 +30,24 @@ class MappingGroupIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         contributed = (value for _, value in ctx.contributions(self.kind, self.uuid))
         members: list[GroupMember] = sorted(contributed, key=lambda member: (member.name, member.kind))
-        self._report_unserved(ctx, members)
+        faults = Faults(ctx)
+        self._report_unserved(ctx, members, faults)
         uses: dict[str, ClusterUse] = {}
         for match, found in shared_routes(members):
             for rejection in found.rejections:
-                ctx.problem_on(rejection.member.kind, rejection.member.name, rejection.reason, rejection.message)
-            yield from self._elements(ctx, members, match, found)
+                faults.report_on(rejection.member.kind, rejection.member.name, rejection.reason, rejection.message)
+            yield from self._elements(ctx, members, match, found, faults)
             add_uses(uses, found)
         for name, use in uses.items():
             yield Fact("cluster", name, use)
+        yield from faults.facts()
 
     def _elements(
-        self, ctx: Context, members: list[GroupMember], match: RouteMatch, found: Sharing
+        self, ctx: Context, members: list[GroupMember], match: RouteMatch, found: Sharing, faults: Faults
     ) -> Iterator[Claim | Fact]:
         routes = list(routes_of(route_name(match), match, found))
         for position in range(len(routes)):
-            yield self._route(ctx, members, match, found, routes, position)
+            yield self._route(ctx, members, match, found, routes, position, faults)
         if routes:
             for table in match.tables:
                 yield Fact("routing_table", table, "")
@@ -57,6 +60,7 @@ class MappingGroupIntent(Intent):
         found: Sharing,
         routes: list[dict[str, Any]],
         position: int,
+        faults: Faults,
     ) -> Claim:
         config = routes[position]
         name: str = config["name"]
@@ -71,16 +75,17 @@ class MappingGroupIntent(Intent):
             [Origin(member.kind, member.name, member.fields[0]) for member in found.members],
             why=lambda: route(ctx, members, name),
             parts=lambda: route_parts(ctx, members, found, config, position),
+            report=faults.report_on,
             tables=list(match.tables),
             sort_key=order,
             clusters=sorted(clusters_in(config)),
         )
 
     @staticmethod
-    def _report_unserved(ctx: Context, members: list[GroupMember]) -> None:
+    def _report_unserved(ctx: Context, members: list[GroupMember], faults: Faults) -> None:
         for member in members:
             tables = member.match.tables
             if not any(ctx.contributed("table_served", table) for table in tables):
                 hostnames = ", ".join(sorted({table.partition("|")[2] for table in tables}))
                 message = f"no Host serves {hostnames}; make one, or change the hostname"
-                ctx.problem_on(member.kind, member.name, "NoHost", message)
+                faults.report_on(member.kind, member.name, "NoHost", message)

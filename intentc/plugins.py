@@ -140,6 +140,10 @@ def load_all(compilers: Iterable[Compiler], reactions: Iterable[Path] = (), dire
     schema = load_schema(*(compiler.name for compiler in compilers), directories=folders)
     maps = list(reactions) or [_own_map(compiler) for compiler in compilers]
     intents = {kind: intent for compiler in compilers for kind, intent in compiler.intents.items()}
+    for kind, count in Counter(kind for compiler in compilers for kind in compiler.intents).items():
+        if count > 1:
+            names = " and ".join(compiler.name for compiler in compilers if kind in compiler.intents)
+            raise InvalidInput(f"{names} compile {kind}, each in its own way; run them in processes of their own")
     for kind, intent in intents.items():
         if kind not in schema:
             raise InvalidInput(f"no schema file declares the kind {kind!r} that {intent.__name__} compiles")

@@ -158,6 +158,11 @@ def types_file() -> Schema:
                 "type": "object",
                 "additionalProperties": {"type": "object", "additionalProperties": {"$ref": "#/$defs/Field"}},
             },
+            "kubernetes": {
+                "description": "the shared kinds of Kubernetes that the compiler reads",
+                "type": "array",
+                "items": {"type": "string"},
+            },
             "every_kind": {
                 "description": "what is added to each kind but the target itself",
                 "type": "object",

@@ -70,6 +70,11 @@ def check_kind(located: Located, spec: KindSpec, types: Types) -> None:
                 ("properties", name),
             )
         _check_field(located, ("properties", name), declared, types, _PROPERTY_KEYS)
+        if spec.shape == "kubernetes" and isinstance(declared, dict) and "annotation" in declared:
+            raise located.error(
+                "evaluations read the annotations of a manifest themselves: view.metadata.annotations.get(KEY)",
+                ("properties", name, "annotation"),
+            )
     if spec.status is not None:
         _check_status(located, spec, types)
     for name, reference in spec.references.items():
@@ -80,6 +85,8 @@ def check_kind(located: Located, spec: KindSpec, types: Types) -> None:
             _check_pattern(located, ("references", name, "ours"), reference.ours)
             if reference.attribute:
                 _check_choice(located, ("references", name, "attribute"), reference.attribute, types)
+    for version in spec.converted:
+        _check_choice(located, ("converted", version), version, spec.versions)
     fields: dict[str, Any] = {**_COMMON, **spec.properties}
     if spec.shape == "kubernetes":
         fields |= _OF_MANIFESTS

@@ -23,6 +23,7 @@ from intentc.model.kind import Kind
 from intentc.model.manifest import flattened, place_in_manifest, unknown_version
 from intentc.model.names import snake
 from intentc.model.problem import InvalidInput, all_invalid
+from intentc.model.pruning import pruned
 from intentc.model.schema import Schema
 from intentc.model.status import STATUS, STATUS_CLAIMS
 
@@ -288,6 +289,7 @@ def _manifest(document: Located, path: Steps, manifest: dict[str, Any], kind: Ki
         data = flattened(manifest, shape)
     except msgspec.ValidationError as error:
         raise document.error(str(error), path) from None
+    data = pruned(kind, data)
     return Loaded(kind.name, data, document.where(path), document, path, shape.versions.get(version, {}))
 
 

@@ -4,6 +4,10 @@ A kind's file has the form of ``model.schema.KindSpec``. ``types.yml`` holds wha
 
     types: {SubnetType: {ip_prefix: string, ip_prefix_len: integer}, …}     # structured types: name → field → type
     every_kind: {references: {tag: {}}}                                     # added to each kind but the target itself
+    kubernetes: [ingress, service]                                          # shared kinds that the compiler reads
+
+Kinds of Kubernetes that several compilers read are in the folder ``kubernetes``; one is loaded once, with the mentions
+of those kinds that are loaded, too.
 
 ``declarations.py`` checks each file; here references to unknown kinds are found. ``model`` builds the kinds.
 
@@ -13,6 +17,7 @@ I/O: reading files. State: the schemas that were loaded, kept until the process 
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +25,7 @@ from typing import Any
 import msgspec
 
 from intentc.model.kind import Kind
+from intentc.model.manifest import Conversion
 from intentc.model.problem import InvalidInput
 from intentc.model.schema import KindSpec, ReferenceSpec, Schema, build_kind, relations_of
 from intentc.model.types import TypeTable
@@ -30,6 +36,8 @@ from .paths import schemas_directory
 from .yaml import Located, Steps, load_yaml
 
 _TYPES_FILE = "types.yml"
+SHARED = "kubernetes"
+"""The folder of the kinds that several compilers read."""
 
 
 class _EveryKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,6 +45,7 @@ class _EveryKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Types(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    kubernetes: tuple[str, ...] = ()
     types: Mapping[str, Mapping[str, Any]] = {}
     every_kind: _EveryKind = _EveryKind()
 
@@ -56,6 +65,7 @@ def known_elsewhere(name: str) -> str:
     ``name`` is in any spelling. Empty if no compiler knows it.
     """
     shipped = sorted(folder.name for folder in schemas_directory().iterdir() if folder.is_dir())
+    shipped.remove(SHARED)
     found = [compiler for compiler in shipped if load_schema(compiler).spelt(name, plural=True)]
     if not found:
         return ""
@@ -69,8 +79,15 @@ def known_elsewhere(name: str) -> str:
 def _load(compilers: tuple[str, ...], directories: tuple[Path, ...]) -> Schema:
     files: dict[str, Located] = {}
     kinds: list[Kind] = []
-    for compiler in compilers:
-        for kind, located in _kinds(_folder(compiler, directories)):
+    folders = [_folder(compiler, directories) for compiler in compilers]
+    shared = sorted({name for folder in folders for name in _shared_types(folder)[0].kubernetes})
+    loaded = frozenset(shared).union(path.stem for folder in folders for path in folder.glob("*.yml"))
+    if shared and SHARED not in compilers:
+        folders.append(_folder(SHARED, directories))
+    for folder in folders:
+        for kind, located in _kinds(
+            folder, shared if folder.name == SHARED and SHARED not in compilers else None, loaded
+        ):
             if kind.name in files:
                 raise located.error(f"kind {kind.name!r} is also declared in {files[kind.name].source}", ("kind",))
             files[kind.name] = located
@@ -87,31 +104,62 @@ def _folder(compiler: str, directories: tuple[Path, ...]) -> Path:
     for directory in directories:
         if (directory / compiler).is_dir():
             return directory / compiler
-    there = sorted({folder.name for d in directories if d.is_dir() for folder in d.iterdir() if folder.is_dir()})
+    there = sorted(
+        {folder.name for d in directories if d.is_dir() for folder in d.iterdir() if folder.is_dir()} - {SHARED}
+    )
     looked = ", ".join(str(directory) for directory in directories)
     raise InvalidInput(f"compiler {compiler!r} has no schemas in {looked}{did_you_mean(compiler, there)}")
 
 
-def _kinds(folder: Path) -> Iterator[tuple[Kind, Located]]:
-    shared, types = _Types(), TypeTable({})
-    if (folder / _TYPES_FILE).is_file():
-        located = load_yaml(folder / _TYPES_FILE)
-        shared = convert(located, _Types)
-        check_types(located, shared.types)
-        types = TypeTable(shared.types, located.source)
-    for path in sorted(folder.glob("*.yml")):
-        if path.name != _TYPES_FILE:
-            located = load_yaml(path)
-            spec = convert(located, KindSpec)
-            if spec.kind != path.stem:
-                raise located.error(f"kind is {spec.kind!r}, but the file's name says {path.stem!r}", ("kind",))
-            yield _kind(spec, shared, types, located), located
+def _shared_types(folder: Path) -> tuple[_Types, TypeTable]:
+    """What ``types.yml`` of a folder says, and the structured types in it."""
+    if not (folder / _TYPES_FILE).is_file():
+        return _Types(), TypeTable({})
+    located = load_yaml(folder / _TYPES_FILE)
+    found = convert(located, _Types)
+    check_types(located, found.types)
+    return found, TypeTable(found.types, located.source)
+
+
+def _kinds(folder: Path, names: list[str] | None, loaded: frozenset[str]) -> Iterator[tuple[Kind, Located]]:
+    """The kinds of a folder. ``names``: only these, without mentions of kinds that are not ``loaded``; None: all."""
+    shared, types = _shared_types(folder)
+    paths = [path for path in sorted(folder.glob("*.yml")) if path.name != _TYPES_FILE]
+    there = [path.stem for path in paths]
+    for name in names or ():
+        if name not in there:
+            raise InvalidInput(f"kubernetes: there is no shared kind {name!r} in {folder}{did_you_mean(name, there)}")
+    for path in paths:
+        if names is not None and path.stem not in names:
+            continue
+        located = load_yaml(path)
+        spec = convert(located, KindSpec)
+        if spec.kind != path.stem:
+            raise located.error(f"kind is {spec.kind!r}, but the file's name says {path.stem!r}", ("kind",))
+        if names is not None:
+            known = {name: mention for name, mention in spec.mentions.items() if mention.kind in loaded}
+            spec = msgspec.structs.replace(spec, mentions=known)
+        yield _kind(spec, shared, types, located), located
 
 
 def _kind(spec: KindSpec, shared: _Types, types: TypeTable, located: Located) -> Kind:
     check_kind(located, spec, shared.types)
     added = {name: r for name, r in shared.every_kind.references.items() if name not in (spec.kind, *spec.references)}
-    return build_kind(msgspec.structs.replace(spec, references={**spec.references, **added}), types, located.source)
+    conversions = {version: _conversion(located, version, place) for version, place in spec.converted.items()}
+    whole = msgspec.structs.replace(spec, references={**spec.references, **added})
+    return build_kind(whole, types, located.source, conversions)
+
+
+def _conversion(located: Located, version: str, place: str) -> Conversion:
+    """The conversion at ``module:name``."""
+    module, _, name = place.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise located.error(f"converted: {place!r} can't be loaded: {error}", ("converted", version)) from None
+    if not isinstance(found, Conversion):
+        raise located.error(f"converted: {place!r} is no Conversion", ("converted", version))
+    return found
 
 
 def _declared_at(kind: Kind, target: str, relation: str) -> Steps:

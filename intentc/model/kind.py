@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -197,10 +197,8 @@ class Kind:
         self._manifests = manifests
         self._decoder = msgspec.json.Decoder(values_type, dec_hook=decode_hook)
         self._annotated = {p.annotation: p.name for p in properties.values() if p.annotation}
-        self.written_as_annotations = (
-            {} if self.written_as_manifests else {name: annotation for annotation, name in self._annotated.items()}
-        )
-        """The properties that are written as annotations, each with its key. In a manifest they are fields as well."""
+        self.written_as_annotations = {name: annotation for annotation, name in self._annotated.items()}
+        """The properties that are written as annotations, each with its key."""
         self.input_fields = tuple(
             ["fq_name", "parent_uuid"]
             + [p.name for p in properties.values() if p.writer is not Writer.COMPILER]
@@ -250,8 +248,7 @@ class Kind:
         if self.written_as_manifests and (b'"fq_name"' not in raw or b'"apiVersion"' in raw):
             document = msgspec.json.decode(raw)
             if is_manifest(document):
-                flat = self._with_annotated(self.stored_form(document))
-                return msgspec.convert(flat, self.values_type, dec_hook=decode_hook)
+                return msgspec.convert(self.stored_form(document), self.values_type, dec_hook=decode_hook)
         if b"null" in raw:
             raw = msgspec.json.encode(without_nulls(msgspec.json.decode(raw)))
         if self._annotated and b'"annotations"' in raw:
@@ -261,22 +258,13 @@ class Kind:
     def _with_annotated(self, document: dict[str, Any]) -> dict[str, Any]:
         """``document`` with the properties that stand in annotations, as far as it does not give them itself."""
         found: dict[str, Any] = {}
-        for key, value in self._notes(document):
-            field = self._annotated.get(key)
-            if field and not document.get(field) and isinstance(value, str):
-                found[field] = value
-        return {**document, **found} if found else document
-
-    def _notes(self, document: dict[str, Any]) -> Iterable[tuple[str, Any]]:
-        """The annotations of users."""
-        if self.written_as_manifests:
-            metadata = document.get(METADATA)
-            annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-            return annotations.items() if isinstance(annotations, dict) else ()
         annotations = document.get("annotations")
         pairs = annotations.get("key_value_pair") if isinstance(annotations, dict) else None
-        pairs = pairs if isinstance(pairs, list) else ()
-        return [(str(pair.get("key")), pair.get("value")) for pair in pairs if isinstance(pair, dict)]
+        for pair in pairs if isinstance(pairs, list) else ():
+            field = self._annotated.get(str(pair.get("key"))) if isinstance(pair, dict) else None
+            if field and not document.get(field) and isinstance(pair.get("value"), str):
+                found[field] = pair["value"]
+        return {**document, **found} if found else document
 
     def stored_form(self, document: dict[str, Any]) -> dict[str, Any]:
         """A stored resource as JSON: itself, or the flat form of a manifest, which stands in etcd if somebody else than

@@ -13,7 +13,7 @@ Functions of values that change none of them: no state, no I/O.
 from __future__ import annotations
 
 import uuid as uuid_module
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -52,17 +52,28 @@ _ONLY_IN_MANIFESTS = ("name", "namespace", "uid")
 Steps = tuple[str | int, ...]
 
 
+class Conversion(NamedTuple):
+    """How the fields of another version become those of the stored one, and back: pure functions of plain JSON, which
+    don't change what they get."""
+
+    to_stored: Callable[[dict[str, Any]], dict[str, Any]]
+    from_stored: Callable[[dict[str, Any]], dict[str, Any]]
+
+
 class Shape(NamedTuple):
     """How people write resources of one kind as manifests. ``kind``: the manifest's, such as ``TLSContext``. ``group``:
     such as ``getambassador.io``, or ``core``. ``cluster_scoped``: whether they have no namespace. ``versions``:
     apiVersion → {old path under ``spec``: new path}, dots between names; the first is preferred; none: any is taken.
-    ``without_spec``: whether the fields stand at the top of the manifest, as a Secret's."""
+    ``without_spec``: whether the fields stand at the top of the manifest, as a Secret's. ``plural``: the name in URLs.
+    ``conversions``: apiVersion → what else, after the moves, brings its fields to the stored version."""
 
     kind: str
     group: str = CORE
     cluster_scoped: bool = False
     versions: Mapping[str, Mapping[str, str]] = {}
     without_spec: bool = False
+    plural: str = ""
+    conversions: Mapping[str, Conversion] = {}
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -129,6 +140,8 @@ def flattened(manifest: Mapping[str, Any], shape: Shape, *, keep_whole_copy: boo
     fields = {field: value for field, value in manifest.items() if field not in _NO_FIELDS}
     for field in sorted(fields.keys() & spec.keys()):
         raise msgspec.ValidationError(f"{field} stands at the top and in spec; keep one of them")
+    if version in shape.conversions:
+        spec, fields = shape.conversions[version].to_stored({**fields, **spec}), {}
     for field in sorted((fields.keys() | spec.keys()) & _PLACES.keys()):
         raise msgspec.ValidationError(f"{field} stands in metadata, and is no field of the resource itself")
     name = list(manifest_identity(manifest, cluster_scoped=shape.cluster_scoped))
@@ -162,6 +175,8 @@ def manifest_of(flat: Mapping[str, Any], shape: Shape, version: str = "") -> dic
         for field, value in flat.items()
         if field not in _PLACES and field not in _OF_SERVER and field not in (STATUS, STATUS_CLAIMS)
     }
+    if version in shape.conversions:
+        fields = shape.conversions[version].from_stored(fields)
     for old, new in reversed(list(shape.versions.get(version, {}).items())):
         _move(fields, new.split("."), old.split("."), back=True)
     name: dict[str, Any] = {"name": flat["fq_name"][-1]}

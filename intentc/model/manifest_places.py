@@ -18,7 +18,7 @@ def manifest_kind(kind: Kind) -> str:
 
 def resource_name(kind: Kind) -> str:
     """The kind's name in URLs: its plural in lower case, ``tcpmappings``."""
-    return kind.plural.replace("_", "")
+    return kind.manifests.plural
 
 
 def is_namespaced(kind: Kind) -> bool:

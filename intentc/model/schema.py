@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from .kind import Column, Index, Kind, Mention, ParentRelation, Property, Relation, Writer
-from .manifest import Shape, group_of
+from .manifest import Conversion, Shape, group_of
 from .metadata import METADATA, ObjectMeta
 from .names import kebab
 from .problem import InvalidInput
@@ -74,20 +74,22 @@ class KindSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One schema file. ``kind``: in snake_case, as the file is called. ``group``: whose kinds these are, such as
     ``getambassador.io``, or ``core``. ``plural``: if it is not the kind with an s. ``shape``: how people write
     resources of it. In the Kubernetes shape: ``scope``: ``namespaced`` or ``cluster``; ``manifest_kind``: if the
-    manifest's kind is not the file's name in CamelCase, such as ``TLSContext``; ``without_spec``: the fields stand at
-    the manifest's top.
+    manifest's kind is not the file's name in CamelCase, such as ``TLSContext``, with ``manifest_plural``;
+    ``without_spec``: the fields stand at the manifest's top.
     ``parents``: kinds below which it may stand. ``properties``: field → type name or mapping (``FieldSpec`` plus
     ``writer``, ``required``, ``collection``, ``map_key``, ``annotation``, ``compiler_parts``, ``writer_if_made``).
     ``references``: target kind → mapping or nothing. ``mentions``: relations that are found in properties, by name.
     ``indexes``: values by which resources are found, by name. ``versions`` (Kubernetes shape): apiVersion → {path below
-    the manifest's ``spec``: path in the flat form}; none: any version is taken. ``system``: users don't make such
+    the manifest's ``spec``: path in the flat form}; none: any version is taken. ``converted``: apiVersion →
+    ``module:name`` of a ``Conversion``, where moves are not enough. ``system``: users don't make such
     objects. ``ours``: a pattern of names joined by colons; objects whose name fits are ours. ``only_claimed``: a
     pattern; of those, objects whose name fits are there only while an intent claims them, whoever made them.
     ``status``: what others than users say of a resource. ``columns``: heading → path of what a table of resources shows
     under it, in ``kubectl get``. ``stored``: false for facts, which are in memory only. ``opaque``: unknown fields are
-    taken (Kubernetes shape). ``finalizers`` (Kubernetes shape): those that the API server gives a new resource.
-    ``phased``: an integer property; objects of one owner are deleted in its order, the highest first. ``answers``: the
-    kind of our objects that resources of this kind answer, each under the same name; no map names their readers.
+    taken; in the Kubernetes shape they are not stored. ``finalizers`` (Kubernetes shape): those that the API server
+    gives a new resource. ``phased``: an integer property; objects of one owner are deleted in its order, the highest
+    first. ``answers``: the kind of our objects that resources of this kind answer, each under the same name; no map
+    names their readers.
     ``description``: for people."""
 
     kind: str
@@ -96,6 +98,7 @@ class KindSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shape: str = "contrail"
     scope: str = "namespaced"
     manifest_kind: str = ""
+    manifest_plural: str = ""
     without_spec: bool = False
     parents: tuple[str | ParentSpec, ...] = ()
     properties: Mapping[str, Any] = {}
@@ -103,6 +106,7 @@ class KindSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     mentions: Mapping[str, MentionSpec] = {}
     indexes: Mapping[str, IndexSpec] = {}
     versions: Mapping[str, Mapping[str, str]] = {}
+    converted: Mapping[str, str] = {}
     columns: Mapping[str, str] = {}
     system: bool = False
     ours: str = ""
@@ -128,8 +132,11 @@ _COMMON: tuple[tuple[str, Any, Any], ...] = (
 _PROPERTY_KEYS = {"writer", "required", "collection", "map_key", "annotation", "compiler_parts", "writer_if_made"}
 
 
-def build_kind(spec: KindSpec, types: TypeTable, where: str) -> Kind:
-    """The kind that ``spec`` declares. Raises ``InvalidInput`` naming ``where`` (the file)."""
+def build_kind(
+    spec: KindSpec, types: TypeTable, where: str, conversions: Mapping[str, Conversion] | None = None
+) -> Kind:
+    """The kind that ``spec`` declares. ``conversions``: apiVersion → what ``converted`` names. Raises ``InvalidInput``
+    naming ``where`` (the file)."""
     properties = {name: _property(name, declared, where) for name, declared in spec.properties.items()}
     relations = {
         name: Relation(
@@ -172,7 +179,7 @@ def build_kind(spec: KindSpec, types: TypeTable, where: str) -> Kind:
         name=spec.kind,
         group=spec.group,
         plural=spec.plural or f"{spec.kind}s",
-        manifests=_manifests(spec) if spec.shape == "kubernetes" else None,
+        manifests=_manifests(spec, conversions or {}) if spec.shape == "kubernetes" else None,
         types=types,
         parents=tuple(
             ParentRelation(p) if isinstance(p, str) else ParentRelation(p.kind, p.derived) for p in spec.parents
@@ -199,9 +206,10 @@ def build_kind(spec: KindSpec, types: TypeTable, where: str) -> Kind:
     )
 
 
-def _manifests(spec: KindSpec) -> Shape:
+def _manifests(spec: KindSpec, conversions: Mapping[str, Conversion]) -> Shape:
     name = spec.manifest_kind or "".join(part.capitalize() for part in spec.kind.split("_"))
-    return Shape(name, spec.group, spec.scope == "cluster", spec.versions, spec.without_spec)
+    plural = spec.manifest_plural or (spec.plural or f"{spec.kind}s").replace("_", "")
+    return Shape(name, spec.group, spec.scope == "cluster", spec.versions, spec.without_spec, plural, conversions)
 
 
 def _attribute(declared: ReferenceSpec, types: TypeTable, where: str) -> Value | None:

@@ -79,7 +79,7 @@ def has_other_versions(kind: Kind, version: str) -> bool:
 
 
 def _is_of_manifest(prop: Property) -> bool:
-    return not prop.annotation and prop.writer is not Writer.COMPILER
+    return prop.writer is not Writer.COMPILER
 
 
 def _field(spec: FieldSpec, types: TypeTable, *, is_open: bool) -> Node:

@@ -100,8 +100,6 @@ def _ours(kind: Kind, *, made: bool) -> tuple[str, ...]:
 
 def _annotated(actual: Actual, changes: Mapping[str, Any]) -> dict[str, Any]:
     """``annotations`` as a whole, if a property changes whose value is in one of them: the others stay."""
-    if actual.kind.written_as_manifests:
-        return {}
     declared = ((actual.kind.properties.get(field), value) for field, value in changes.items())
     new = {found.annotation: value for found, value in declared if found is not None and found.annotation}
     if not new:

@@ -16,6 +16,7 @@ from intentc.loading import did_you_mean
 from intentc.loading.checking import DESCRIBED_NAME, LONGEST_NAME, NAME
 from intentc.model import MARK_KEY, Kind, kebab
 from intentc.model.manifest import flattened, is_half_manifest, is_manifest
+from intentc.model.pruning import pruned
 
 from ..errors import BadRequest
 from .rules import Document
@@ -60,7 +61,7 @@ def flat_body(kind: Kind, body: Any) -> Body:
         if kind.written_as_manifests and isinstance(body, dict) and is_half_manifest(body):
             # An opaque kind would take them for fields that nobody reads.
             raise BadRequest(f"{where}: this is half a manifest; take out fq_name, or what only manifests have")
-        return Body(body, False)
+        return Body(pruned(kind, body) if isinstance(body, dict) else body, False)
     given = body.get("kind")
     if given is not None and str(given).lower() not in (kind.name.replace("_", ""), kind.manifests.kind.lower()):
         raise BadRequest(f"{where}: the manifest's kind is {given!r}")
@@ -73,7 +74,7 @@ def flat_body(kind: Kind, body: Any) -> Body:
             raise BadRequest(f"{where} has no field 'metadata.{name}'{did_you_mean(name, _METADATA)}")
     for name in sorted(_FILLED_IN & fields.keys()):
         raise BadRequest(f"{where} has no field {name!r}")
-    return Body(fields, True)
+    return Body(pruned(kind, fields), True)
 
 
 def check_place(kind: Kind, document: Document) -> None:

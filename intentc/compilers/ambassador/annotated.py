@@ -36,8 +36,9 @@ class ServiceIntent(Intent):
 
 
 def annotated(carrier: Intent, ctx: Context) -> Iterator[ResourceClaim | Fact]:
-    """Yields the resources in the annotation of ``carrier`` (its property ``ambassador_config``)."""
-    if not carrier.ambassador_config:
+    """Yields the resources in the annotation of ``carrier``."""
+    text = carrier.metadata.annotations.get(ANNOTATION, "")
+    if not text:
         return
     if not _switched_on(ctx):
         ctx.problem(
@@ -47,7 +48,7 @@ def annotated(carrier: Intent, ctx: Context) -> Iterator[ResourceClaim | Fact]:
         )
         return
     try:
-        documents = ctx.documents(carrier.ambassador_config)
+        documents = ctx.documents(text)
     except InvalidInput as error:
         ctx.problem("InvalidAnnotation", f"the annotation {ANNOTATION} is not YAML: {error}; nothing in it has effect")
         return

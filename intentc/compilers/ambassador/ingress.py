@@ -23,7 +23,7 @@ from .routing.ingress_backend import forward, keeps_paths
 from .routing.route_action import GroupMember
 from .routing.route_match import EXACT, PREFIX, SEGMENTS, RouteMatch, group_name
 from .settings.module_settings import module_settings
-from .this_gateway import of_our_class, ours
+from .this_gateway import annotated_for_us, of_our_class
 from .tls.secret_state import names
 from .tls.tls_settings import TLSSettings, UnusableTLS
 from .upstreams.upstream import Unusable
@@ -46,7 +46,7 @@ class IngressIntent(Intent):
     kind = "ingress"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        if not ours(self, ctx) or not of_our_class(self, ctx):
+        if not annotated_for_us(self, ctx) or not of_our_class(self, ctx):
             return
         report_variables(self, ctx)
         yield from annotated(self, ctx)

@@ -25,6 +25,8 @@ from intentc import Context, View
 DEFAULT_ID = "default"
 DEFAULT_NAMESPACE = "default"
 _ANY = "_automatic_"
+_ID_ANNOTATION = "getambassador.io/ambassador-id"
+_CLASS_ANNOTATION = "kubernetes.io/ingress.class"
 CONTROLLER = "getambassador.io/ingress-controller"
 OLDER_CLASS = "ambassador"
 WITHOUT_CLASS = "ambassador.ingress_without_class"
@@ -34,7 +36,15 @@ WITHOUT_CLASS = "ambassador.ingress_without_class"
 def ours(resource: View, ctx: Context) -> bool:
     """Whether ``resource`` (its ``ambassador_id`` is an opaque property) belongs to this gateway. A resource of another
     gateway has no effect and no problems here: the other gateway reports them."""
-    ids = _ids(resource.ambassador_id)
+    return _serves(_ids(resource.ambassador_id), ctx)
+
+
+def annotated_for_us(resource: View, ctx: Context) -> bool:
+    """The same of a resource of Kubernetes, which names one gateway in an annotation."""
+    return _serves((resource.metadata.annotations.get(_ID_ANNOTATION) or DEFAULT_ID,), ctx)
+
+
+def _serves(ids: tuple[str, ...], ctx: Context) -> bool:
     return _ANY in ids or gateway_id(ctx) in ids
 
 
@@ -80,7 +90,8 @@ def in_order(kind: str, ctx: Context) -> Iterator[View]:
 def of_our_class(ingress: View, ctx: Context) -> bool:
     """Whether ``ingress`` is ours. If not, and that may be a mistake, it reports why: no class, or a missing
     IngressClass."""
-    if ingress.older_class.lower() == OLDER_CLASS:
+    older_class = ingress.metadata.annotations.get(_CLASS_ANNOTATION, "")
+    if older_class.lower() == OLDER_CLASS:
         return True
     name = ingress.ingressClassName
     if name:
@@ -91,8 +102,8 @@ def of_our_class(ingress: View, ctx: Context) -> bool:
                 f"there is no IngressClass {name} (networking.k8s.io/v1); apply one with controller {CONTROLLER}. "
                 "Until then this Ingress has no effect",
             )
-        return any(one.controller.lower() == CONTROLLER and ours(one, ctx) for one in found)
-    if ingress.older_class:
+        return any(one.controller.lower() == CONTROLLER and annotated_for_us(one, ctx) for one in found)
+    if older_class:
         return False
     if _without_class(ctx):
         return True

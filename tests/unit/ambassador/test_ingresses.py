@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -290,7 +291,13 @@ async def test_a_host_that_is_named_twice_has_the_first_certificate(certified: d
     assert problems(found) == ["DuplicateHostname"]
 
 
-async def test_an_older_version_is_rejected_at_the_door() -> None:
-    older = {**ingress(path("/")), "apiVersion": "networking.k8s.io/v1beta1"}
-    with pytest.raises(Exception, match="v1beta1"):
-        await routes(older)
+@pytest.mark.parametrize("version", ["networking.k8s.io/v1beta1", "extensions/v1beta1"])
+async def test_an_older_version_is_served_like_the_present_one(version: str) -> None:
+    present = ingress(path("/"))
+    older = copy.deepcopy(present) | {"apiVersion": version}
+    for rule in older["spec"]["rules"]:
+        for one in rule["http"]["paths"]:
+            service = one["backend"]["service"]
+            port = service["port"]
+            one["backend"] = {"serviceName": service["name"], "servicePort": port.get("name") or port["number"]}
+    assert (await routes(older)).elements == (await routes(present)).elements

@@ -127,12 +127,22 @@ async def test_a_flat_update_leaves_other_fields_as_they_are(api: ApiServer, sto
     assert (await stored(store))["service"] == "web"
 
 
-async def test_what_an_opaque_manifest_no_longer_has_goes_whatever_it_was(api: ApiServer, store: MemoryStore) -> None:
-    body: dict[str, Any] = {"apiVersion": "v1", "metadata": {"name": "s"}, "spec": {"sessionAffinity": "None"}}
-    await api.create("service", body)
+async def test_what_the_schema_of_a_shared_kind_lacks_is_accepted_and_not_stored(
+    api: ApiServer, store: MemoryStore
+) -> None:
+    ports = [{"port": 80, "nodePort": 3}]
+    spec = {"type": "ClusterIP", "sessionAffinity": "None", "ports": ports}
+    metadata = {"name": "s", "managedFields": [{}], "resourceVersion": "1"}
+    await api.create(
+        "service", {"apiVersion": "v1", "metadata": metadata, "spec": spec, "status": {"loadBalancer": {}}}
+    )
     uuid = manifest_uuid("service", ("default", "s"))
-    assert (await stored(store, "service", uuid))["sessionAffinity"] == "None"
-    await api.update(Key("service", uuid), {**body, "spec": {"type": "ClusterIP"}})
+    assert await stored(store, "service", uuid) == {
+        "uuid": uuid, "fq_name": ["default", "s"], "name": "s", "api_version": "v1", "metadata": NEW,
+        "type": "ClusterIP", "ports": [{"port": 80}],
+    }  # fmt: skip
+    await api.update(Key("service", uuid), {"sessionAffinity": "ClientIP", "type": "NodePort"})
+    assert (await stored(store, "service", uuid)).keys() >= {"type", "ports"}
     assert "sessionAffinity" not in await stored(store, "service", uuid)
 
 

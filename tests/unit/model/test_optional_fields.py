@@ -12,6 +12,7 @@ from intentc.model.events import Change
 from intentc.model.resource import Resource
 
 SCHEMA = load_schema("ambassador")
+CONTRAIL = load_schema("contrail")
 EMPTY: list[tuple[str, Any]] = [
     ("add_request_headers", {}),
     ("remove_request_headers", []),
@@ -36,23 +37,26 @@ def test_an_optional_field_that_is_given_and_empty_differs_from_a_missing_one(fi
 
 
 def annotated(**pairs: str) -> dict[str, Any]:
-    return {"annotations": {key.replace("__", "/"): value for key, value in pairs.items()}}
+    return {"key_value_pair": [{"key": key, "value": value} for key, value in pairs.items()]}
 
 
-CLASS = "kubernetes.io__ingress.class"
+def port_group(**fields: Any) -> Resource:
+    value = {"uuid": "a", "fq_name": ["shop", "a"], **fields}
+    return CONTRAIL.kind("virtual_port_group").decode(
+        Change("virtual_port_group", "a", json.dumps(value).encode(), 1, 1)
+    )
 
 
 def test_a_field_may_stand_in_an_annotation() -> None:
-    with_class = decoded("ingress", metadata=annotated(**{CLASS: "ambassador", "team": "web"}))
-    assert with_class.values().older_class == "ambassador"
-    assert not with_class.kind.same_input(with_class, decoded("ingress", metadata=annotated(team="web")))
+    used = port_group(annotations=annotated(usage="sriov-vm", team="web"))
+    assert used.values().usage == "sriov-vm"
+    assert not used.kind.same_input(used, port_group(annotations=annotated(team="web")))
 
 
 def test_the_field_itself_counts_before_its_annotation() -> None:
-    both = decoded("ingress", older_class="nginx", metadata=annotated(**{CLASS: "ambassador"}))
-    assert both.values().older_class == "nginx"
+    assert port_group(usage="own", annotations=annotated(usage="sriov-vm")).values().usage == "own"
 
 
-@pytest.mark.parametrize("metadata", [{"annotations": None}, {}, None, annotated(**{CLASS: ""})])
-def test_without_the_annotation_the_field_is_not_set(metadata: Any) -> None:
-    assert decoded("ingress", metadata=metadata).values().older_class == ""
+@pytest.mark.parametrize("annotations", [{"key_value_pair": None}, {}, None, annotated(usage="")])
+def test_without_the_annotation_the_field_is_not_set(annotations: Any) -> None:
+    assert port_group(annotations=annotations).values().usage == ""

@@ -1,0 +1,51 @@
+"""Leaves out what a schema does not declare, of the kinds that accept any field (``opaque: true``).
+
+Why it exists: a cluster's resources have many fields that no compiler reads (most of a pod). They are accepted, since
+they are right, and not stored: they would fill etcd, and change without a meaning.
+
+Pure functions of plain JSON, which they don't change: no state, no I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .kind import Kind
+from .types import SCALARS, FieldSpec, TypeTable
+
+
+def pruned(kind: Kind, fields: dict[str, Any]) -> dict[str, Any]:
+    """``fields`` of a resource in its flat form, without what the schema of ``kind`` does not declare. Fields of
+    every kind stay. A value of a wrong type stays, so that admission can say so."""
+    if not (kind.written_as_manifests and kind.opaque):
+        return fields
+    known = kind.values_type.__struct_fields__
+    found = {}
+    for field, value in fields.items():
+        declared = kind.properties.get(field)
+        if declared is not None:
+            found[field] = _pruned(kind.types, declared.spec, value)
+        elif field in known or field in OF_ANY:
+            found[field] = value
+    return found
+
+
+OF_ANY = frozenset({"name", "display_name", "id_perms", "perms2", "configuration_version"})
+"""Fields that each resource may have, and that no evaluation reads."""
+
+
+def _pruned(types: TypeTable, spec: FieldSpec, value: Any) -> Any:
+    name = spec.list or spec.type
+    if name in SCALARS:
+        return value
+    fields = types.fields(name)
+    if spec.list:
+        return [_inner(types, fields, one) for one in value] if isinstance(value, list) else value
+    return _inner(types, fields, value)
+
+
+def _inner(types: TypeTable, fields: Mapping[str, FieldSpec], value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {field: _pruned(types, fields[field], inner) for field, inner in value.items() if field in fields}

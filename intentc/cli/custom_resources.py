@@ -77,7 +77,9 @@ def _versions(kind: Kind) -> list[str]:
 
 
 def _version(kind: Kind, version: str, *, is_stored: bool) -> dict[str, Any]:
+    subresources: dict[str, Any] = {"subresources": {"status": {}}} if kind.status is not None else {}
     return {
+        **subresources,
         "name": group_and_version(version)[1],
         "served": True,
         "storage": is_stored,

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from .kind import Kind
 from .manifest_places import at_top
+from .metadata import METADATA
+from .status import STATUS
 from .structural_schema import Node, structural_schema
 
 
@@ -43,7 +45,7 @@ def printer_columns(kind: Kind, version: str) -> tuple[PrinterColumn, ...]:
 
 
 def _in_manifest(kind: Kind, version: str, path: tuple[str, ...]) -> tuple[str, ...]:
-    if at_top(kind):
+    if at_top(kind) or path[0] in (METADATA, STATUS):
         return path
     for old, new in kind.manifests.versions.get(version, {}).items():
         moved = tuple(new.split("."))

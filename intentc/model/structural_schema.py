@@ -17,6 +17,7 @@ from typing import Any
 
 from .kind import Kind, Property, Writer
 from .manifest_places import at_top
+from .status import STATUS
 from .types import FieldSpec, TypeTable
 
 Node = dict[str, Any]
@@ -66,6 +67,9 @@ def structural_schema(kind: Kind, version: str) -> Node:
     if spec["properties"] or not top:
         node["properties"]["spec"] = spec
     node["properties"] |= top
+    if kind.status is not None:
+        # Others may write further items there.
+        node["properties"][STATUS] = {**_struct(kind.status.type_name, kind.types, is_open=True)}
     if required:
         node["required"] = ["spec"]
     if kind.opaque:

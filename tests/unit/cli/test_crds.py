@@ -27,7 +27,12 @@ def test_each_kind_that_clusters_lack_has_a_definition(intentc: Intentc) -> None
     schema = mapping["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
     assert schema["weight"]["maximum"] == 100
     columns = [column["jsonPath"] for column in mapping["versions"][0]["additionalPrinterColumns"]]
-    assert columns == [".spec.hostname", ".spec.prefix", ".spec.service", ".metadata.creationTimestamp"]
+    *spec, state, reason, age = columns
+    assert spec == [".spec.hostname", ".spec.prefix", ".spec.service"]
+    assert (state, reason, age) == (".status.state", ".status.reason", ".metadata.creationTimestamp")
+    version = mapping["versions"][0]
+    assert version["subresources"] == {"status": {}}
+    assert version["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]["state"]["type"] == "string"
 
 
 def test_as_json_they_are_one_list(intentc: Intentc) -> None:

@@ -96,6 +96,8 @@ def test_columns_lead_to_fields_of_the_manifest() -> None:
         ("Source Host", "string", ".spec.hostname"),
         ("Source Prefix", "string", ".spec.prefix"),
         ("Dest Service", "string", ".spec.service"),
+        ("State", "string", ".status.state"),
+        ("Reason", "string", ".status.reason"),
         ("Age", "date", ".metadata.creationTimestamp"),
     ]
     ports = printer_columns(SCHEMA.kind("service"), "v1")[2]

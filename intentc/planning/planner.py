@@ -203,7 +203,9 @@ class Planner:
             for relation in desired.references
             if (entries := self._wanted(draft, relation, Key(name.kind, uuid), made=True).entries.values())
         }
-        mark = Mark(self._installation, self._compiler_of_kind[name.kind], desired.owner)
+        # Several compilers may make objects of a shared kind: the mark names the one whose intent wants this object.
+        compiler = self._compiler_of_kind.get(min(draft.claims).kind, self._compiler_of_kind[name.kind])
+        mark = Mark(self._installation, compiler, desired.owner)
         properties = claimed_properties(draft.kind, desired, None, made=True)
         created = Create(name.kind, uuid, name.fq_name, desired.parent, mark, properties, references)
         relaxed = {

@@ -206,7 +206,7 @@ def _update(operation: Update, kind: Kind) -> tuple[dict[str, Any], tuple[str, .
         mask += [field] if whole else [f"{METADATA}.{part}" for part in CLAIMED]
     if FINALIZERS in fields:
         finalizers = fields.pop(FINALIZERS)
-        fields[METADATA] = {**thaw(fields.get(METADATA, {})), "finalizers": finalizers}
+        fields[METADATA] = {**(thaw(fields.get(METADATA)) or {}), "finalizers": finalizers}
     return {"uuid": operation.key.uuid, **fields}, tuple(mask)
 
 

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from intentc.model import AddReference, Create, Key, Name, RemoveReference, Update
+from intentc.model.metadata import FINALIZERS, METADATA, converted
 from intentc.writing import Rejected
 from intentc.writing.encode import encode_mutation, encode_reference
 from tests.unit.writing.toy_api import MARK, SCHEMA, TENANT, Direction, Rules, create, delete, to_target, update
@@ -106,6 +107,24 @@ def test_an_update_of_metadata_leaves_the_parts_of_others() -> None:
         Update(key, Name("toy_route", ("shop", "home")), {"host": "h", "metadata": None}, {}, 7), SCHEMA
     )
     assert mutation.mask == ("host", "metadata.annotations", "metadata.labels")
+
+
+@pytest.mark.parametrize(
+    ("metadata", "sent"), [(None, {}), (converted({"labels": {"a": "b"}}), {"labels": {"a": "b"}})]
+)
+def test_finalizers_are_a_part_of_metadata_and_leave_the_others(metadata: Any, sent: dict[str, Any]) -> None:
+    key, name = Key("toy_route", "r1"), Name("toy_route", ("shop", "home"))
+    alone = encode_mutation(Update(key, name, {FINALIZERS: ("a", "b")}, {}, 7), SCHEMA)
+    assert alone.mask == (FINALIZERS,)
+    assert decoded(alone.body)["toy-route"] == {"uuid": "r1", "metadata": {"finalizers": ["a", "b"]}}
+    assert decoded(alone.item)["field_mask"] == {"paths": [FINALIZERS]}, "in a batch as well"
+    both = encode_mutation(Update(key, name, {FINALIZERS: (), METADATA: metadata}, {}, 7), SCHEMA)
+    assert set(both.mask) == {FINALIZERS, "metadata.annotations", "metadata.labels"}
+    assert decoded(both.item)["data"]["metadata"] == {**sent, "finalizers": []}
+
+
+def test_an_item_without_parts_has_no_mask() -> None:
+    assert "field_mask" not in decoded(encode_mutation(update(digest="d"), SCHEMA).item)
 
 
 def test_an_added_reference_names_its_target_twice_and_carries_the_attribute() -> None:

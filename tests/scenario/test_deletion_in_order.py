@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intentc.planning import DeleteGuard
+from intentc.testing import UpdateStatus
 from tests.support.app_system import APP, AppSystem, Killed
 
 pytestmark = pytest.mark.anyio
@@ -33,12 +34,54 @@ async def test_an_app_is_made_and_deleted_in_order() -> None:
     await system.assert_done({})
 
 
+async def conditions(system: AppSystem) -> dict[str, tuple[str, str]]:
+    """Type → status and reason of each condition of the app."""
+    found = (await system.documents("app"))["web"]["status"]["conditions"]
+    return {one["type"]: (one["status"], one["reason"]) for one in found}
+
+
+async def test_conditions_follow_what_is_observed() -> None:
+    system = AppSystem()
+    system.cluster.hold_back("Job", "web", "shop")
+    await system.sync("CREATE", "web", APP)
+    await system.work()
+    assert await conditions(system) == {"Migrated": ("False", "Running"), "Ready": ("False", "NotDeployed")}
+    system.cluster.let_go("Job", "web", "shop")
+    system.cluster.hold_back("Deployment", "web", "shop")
+    await system.work()
+    assert await conditions(system) == {"Migrated": ("True", "Done"), "Ready": ("Unknown", "Progressing")}
+    system.cluster.let_go("Deployment", "web", "shop")
+    await system.work()
+    assert await conditions(system) == {"Migrated": ("True", "Done"), "Ready": ("True", "Available")}
+    assert (await system.documents("app"))["web"]["status"]["address"] == "192.0.2.1"
+    await system.assert_done({"web": APP})
+    system.cluster.hold_back("Deployment", "web", "shop")
+    system.cluster.set_status("Deployment", "web", "shop", conditions=[{"type": "Available", "status": "False"}])
+    await system.work()
+    assert (await conditions(system))["Ready"] == ("False", "Unavailable")
+    await system.sync("UPDATE", "web", {"migration": None, "image": ""})
+    await system.work()
+    assert await conditions(system) == {"Ready": ("False", "NoImage")}
+
+
+async def test_the_status_is_reported_while_the_app_is_being_deleted() -> None:
+    system = await running()
+    system.cluster.hold_back("Deployment", "web", "shop")
+    await system.sync("DELETE", "web")
+    await system.work()
+    system.cluster.set_status("Deployment", "web", "shop", conditions=[{"type": "Available", "status": "False"}])
+    await system.work()
+    assert (await conditions(system))["Ready"] == ("False", "Unavailable")
+    assert "address" not in (await system.documents("app"))["web"]["status"], "the Service is gone"
+
+
 async def test_the_finalizer_is_stored_before_anything_is_made() -> None:
     system = AppSystem()
     await system.sync("CREATE", "web", APP)
     await system.offline.settle()
-    assert [str(type(one).__name__) for one in system.writes.written] == ["Update", "Create", "Create", "Create"]
-    assert system.writes.written[0].properties == {"metadata.finalizers": ("example.com/app",)}  # type: ignore[union-attr]
+    made = [one for one in system.writes.written if not isinstance(one, UpdateStatus)]
+    assert [str(type(one).__name__) for one in made] == ["Update", "Create", "Create", "Create"]
+    assert made[0].properties == {"metadata.finalizers": ("example.com/app",)}  # type: ignore[union-attr]
 
 
 async def test_the_next_phase_waits_until_the_former_is_seen_gone() -> None:

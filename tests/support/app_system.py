@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from intentc.model import AddReference, Create, Delete, Operation, RemoveReference, Update
+from intentc.model import AddReference, Create, Delete, Operation, RemoveReference, Update, UpdateStatus
 from intentc.model.manifest import manifest_uuid
 from intentc.offline.offline import Offline
 from intentc.outgoing import FINALIZER as CARRIED_OUT
@@ -58,6 +58,9 @@ class Dying(Recording):
 
     async def remove_ref(self, operation: RemoveReference, fence: str | None = None, /) -> Written:
         return await self._write(operation, super().remove_ref, fence)
+
+    async def update_status(self, operation: UpdateStatus, fence: str | None = None, /) -> Written:
+        return await self._write(operation, super().update_status, fence)
 
     async def _write(self, operation: Operation, write: Any, fence: str | None) -> Written:
         self.count += 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from intentc import Claim, Compiler, Context, Fact, Intent, finalizer
+from intentc import Claim, Compiler, Context, Fact, Intent, View, finalizer, status
 
 FINALIZER = "example.com/app"
 _HERE = Path(__file__).parent
@@ -21,7 +21,9 @@ class AppIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         yield finalizer(self, FINALIZER)
         if not self.image:
-            ctx.hold("an app needs an image; give it in spec.image")
+            message = "an app needs an image; give it in spec.image"
+            yield status.condition(self, "Ready", False, "NoImage", message)
+            ctx.hold(message)
         namespace, name = self.fq_name
         labels = {"app": name}
         metadata = {"name": name, "namespace": namespace, "labels": labels}
@@ -37,6 +39,8 @@ class AppIntent(Intent):
             yield migration
             observed = ctx.observed(migration)
             is_prepared = observed is not None and observed.done
+            reason = "Failed" if observed is not None and observed.failed else "Done" if is_prepared else "Running"
+            yield status.condition(self, "Migrated", is_prepared, reason)
         spec = {
             "replicas": self.replicas,
             "selector": {"matchLabels": labels},
@@ -47,11 +51,26 @@ class AppIntent(Intent):
             phase=3,
             immutable=["spec.selector"],
         )
-        if is_prepared or ctx.observed(deployment) is not None:
+        running = ctx.observed(deployment)
+        if is_prepared or running is not None:
             # Once it exists, it stays while the Job of a new version runs.
             yield deployment
+        yield status.condition(self, "Ready", *_readiness(running))
         spec = {"type": "LoadBalancer", "selector": labels, "ports": [{"port": 80, "targetPort": self.port}]}
-        yield self.manifest({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}, phase=4)
+        service = self.manifest({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}, phase=4)
+        yield service
+        published = ctx.observed(service)
+        if published is not None and published.addresses:
+            yield status.field(self, "address", published.addresses[0])
+
+
+def _readiness(deployment: View | None) -> tuple[bool | str, str, str]:
+    """Status, reason and message of the condition Ready."""
+    if deployment is None or deployment.gone:
+        return False, "NotDeployed", deployment.rejected if deployment is not None else ""
+    if deployment.available is None:
+        return "Unknown", "Progressing", "the Deployment has not reported yet"
+    return deployment.available, "Available" if deployment.available else "Unavailable", deployment.rejected
 
 
 compiler = Compiler(

@@ -14,6 +14,8 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from .manifest import WHOLE_COPY
+from .metadata import METADATA
 from .types import SCALARS, FieldSpec, TypeTable
 from .values import thaw
 
@@ -41,6 +43,8 @@ def sensitive_paths(kind: Kind) -> tuple[Path, ...]:
         if relation.attribute:
             attribute = FieldSpec(type=relation.attribute)
             found += _below(kind.types, attribute, (f"{relation.name}_refs", "[]", "attr"))
+    if found and kind.written_as_manifests:
+        found.append((METADATA, "annotations", WHOLE_COPY))
     return tuple(found)
 
 

@@ -175,3 +175,20 @@ async def test_variables_are_not_replaced_and_that_is_said() -> None:
     shown = [(name, message) for name, message in messages(found) if "not replaced" in message]
     assert [name for name, _ in shown] == [f"{NAMESPACE}:a", f"{NAMESPACE}:log"]
     assert shown[0][1].startswith("service has ${BACKEND}, which stays as it is")
+
+
+async def test_a_heartbeat_on_a_service_or_a_label_that_nobody_reads_evaluates_nothing() -> None:
+    plain = carrier(None)
+    found = await gate(plain)
+
+    async def evaluations(**metadata: Any) -> int:
+        before = found.service.offline.engine.progress.evaluations
+        await found.service.update({**plain, "metadata": {"name": "echo", "namespace": NAMESPACE, **metadata}})
+        return found.service.offline.engine.progress.evaluations - before
+
+    assert await evaluations(annotations={"leader": "10:44:50"}) == 0
+    assert await evaluations(annotations={"leader": "10:44:51"}, labels={"team": "red"}) == 0
+    assert await evaluations(annotations={"getambassador.io/config": ONE}, labels={"team": "red"}) > 0
+    assert await evaluations(annotations={"getambassador.io/config": ONE}, labels={"team": "blue"}) > 0, (
+        "the documents get their carrier's labels"
+    )

@@ -120,3 +120,11 @@ def test_what_a_resource_and_its_targets_are_called_stays() -> None:
         "x_refs": [{"to": ["abcd"], "attr": {"key": CONCEALED}}],
         "text": CONCEALED,
     }
+
+
+def test_kubectls_copy_of_a_manifest_with_secrets_is_sensitive() -> None:
+    place = ("metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration")
+    declared = {**DECLARED, "shape": "kubernetes"}
+    kind = build_kind(msgspec.convert(declared, KindSpec), TYPES, "toy")
+    assert set(kind.sensitive) == {*KIND.sensitive, place}
+    assert place not in build_kind(KindSpec("plain", "toy", shape="kubernetes"), TYPES, "toy").sensitive

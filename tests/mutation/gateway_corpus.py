@@ -158,7 +158,7 @@ class Classed(NamedTuple):
             await apply_manifest(system, _CLASS)
         await system.settle()
         if self.goes:
-            assert await system.delete(self.kind, ("default", "own"))
+            assert await system.delete(self.kind, ("own",))
         else:
             await apply_manifest(system, _CLASS)
 

@@ -158,7 +158,8 @@ def status_in_short(status: Mapping[str, Any]) -> str:
     >>> status_in_short({"state": "idle", "conditions": [{"type": "Sown", "status": "False", "reason": "NoCrops"}]})
     'idle, Sown=False (NoCrops)'
     """
-    texts = [str(value) for value in status.values() if isinstance(value, str | int)]
+    named = sorted(status.items(), key=lambda item: item[0] != "state")
+    texts = [str(value) for _, value in named if isinstance(value, str | int)]
     conditions = status.get("conditions")
     for one in conditions if isinstance(conditions, list) else ():
         texts.append(f"{one.get('type')}={one.get('status')} ({one.get('reason')})")

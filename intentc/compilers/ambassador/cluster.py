@@ -20,6 +20,7 @@ from intentc import Claim, Context, Fact, Intent
 from .elements import element
 from .envoy.cluster import by_ads, by_name, cluster, load_assignment, nowhere
 from .envoy.tls import upstream_tls
+from .faults import Faults
 from .reasons import clusters as reasons
 from .reasons.cluster_parts import cluster_parts, endpoint_parts
 from .this_gateway import gateway_namespace
@@ -44,12 +45,16 @@ class ClusterIntent(Intent):
         # All of them have equal upstreams, because the name is a hash of the upstream.
         upstream = uses[0].upstream
         troubles: list[Unreachable] = []
+        notes: list[Unreachable] = []
         way = way_to(ctx, upstream, troubles)
-        upstream = _usable(upstream, way, troubles)
-        endpoints = _endpoints(ctx, upstream, troubles) if way.discovery is Discovery.ENDPOINTS else None
-        for reason, message in dict.fromkeys((trouble.reason, trouble.message) for trouble in troubles):
-            for kind, name in sorted({(origin.kind, origin.name) for origin in origins}):
-                ctx.problem_on(kind, name, reason, message)
+        upstream = _usable(upstream, way, notes)
+        endpoints = _endpoints(ctx, upstream, troubles, notes) if way.discovery is Discovery.ENDPOINTS else None
+        faults = Faults(ctx)
+        for found, report in ((troubles, faults.report_on), (notes, ctx.problem_on)):
+            for reason, message in dict.fromkeys((trouble.reason, trouble.message) for trouble in found):
+                for kind, name in sorted({(origin.kind, origin.name) for origin in origins}):
+                    report(kind, name, reason, message)
+        yield from faults.facts()
         config = cluster(self.uuid, upstream, _location(self.uuid, upstream, way), _transport_socket(upstream, way))
         yield element(
             self,
@@ -77,12 +82,12 @@ class ClusterIntent(Intent):
             yield from (Fact("secret_use", name, "") for name in names(way.tls.settings))
 
 
-def _usable(upstream: Upstream, way: Way, troubles: list[Unreachable]) -> Upstream:
+def _usable(upstream: Upstream, way: Way, notes: list[Unreachable]) -> Upstream:
     """Returns ``upstream`` without settings that can't have an effect, and reports each: Envoy would reject the whole
     cluster, or ignore them."""
     changes: dict[str, Any] = {}
     for reason, message, change in _mistakes(upstream, way):
-        troubles.append(Unreachable(reason, message))
+        notes.append(Unreachable(reason, message))
         changes |= change
     return msgspec.structs.replace(upstream, **changes)
 
@@ -107,8 +112,8 @@ def _mistakes(upstream: Upstream, way: Way) -> Iterator[tuple[str, str, dict[str
         yield "NoAddressFamily", message, {"enable_ipv4": True}
 
 
-def _endpoints(ctx: Context, upstream: Upstream, troubles: list[Unreachable]) -> Endpoints:
-    """The allowed endpoints of ``upstream``; reports what removes any of them."""
+def _endpoints(ctx: Context, upstream: Upstream, troubles: list[Unreachable], notes: list[Unreachable]) -> Endpoints:
+    """The allowed endpoints of ``upstream``; reports why there are none, and notes what removes some of them."""
     service = upstream.service(gateway_namespace(ctx))
     try:
         if service is None:
@@ -125,7 +130,7 @@ def _endpoints(ctx: Context, upstream: Upstream, troubles: list[Unreachable]) ->
             f"Endpoints {':'.join(service)}: {', '.join(forbidden_hosts)} is the gateway's own machine, or its cloud's"
         )
         hint = "metadata; it is left out. Remove it there, or allow it in the setting ambassador.allowed_targets"
-        troubles.append(Unreachable("ForbiddenTarget", f"{message} {hint}"))
+        notes.append(Unreachable("ForbiddenTarget", f"{message} {hint}"))
     return tuple((host, port) for host, port in found if host not in forbidden_hosts)
 
 

@@ -92,8 +92,10 @@ async def test_endpoints_that_come_later_are_taken_in_and_touch_nothing_else() -
     await found.gate.apply(endpoints(subset("10.0.0.1")))
     assert found.endpoints == [("10.0.0.1", 8080)]
     assert found.problems == []
+    # And in the status of the Mapping, whose requests are no longer answered 503.
     assert [str(operation.name) for operation in found.gate.service.written[written:]] == [
-        f"envoy_endpoints {found.only['name']}"
+        "mapping shop:m",
+        f"envoy_endpoints {found.only['name']}",
     ]
 
 

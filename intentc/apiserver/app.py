@@ -40,7 +40,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from intentc.listening.origin import ANY_HOST, Checks, OriginGuard, Rejection
+from intentc.listening.origin import ANY_HOST, JSON_TYPES, Checks, OriginGuard, Rejection
 from intentc.model import Key, Kind, kebab, snake
 from intentc.model.status import STATUS, STATUS_CLAIMS
 from intentc.watch.protocol import StoreError
@@ -51,6 +51,7 @@ from .auth import Keystone
 from .authorization import Caller
 from .documents import Document
 from .errors import ApiError, BadRequest, NotFound, TooLarge, from_store
+from .kubernetes.routes import PATCH_TYPES, kubernetes_routes
 from .listing import View
 from .references import ReferenceUpdate
 from .service import ApiServer
@@ -78,6 +79,7 @@ def create_app(
     """
     calls = _Calls(server, keystone)
     routes = [
+        *kubernetes_routes(server, calls.caller, read_body),
         Route("/", calls.about, methods=["GET"]),
         Route("/healthz", calls.healthz, methods=["GET"]),
         Route("/readyz", calls.readyz, methods=["GET"]),
@@ -105,7 +107,7 @@ def create_app(
         routes.insert(0, Route("/keystone/v3/auth/tokens", calls.log_in, methods=["POST"]))
     app = Starlette(
         routes=routes,
-        middleware=[Middleware(OriginGuard, checks=Checks("server.hosts", hosts, only_json=True), answer=_rejected)],
+        middleware=[Middleware(OriginGuard, checks=_checks(hosts), answer=_rejected)],
         exception_handlers={
             ApiError: _api_error,
             StoreError: _store_failed,
@@ -117,6 +119,10 @@ def create_app(
     # A redirect would lead to the host that the request names.
     app.router.redirect_slashes = False
     return app
+
+
+def _checks(hosts: Sequence[str] | None) -> Checks:
+    return Checks("server.hosts", hosts, only_json=True, media=JSON_TYPES | PATCH_TYPES)
 
 
 class _Calls:
@@ -148,13 +154,13 @@ class _Calls:
 
     async def log_in(self, request: Request) -> Response:
         assert self._keystone is not None
-        body = requests.decode(await _body(request, _LARGEST_LOG_IN), dict[str, Any])
+        body = requests.decode(await read_body(request, _LARGEST_LOG_IN), dict[str, Any])
         token = self._keystone.log_in(body, request.client.host if request.client else "")
         return _answer(token.body, status=201, headers={"X-Subject-Token": token.text})
 
     async def create(self, request: Request) -> Response:
-        caller, kind = self._caller(request), self._of_plural(request)
-        body = requests.envelope(await _body(request), kind)
+        caller, kind = self.caller(request), self._of_plural(request)
+        body = requests.envelope(await read_body(request), kind)
         answer = await self._server.create(
             kind.name,
             body.resource,
@@ -166,7 +172,7 @@ class _Calls:
         return _answer(requests.created(answer.document, kind), answer.revision)
 
     async def get(self, request: Request) -> Response:
-        caller = self._caller(request, reading=True)
+        caller = self.caller(request, reading=True)
         key = self._key(request)
         view = requests.view(request.query_params)
         document, revision = await self._server.get(key, view, caller=caller)
@@ -175,8 +181,8 @@ class _Calls:
         return _answer({kebab(key.kind): document}, revision)
 
     async def update(self, request: Request) -> Response:
-        caller, key = self._caller(request), self._key(request)
-        body = requests.envelope(await _body(request), self._server.schema.kind(key.kind))
+        caller, key = self.caller(request), self._key(request)
+        body = requests.envelope(await read_body(request), self._server.schema.kind(key.kind))
         answer = await self._server.update(
             key,
             body.resource,
@@ -189,15 +195,15 @@ class _Calls:
         return _answer({kebab(key.kind): answer.document}, answer.revision)
 
     async def get_status(self, request: Request) -> Response:
-        caller, key = self._caller(request, reading=True), self._key(request)
+        caller, key = self.caller(request, reading=True), self._key(request)
         self._with_status(key)
         document, revision = await self._server.get(key, View((), False, False), caller=caller)
         shown = {field: document[field] for field in ("uuid", "fq_name", STATUS, STATUS_CLAIMS) if field in document}
         return _answer({kebab(key.kind): {STATUS: {}} | shown}, revision)
 
     async def update_status(self, request: Request) -> Response:
-        caller, key = self._caller(request), self._key(request)
-        body = requests.status_envelope(await _body(request), self._with_status(key))
+        caller, key = self.caller(request), self._key(request)
+        body = requests.status_envelope(await read_body(request), self._with_status(key))
         answer = await self._server.update_status(
             key,
             body.resource,
@@ -209,7 +215,7 @@ class _Calls:
         return _answer({kebab(key.kind): answer.document}, answer.revision)
 
     async def delete(self, request: Request) -> Response:
-        caller = self._caller(request)
+        caller = self.caller(request)
         revision = await self._server.delete(
             self._key(request),
             caller=caller,
@@ -219,7 +225,7 @@ class _Calls:
         return Response(headers={REVISION_HEADER: str(revision)})
 
     async def list(self, request: Request) -> Response:
-        caller = self._caller(request, reading=True)
+        caller = self.caller(request, reading=True)
         kind, parameters = self._of_plural(request), request.query_params
         found = await self._server.find(kind.name, requests.query(parameters), caller=caller)
         # Resources that are shared with the caller are always listed, so "shared" is accepted and changes nothing.
@@ -236,8 +242,8 @@ class _Calls:
         return _answer(answer)
 
     async def ref_update(self, request: Request) -> Response:
-        caller = self._caller(request)
-        asked = requests.decode(await _body(request), requests.ReferenceRequest)
+        caller = self.caller(request)
+        asked = requests.decode(await read_body(request), requests.ReferenceRequest)
         for name, value in (("operation", asked.operation), ("type", asked.type), ("uuid", asked.uuid),
                             ("ref-type", asked.ref_type)):  # fmt: skip
             if not value:
@@ -265,26 +271,26 @@ class _Calls:
         return _answer({"uuid": asked.uuid}, revision)
 
     async def ref_relax(self, request: Request) -> Response:
-        caller = self._caller(request)
-        asked = requests.decode(await _body(request), requests.RelaxRequest)
+        caller = self.caller(request)
+        asked = requests.decode(await read_body(request), requests.RelaxRequest)
         revision = await self._server.relax_reference(
             asked.uuid, asked.ref_uuid, caller=caller, fence=requests.fence(request.headers)
         )
         return _answer({"uuid": asked.uuid}, revision)
 
     async def fqname_to_id(self, request: Request) -> Response:
-        caller = self._caller(request, reading=True)
-        asked = requests.decode(await _body(request), requests.NameRequest)
+        caller = self.caller(request, reading=True)
+        asked = requests.decode(await read_body(request), requests.NameRequest)
         return _answer({"uuid": await self._server.identify(asked.type, asked.fq_name, caller=caller)})
 
     async def id_to_fqname(self, request: Request) -> Response:
-        caller = self._caller(request, reading=True)
-        asked = requests.decode(await _body(request), requests.IdRequest)
+        caller = self.caller(request, reading=True)
+        asked = requests.decode(await read_body(request), requests.IdRequest)
         name = await self._server.name_of(asked.uuid, caller=caller)
         return _answer({"type": kebab(name.kind), "fq_name": name.fq_name})
 
     async def prop_collection_get(self, request: Request) -> Response:
-        caller, parameters = self._caller(request, reading=True), request.query_params
+        caller, parameters = self.caller(request, reading=True), request.query_params
         uuid, fields = parameters.get("uuid", ""), parameters.get("fields", "")
         for name, value in (("uuid", uuid), ("fields", fields)):
             if not value:
@@ -293,8 +299,8 @@ class _Calls:
         return _answer(await self._server.collections(uuid, fields.split(","), position, caller=caller))
 
     async def prop_collection_update(self, request: Request) -> Response:
-        caller = self._caller(request)
-        asked = requests.decode(await _body(request), requests.CollectionRequest)
+        caller = self.caller(request)
+        asked = requests.decode(await read_body(request), requests.CollectionRequest)
         revision = await self._server.update_collections(
             asked.uuid,
             [element.update() for element in asked.updates],
@@ -304,8 +310,8 @@ class _Calls:
         return Response(headers={REVISION_HEADER: str(revision)})
 
     async def sync(self, request: Request) -> Response:
-        caller = self._caller(request)
-        asked = requests.decode(await _body(request), requests.SyncRequest)
+        caller = self.caller(request)
+        asked = requests.decode(await read_body(request), requests.SyncRequest)
         applied, revision = await self._server.sync(
             asked.resources, caller=caller, fence=requests.fence(request.headers)
         )
@@ -313,7 +319,7 @@ class _Calls:
 
     async def create_pool(self, request: Request) -> Response:
         self._administrator(request)
-        asked = requests.decode(await _body(request), requests.PoolRequest)
+        asked = requests.decode(await read_body(request), requests.PoolRequest)
         revision = await self._server.create_pool(
             asked.pool, asked.start, asked.end, fence=requests.fence(request.headers)
         )
@@ -321,12 +327,12 @@ class _Calls:
 
     async def drop_pool(self, request: Request) -> Response:
         self._administrator(request)
-        asked = requests.decode(await _body(request), requests.PoolName)
+        asked = requests.decode(await read_body(request), requests.PoolName)
         return _answer({}, await self._server.drop_pool(asked.pool, fence=requests.fence(request.headers)))
 
     async def allocate(self, request: Request) -> Response:
         self._administrator(request)
-        asked = requests.decode(await _body(request), requests.NumberRequest)
+        asked = requests.decode(await read_body(request), requests.NumberRequest)
         value, revision = await self._server.allocate(
             asked.pool, asked.owner, asked.value, fence=requests.fence(request.headers)
         )
@@ -334,7 +340,7 @@ class _Calls:
 
     async def free(self, request: Request) -> Response:
         self._administrator(request)
-        asked = requests.decode(await _body(request), requests.NumberRequest)
+        asked = requests.decode(await read_body(request), requests.NumberRequest)
         if asked.value is None and not asked.owner:
             raise BadRequest("value is missing; give it, or owner")
         revision = await self._server.free(
@@ -355,16 +361,18 @@ class _Calls:
                 del found[-1]["pool"]
         return _answer({"allocations": found})
 
-    def _caller(self, request: Request, *, reading: bool = False) -> Caller:
+    def caller(self, request: Request, *, reading: bool = False) -> Caller:
         """The caller. One without any right to this sort of call is rejected before its body is read."""
         if self._keystone is None:
             return Caller()
-        caller = self._keystone.caller(request.headers.get("x-auth-token", ""))
+        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+        token = request.headers.get("x-auth-token", "") or (bearer.strip() if scheme.lower() == "bearer" else "")
+        caller = self._keystone.caller(token)
         self._server.permissions.admit(caller, reading=reading)
         return caller
 
     def _administrator(self, request: Request, *, reading: bool = False) -> None:
-        self._server.permissions.administrate(self._caller(request, reading=reading), reading=reading)
+        self._server.permissions.administrate(self.caller(request, reading=reading), reading=reading)
 
     def _linked(self, request: Request, key: Key, document: Document) -> Document:
         """``document`` with its URL, and those of its parent, references, back references and children."""
@@ -408,7 +416,7 @@ def _answer(
     return Response(msgspec.json.encode(body), status, all_headers, media_type="application/json")
 
 
-async def _body(request: Request, largest: int = LARGEST_BODY) -> bytes:
+async def read_body(request: Request, largest: int = LARGEST_BODY) -> bytes:
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)

@@ -8,7 +8,7 @@ Values only, but that ``within`` adds the place of an item to an error: no state
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from intentc.model import Key, Name
 from intentc.model.limits import LARGEST_VALUE
@@ -53,6 +53,8 @@ class ApiError(Exception):
         self.key = key
         self.item: int | None = None
         self.detail = message
+        self.field = ""
+        """The field of the resource's stored form that it concerns, if known: ``a.b[0].c``."""
         self.rejected: tuple[tuple[int, str], ...] = ()
         """(item, detail) of all rejected items of a larger request, this one included."""
 
@@ -61,6 +63,11 @@ class ApiError(Exception):
         placed = type(self)(f"{place}: {self.message}")
         placed.item, placed.detail = item, self.message
         return placed
+
+    def of(self, field: str) -> Self:
+        """The same error, which concerns ``field``."""
+        self.field = field
+        return self
 
 
 class BadRequest(ApiError):

@@ -7,6 +7,7 @@ Resources are at ``/<path>/<kind>/<uuid>``; the compiler watches them. An index 
     uuid/<uuid>                                  [kind, fq_name]
     holds/<target>/<kind>/<uuid>/<sort>          a child or a reference that blocks the target's deletion
     links/<target>/<kind>/<uuid>/<sort>          one that does not (derived, or relaxed)
+    beside/<kind>/<uuid>                         what clients of the Kubernetes face keep of a resource (``kubernetes``)
     pool/<pool>, pool-owner/…, pool-value/…      numbers (``pools.py``)
 
 ``<sort>`` is ``child`` or ``reference``, the value is the holder's fq_name. So "nothing blocks this deletion" is one
@@ -82,6 +83,14 @@ class Layout:
         """The holder in a key of ``hold`` or ``link``."""
         kind, uuid, sort = index_key.rsplit("/", 3)[1:]
         return Holder(Key(kind, uuid), sort)
+
+    def beside(self, key: Key) -> str:
+        """The key of what belongs to a resource and is no input of a compiler."""
+        return f"{self.all_beside(key.kind)}{stored_segment(key.uuid)}"
+
+    def all_beside(self, kind: str) -> str:
+        """The prefix of ``beside`` for all resources of a kind."""
+        return f"{self._index}/beside/{kind}/"
 
     def pool(self, pool: str) -> str:
         """The key of a pool's ranges."""

@@ -70,8 +70,12 @@ class Mutator:
         """Create an empty draft."""
         return Draft(self._store, self._schema, self._layout, self.limit)
 
-    async def run(self, work: Callable[[Draft], Awaitable[Result]], fence: Fence | None = None) -> tuple[Result, int]:
+    async def run(
+        self, work: Callable[[Draft], Awaitable[Result]], fence: Fence | None = None, *, dry_run: bool = False
+    ) -> tuple[Result, int]:
         """Do ``work`` on a draft and commit it; returns its result and the revision at which it holds.
+
+        ``dry_run``: nothing is written, but everything is checked that can be without it.
 
         Raises what ``work`` raises, ``TooLarge``, ``PreconditionFailed`` (fence), ``Busy``, ``OutcomeUnknown``.
         """
@@ -82,7 +86,7 @@ class Mutator:
                 await self._check_fence(draft, fence)
             try:
                 result = await work(draft)
-                revision = await self._commit(draft, fence)
+                revision = await self._commit(draft, fence, dry_run=dry_run)
             except ApiError:
                 # A former leader must learn that it is one, whatever else is wrong with its request.
                 if fence is not None:
@@ -94,7 +98,7 @@ class Mutator:
             await anyio.sleep(random.uniform(0, min(_LONGEST_PAUSE_SECONDS, 0.0005 * attempt)))  # noqa: S311
         raise Busy(f"{_ATTEMPTS} times others changed what this request reads; try again")
 
-    async def _commit(self, draft: Draft, fence: Fence | None) -> int | None:
+    async def _commit(self, draft: Draft, fence: Fence | None, *, dry_run: bool) -> int | None:
         await _settle(draft)
         operations, newest = await _operations(draft)
         compares = list(draft.compares.values())
@@ -109,6 +113,8 @@ class Mutator:
                 f"this request needs {count} operations in one transaction, the limit is {self.limit}; split it, "
                 f"or start etcd with a larger --max-txn-ops and set intentc.limits.max_txn_ops to the same"
             )
+        if dry_run:
+            return newest
         try:
             answer = await self._store.transaction(compares, operations)
         except RequestTooLarge as error:
@@ -270,6 +276,8 @@ async def _index_identity(draft: Draft, key: Key, staged: Staged) -> None:
         draft.put(identity, encode(after))
     else:
         draft.drop(identity)
+        if draft.schema.kind(key.kind).written_as_manifests:
+            draft.drop(draft.layout.beside(key))
 
 
 async def _former_name(draft: Draft, key: Key, staged: Staged) -> Name | None:

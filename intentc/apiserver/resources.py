@@ -104,7 +104,8 @@ class Resources:
         await self._reject_duplicate(draft, key, name, replaces=over is not None)
         missing = missing_fields(kind, document)
         if missing:
-            raise BadRequest(f"{kebab(kind.name)} {':'.join(name.fq_name)}: {', '.join(missing)} must be given")
+            message = f"{kebab(kind.name)} {':'.join(name.fq_name)}: {', '.join(missing)} must be given"
+            raise BadRequest(message).of(missing[0])
         await references.complete(draft, kind, document)
         await access.change(draft, key, None, document)
         by_compiler = is_compiler(self._permissions.policy, caller)
@@ -178,7 +179,8 @@ class Resources:
         after = {field: value for field, value in before.items() if field not in changed} | fresh
         missing = changed.intersection(missing_fields(kind, after))
         if missing:
-            raise BadRequest(f"{kebab(kind.name)}: {', '.join(sorted(missing))} must be given; it can't be cleared")
+            message = f"{kebab(kind.name)}: {', '.join(sorted(missing))} must be given; it can't be cleared"
+            raise BadRequest(message).of(min(missing))
         await access.change(draft, key, before, after)
         await self._restage(draft, key, before, after, changed, caller)
         return {"uuid": key.uuid} | {field: after[field] for field in sorted(changed) if field in after}

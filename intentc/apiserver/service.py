@@ -70,9 +70,10 @@ class ApiServer:
     ) -> None:
         self.schema = schema
         self.max_txn_ops = max_txn_ops
-        self._store = store
+        self.store = store
         self.permissions = Permissions(schema, policy or Policy())
-        self._resources = Resources(schema, source or RandomSource(), self.permissions)
+        self.source = source or RandomSource()
+        self.resources = Resources(schema, self.source, self.permissions)
         self._mutator = Mutator(store, schema, Layout(path), max_txn_ops)
         self.readiness = Readiness(store, path)
         # Two requests of this process that allocate from one pool would only fail each other's transaction.
@@ -105,8 +106,8 @@ class ApiServer:
 
         async def work(draft: Draft) -> Document:
             await batch.gather_reads(draft, items)
-            created = await self._resources.create(draft, found, body, caller, condition)
-            await self._resources.relax(draft, Key(found.name, created["uuid"]), relaxed)
+            created = await self.resources.create(draft, found, body, caller, condition)
+            await self.resources.relax(draft, Key(found.name, created["uuid"]), relaxed)
             return created
 
         return Answer(*await self._mutate(work, fence, found.name))
@@ -135,8 +136,8 @@ class ApiServer:
         """
 
         async def work(draft: Draft) -> Document:
-            written = await self._resources.update(draft, key, body, caller, condition, paths)
-            await self._resources.relax(draft, key, relaxed)
+            written = await self.resources.update(draft, key, body, caller, condition, paths)
+            await self.resources.relax(draft, key, relaxed)
             return written
 
         return Answer(*await self._mutate(work, fence, key.kind))
@@ -156,7 +157,7 @@ class ApiServer:
         update = statuses.parse(self.schema.kind(key.kind), body, items)
 
         async def work(draft: Draft) -> Document:
-            return await statuses.write(draft, self.schema, self._resources, key, update, caller, condition)
+            return await statuses.write(draft, self.schema, self.resources, key, update, caller, condition)
 
         return Answer(*await self._mutate(work, fence, key.kind))
 
@@ -171,7 +172,7 @@ class ApiServer:
         """Delete a resource without holders, and its own references with it; returns the revision."""
 
         async def work(draft: Draft) -> None:
-            await self._resources.delete(draft, key, caller, condition)
+            await self.resources.delete(draft, key, caller, condition)
 
         return (await self._mutate(work, fence, key.kind))[1]
 
@@ -180,7 +181,7 @@ class ApiServer:
         draft, found = self._mutator.draft(), self.kind(kind)
         access = await self.permissions.access(draft, caller)
         access.rule(found, Operation.READ)
-        return await listing.find(self._store, draft, found, query, access)
+        return await listing.find(self.store, draft, found, query, access)
 
     async def unreadable(self, kind: str, *, caller: Caller = ANYONE) -> list[Document]:
         """The stored values of a kind that can't be read: ``{"uuid", "fq_name", "message"}`` each.
@@ -189,7 +190,7 @@ class ApiServer:
         """
         draft, found = self._mutator.draft(), self.kind(kind)
         access = await self.permissions.access(draft, caller)
-        return await listing.unreadable(self._store, draft, found) if access.reads_all else []
+        return await listing.unreadable(self.store, draft, found) if access.reads_all else []
 
     async def update_reference(
         self,
@@ -208,7 +209,7 @@ class ApiServer:
             )
 
         async def work(draft: Draft) -> None:
-            await self._resources.update_reference(draft, update, caller, condition)
+            await self.resources.update_reference(draft, update, caller, condition)
 
         return (await self._mutate(work, fence, kind.name))[1]
 
@@ -219,9 +220,9 @@ class ApiServer:
 
         async def work(draft: Draft) -> None:
             key = await self._known(draft, holder)
-            document = await self._resources.existing(draft, key)
-            await self._resources.may_update(draft, key, document, frozenset(), caller)
-            await self._resources.relax(draft, key, [target])
+            document = await self.resources.existing(draft, key)
+            await self.resources.may_update(draft, key, document, frozenset(), caller)
+            await self.resources.relax(draft, key, [target])
 
         return (await self._mutate(work, fence))[1]
 
@@ -257,9 +258,7 @@ class ApiServer:
         draft = self._mutator.draft()
         key = await self._known(draft, uuid)
         await self._may_read(draft, key, caller)
-        return collections.read(
-            self.schema.kind(key.kind), await self._resources.existing(draft, key), fields, position
-        )
+        return collections.read(self.schema.kind(key.kind), await self.resources.existing(draft, key), fields, position)
 
     async def update_collections(
         self, uuid: str, updates: Sequence[ElementUpdate], *, caller: Caller = ANYONE, fence: Fence | None = None
@@ -268,10 +267,10 @@ class ApiServer:
 
         async def work(draft: Draft) -> None:
             key = await self._known(draft, uuid)
-            before = await self._resources.existing(draft, key)
+            before = await self.resources.existing(draft, key)
             after = collections.apply(self.schema.kind(key.kind), before, updates)
             changed = frozenset(update.field for update in updates)
-            await self._resources.replace(draft, key, before, after, changed, caller)
+            await self.resources.replace(draft, key, before, after, changed, caller)
 
         return (await self._mutate(work, fence))[1]
 
@@ -286,12 +285,23 @@ class ApiServer:
         items = batch.parse(self.schema, elements)
 
         async def work(draft: Draft) -> list[batch.Applied]:
-            return await batch.apply(draft, self._resources, items, caller)
+            return await batch.apply(draft, self.resources, items, caller)
 
         try:
             return await self._mutate(work, fence, *{item.kind.name for item in items})
         except ApiError as error:
             raise batch.blame(items, error) from None
+
+    def draft(self) -> Draft:
+        """An empty draft, for reads."""
+        return self._mutator.draft()
+
+    async def transact(
+        self, work: Callable[[Draft], Awaitable[Result]], *kinds: str, dry_run: bool = False
+    ) -> tuple[Result, int]:
+        """Do ``work``, which stages changes of resources of ``kinds``, and commit it with all checks; returns its
+        result and the revision. ``dry_run``: everything but the commit is done."""
+        return await self._mutate(work, None, *kinds, dry_run=dry_run)
 
     async def create_pool(self, pool: str, start: int, end: int, *, fence: Fence | None = None) -> int:
         """Create the pool, or add the range [start, end) to it; returns the revision."""
@@ -357,17 +367,17 @@ class ApiServer:
         return owner
 
     async def _mutate(
-        self, work: Callable[[Draft], Awaitable[Result]], fence: Fence | None, *kinds: str
+        self, work: Callable[[Draft], Awaitable[Result]], fence: Fence | None, *kinds: str, dry_run: bool = False
     ) -> tuple[Result, int]:
         async def verified(draft: Draft) -> Result:
             result = await work(draft)
-            await self._resources.verify(draft)
+            await self.resources.verify(draft)
             return result
 
         if not any(RULES.get(kind, NO_RULES).takes_numbers for kind in kinds):
-            return await self._mutator.run(verified, fence)
+            return await self._mutator.run(verified, fence, dry_run=dry_run)
         async with self._numbers:
-            return await self._mutator.run(verified, fence)
+            return await self._mutator.run(verified, fence, dry_run=dry_run)
 
     async def _may_read(self, draft: Draft, key: Key, caller: Caller) -> None:
         """Require that the caller may read ``key``; with an empty uuid only the kind is checked.

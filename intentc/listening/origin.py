@@ -24,6 +24,8 @@ _LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 ANY_HOST = None
 """Allows any ``Host``. It is no text, so that no text allows any host by accident."""
 _JSON = "application/json"
+JSON_TYPES = frozenset({_JSON})
+"""The types of bodies that a server of JSON takes."""
 _SHOWN = 200
 """Characters of a header that a message repeats."""
 
@@ -40,14 +42,15 @@ class Checks(NamedTuple):
     """The checks of one server.
 
     ``hosts``: the names that ``Host`` may have, as ``own_hosts`` returns them; ``ANY_HOST``: any. ``setting``: the key
-    of the configuration that names further ones. ``only_json``: bodies must be ``application/json``, which no page of
-    another origin can send. ``pages``: links on other sites may lead here.
+    of the configuration that names further ones. ``only_json``: bodies must be of a type in ``media``, none of which
+    a page of another origin can send. ``pages``: links on other sites may lead here.
     """
 
     setting: str
     hosts: Sequence[str] | None = ANY_HOST
     only_json: bool = False
     pages: bool = False
+    media: frozenset[str] = JSON_TYPES
 
     def rejection(self, method: str, path: str, headers: Headers) -> Rejection | None:
         """Why a request with this method, path and headers is rejected; None if it is not."""
@@ -86,7 +89,7 @@ class Checks(NamedTuple):
         if not self.only_json or not (method == "POST" or _has_body(method, headers)):
             return None
         content_type = headers.get("content-type", "")
-        if content_type.partition(";")[0].strip().lower() == _JSON:
+        if content_type.partition(";")[0].strip().lower() in self.media:
             return None
         problem = f"the Content-Type of the request is {_shown(content_type)}" if content_type else "no Content-Type"
         return Rejection(415, problem, f"send JSON with `Content-Type: {_JSON}` (curl: -H 'Content-Type: {_JSON}')")

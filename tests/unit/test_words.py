@@ -26,6 +26,7 @@ ELSEWHERE = {
     ROOT / "docs" / "words.md",
     ROOT / "CHANGELOG.md",
     Path(__file__),
+    ROOT / "intentc" / "apiserver" / "kubernetes" / "openapi_v2_pb2.py",
     ROOT / "intentc" / "watch" / "rpc_pb2.py",
 }
 """What names the words to forbid them, the names of earlier versions, and what is generated."""

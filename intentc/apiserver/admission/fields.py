@@ -50,7 +50,7 @@ def accept(schema: Schema, kind: Kind, body: Any) -> tuple[Document, frozenset[s
     )
     for name in given:
         if name not in common_fields(kind) and not _declared(kind, name):
-            raise BadRequest(_unknown(kind, name))
+            raise BadRequest(_unknown(kind, name)).of(name)
     document = {name: body[name] for name in given}
     if b"null" in msgspec.json.encode(document):
         document = without_nulls(document)
@@ -60,9 +60,11 @@ def accept(schema: Schema, kind: Kind, body: Any) -> tuple[Document, frozenset[s
     except msgspec.ValidationError as error:
         unknown = unknown_field(error, checked)
         if unknown is not None:
-            raise BadRequest(f"{kebab(kind.name)} has no field {unknown[0]!r}{unknown[1]}") from None
+            message = f"{kebab(kind.name)} has no field {unknown[0]!r}{unknown[1]}"
+            raise BadRequest(message).of(unknown[0]) from None
         field, words = in_words(error, checked)
-        raise BadRequest(f"{kebab(kind.name)}: {field}: {words}" if field else f"{kebab(kind.name)}: {words}") from None
+        message = f"{kebab(kind.name)}: {field}: {words}" if field else f"{kebab(kind.name)}: {words}"
+        raise BadRequest(message).of(field) from None
     return document, given
 
 

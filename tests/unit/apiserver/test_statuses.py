@@ -138,7 +138,7 @@ async def test_a_batch_carries_statuses(server: ApiServer) -> None:
 
 async def test_who_is_no_compiler_leaves_what_compilers_claim(server: ApiServer) -> None:
     policy = Policy(mode=Mode.CLOUD_ADMIN, compiler_users=frozenset({"compiler"}))
-    guarded = ApiServer(server._store, server.schema, source=Clock(), policy=policy)
+    guarded = ApiServer(server.store, server.schema, source=Clock(), policy=policy)
     key = await made(server)
     compiler = Caller(user_id="compiler", roles=frozenset({policy.cloud_admin_role}))
     person = Caller(user_id="person", roles=frozenset({policy.cloud_admin_role}))

@@ -1,0 +1,192 @@
+"""Server-side apply: a manager's configuration is merged into a resource, and the fields that it owns are noted.
+
+Why it exists: several managers may each own fields of one resource. What a manager applied before and leaves out now is
+removed, unless somebody else owns it, too; a field that another manager set to another value is a conflict.
+
+``managedFields`` is what clients see of it. ``face`` stores it next to the resource, since no compiler reads it.
+
+Pure functions of values: nothing that they get is changed; the present time comes from the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .failures import Answered
+from .fieldsets import Fields, Path, element_step, fields_of, from_json, shown, to_json, value_at, without
+from .merge_keys import Forms
+
+APPLY, UPDATE = "Apply", "Update"
+
+
+class Owner(NamedTuple):
+    """Whose an entry of ``managedFields`` is. ``operation``: ``Apply`` or ``Update``; ``subresource``: ``status``, or
+    empty."""
+
+    manager: str
+    operation: str
+    subresource: str = ""
+
+
+class Entry(NamedTuple):
+    """The fields of one owner; ``time`` of its last change, RFC 3339."""
+
+    owner: Owner
+    api_version: str
+    time: str
+    fields: Fields
+
+
+class Applied(NamedTuple):
+    """The manifest after an application, and who owns what then."""
+
+    manifest: dict[str, Any]
+    entries: tuple[Entry, ...]
+
+
+def apply(
+    live: Mapping[str, Any],
+    configuration: Mapping[str, Any],
+    entries: Sequence[Entry],
+    owner: Owner,
+    forms: Forms,
+    *,
+    now: str,
+    force: bool = False,
+) -> Applied:
+    """``live`` (empty: a new resource) with ``configuration`` merged into it.
+
+    Raises ``Answered`` (409) naming each conflicting field and its owner, unless ``force``.
+    """
+    wanted = fields_of(configuration, forms)
+    conflicts = list(_conflicts(live, configuration, wanted, entries, owner, forms))
+    if conflicts and not force:
+        raise _conflict(conflicts)
+    former = next((one.fields for one in entries if one.owner == owner), frozenset())
+    of_others = frozenset(path for one in entries if one.owner != owner for path in one.fields)
+    manifest: Any = merged(live, configuration, forms)
+    for path in sorted(former - wanted - of_others, key=len, reverse=True):
+        if not any(other[: len(path)] == path for other in wanted | of_others):
+            manifest = without(manifest, path, forms)
+    taken = frozenset(path for path, _ in conflicts)
+    others = [one._replace(fields=one.fields - taken) for one in entries if one.owner != owner]
+    own = Entry(owner, str(configuration.get("apiVersion", "")), now, wanted)
+    same = [one for one in entries if one.owner == owner and one.fields == wanted]
+    return Applied(manifest, _sorted([*others, same[0] if same else own]))
+
+
+def updated(
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    entries: Sequence[Entry],
+    owner: Owner,
+    forms: Forms,
+    *,
+    now: str,
+) -> tuple[Entry, ...]:
+    """Who owns what after a change that is no application: who changed a field owns it, and nobody else does."""
+    old, new = fields_of(before, forms), fields_of(after, forms)
+    changed = frozenset(
+        path for path in new if path not in old or value_at(before, path, forms) != value_at(after, path, forms)
+    )
+    removed = old - new
+    if not changed and not removed:
+        return tuple(entries)
+    kept = [
+        one._replace(
+            fields=frozenset(path for path in one.fields - removed if one.owner == owner or path not in changed)
+        )
+        for one in entries
+    ]
+    if changed:
+        own = next((one.fields for one in kept if one.owner == owner), frozenset())
+        kept = [one for one in kept if one.owner != owner]
+        kept.append(Entry(owner, str(after.get("apiVersion", "")), now, own | changed))
+    return _sorted(kept)
+
+
+def merged(live: Any, configuration: Any, forms: Forms, names: tuple[str, ...] = ()) -> Any:
+    """``live`` with everything that ``configuration`` sets."""
+    if isinstance(configuration, dict):
+        result = dict(live) if isinstance(live, dict) else {}
+        for name, value in configuration.items():
+            result[name] = merged(result.get(name), value, forms, (*names, name))
+        return result
+    form = forms(names) if isinstance(configuration, list) else None
+    if form is None:
+        return configuration
+    result_list = list(live) if isinstance(live, list) else []
+    for element in configuration:
+        step = element_step(element, form)
+        at = next((at for at, one in enumerate(result_list) if element_step(one, form) == step), None)
+        if at is None:
+            result_list.append(element)
+        else:
+            result_list[at] = merged(result_list[at], element, forms, (*names, "[]"))
+    return result_list
+
+
+def shown_entries(entries: Iterable[Entry]) -> list[dict[str, Any]]:
+    """As ``metadata.managedFields``."""
+    return [
+        {
+            "manager": one.owner.manager,
+            "operation": one.owner.operation,
+            "apiVersion": one.api_version,
+            "time": one.time,
+            "fieldsType": "FieldsV1",
+            "fieldsV1": to_json(one.fields),
+            **({"subresource": one.owner.subresource} if one.owner.subresource else {}),
+        }
+        for one in entries
+    ]
+
+
+def read_entries(shown: Any) -> tuple[Entry, ...]:
+    """The inverse of ``shown_entries``."""
+    return tuple(
+        Entry(
+            Owner(one.get("manager", ""), one.get("operation", ""), one.get("subresource", "")),
+            one.get("apiVersion", ""),
+            one.get("time", ""),
+            from_json(one.get("fieldsV1")),
+        )
+        for one in shown or ()
+    )
+
+
+def _conflicts(
+    live: Mapping[str, Any],
+    configuration: Mapping[str, Any],
+    wanted: Fields,
+    entries: Sequence[Entry],
+    owner: Owner,
+    forms: Forms,
+) -> Iterable[tuple[Path, Owner]]:
+    for path in sorted(wanted):
+        if path[-1].startswith(("k:", "v:")) or value_at(live, path, forms) == value_at(configuration, path, forms):
+            continue
+        for one in entries:
+            if one.owner != owner and path in one.fields:
+                yield path, one.owner
+
+
+def _conflict(conflicts: Sequence[tuple[Path, Owner]]) -> Answered:
+    causes = tuple(
+        {
+            "reason": "FieldManagerConflict",
+            "message": f'conflict with "{owner.manager}"'
+            + (f" using {owner.operation}" if owner.operation == UPDATE else ""),
+            "field": shown(path),
+        }
+        for path, owner in conflicts
+    )
+    listed = ", ".join(f"{cause['field']} ({cause['message']})" for cause in causes)
+    number = f"{len(causes)} conflict{'s' if len(causes) > 1 else ''}"
+    advice = "leave these fields out, or apply with --force-conflicts"
+    return Answered(409, "Conflict", f"Apply failed with {number}: {listed}; {advice}", causes)
+
+
+def _sorted(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    return tuple(sorted((one for one in entries if one.fields), key=lambda one: (one.time, one.owner)))

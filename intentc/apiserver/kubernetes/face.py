@@ -1,0 +1,291 @@
+"""Reads and writes single resources for the Kubernetes face, by the API server's own mutations.
+
+Why it exists: a client names a resource by namespace and name, sends and gets manifests, and often sends only a part or
+a patch. Each change is computed inside the transaction that commits it, from the state that this requires, so a patch
+never overwrites what somebody else has written meanwhile. ``lists`` reads many resources; ``routes`` speaks HTTP.
+
+It reads and writes the store through ``ApiServer``. No state.
+"""
+
+from __future__ import annotations
+
+import secrets
+import string
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+from intentc.model import Key, Name
+from intentc.model.manifest import WHOLE_COPY
+
+from .. import statuses
+from ..authorization import READ, Caller, Operation
+from ..draft import Draft
+from ..errors import NotFound
+from ..service import ApiServer
+from . import beside as beside_module
+from .applying import APPLY, UPDATE, Owner, apply, updated
+from .beside import Beside
+from .catalog import Catalog, Offered
+from .failures import Answered, Invalid, deleted, rejections
+from .options import DeleteOptions, WriteOptions
+from .shown import (
+    Manifest,
+    bare,
+    changed_fields,
+    completed,
+    last_applied,
+    manifest,
+    with_server_fields,
+)
+
+_LETTERS = string.ascii_lowercase + string.digits
+_RANDOM = 5
+"""Characters that complete a ``generateName``."""
+
+
+class Place(NamedTuple):
+    """A resource as a URL names it; ``namespace`` is empty where there are none."""
+
+    offered: Offered
+    namespace: str
+    name: str
+
+    @property
+    def fq_name(self) -> tuple[str, ...]:
+        """As it is stored."""
+        return (self.namespace, self.name) if self.offered.is_namespaced else (self.name,)
+
+
+Edit = Callable[[Manifest], Manifest]
+
+
+class _Found(NamedTuple):
+    key: Key
+    manifest: Manifest
+    beside: Beside
+
+
+class Face:
+    """Single resources of ``server``. All methods raise subclasses of ``ApiError``."""
+
+    def __init__(self, server: ApiServer) -> None:
+        self.server = server
+        self.catalog = Catalog(server.schema)
+
+    async def get(self, place: Place, caller: Caller) -> Manifest:
+        """A resource that the caller may read."""
+        return (await self._found(self.server.draft(), place, caller)).manifest
+
+    async def create(
+        self, offered: Offered, namespace: str, given: Any, options: WriteOptions, caller: Caller
+    ) -> Manifest:
+        """Create a resource; ``metadata.generateName`` is completed to a name."""
+        sent = completed(given, offered, namespace)
+        metadata = sent["metadata"]
+        if metadata.get("resourceVersion"):
+            raise Answered(400, "BadRequest", "resourceVersion should not be set on objects to be created")
+        prefix = metadata.get("generateName")
+        if not metadata.get("name"):
+            if not isinstance(prefix, str) or not prefix:
+                raise Invalid("name or generateName is required", "metadata.name", "FieldValueRequired")
+            metadata["name"] = prefix + "".join(secrets.choice(_LETTERS) for _ in range(_RANDOM))
+        place = Place(offered, namespace, str(metadata["name"]))
+
+        async def work(draft: Draft) -> Key:
+            return await self._create(draft, place, sent, options, caller, UPDATE)
+
+        return await self._answer(place, work, options.dry_run)
+
+    async def replace(self, place: Place, given: Any, options: WriteOptions, caller: Caller) -> Manifest:
+        """Replace a resource by ``given`` (PUT). Kinds that kubectl does not know need a ``resourceVersion``."""
+        sent = completed(given, place.offered, place.namespace, place.name)
+        if not sent["metadata"].get("resourceVersion") and not place.offered.is_built_in:
+            raise Invalid("must be specified for an update", "metadata.resourceVersion")
+
+        def edit(before: Manifest) -> Manifest:
+            if last_applied(sent) or not last_applied(before):
+                return sent
+            # Clients that read resources by a list or a watch have not seen it.
+            return _with_last_applied(sent, last_applied(before))
+
+        return await self.change(place, edit, options, caller)
+
+    async def change(self, place: Place, edit: Edit, options: WriteOptions, caller: Caller) -> Manifest:
+        """Change a resource to what ``edit`` makes of it."""
+
+        async def work(draft: Draft) -> Manifest:
+            found = await self._found(draft, place, caller)
+            after = completed(edit(found.manifest), place.offered, place.namespace, place.name)
+            if options.subresource:
+                await self._write_status(draft, place, found, after, caller)
+                return await self._shown(draft, place.offered, found.key)
+            await self._write(draft, place, found, after, options, caller)
+            # Without its last finalizer a resource that is being deleted is gone.
+            is_gone = await draft.document(found.key) is None
+            return after if is_gone else await self._shown(draft, place.offered, found.key)
+
+        return _at(*await self.server.transact(work, place.offered.kind.name, dry_run=options.dry_run))
+
+    async def apply(self, place: Place, given: Any, options: WriteOptions, caller: Caller) -> tuple[Manifest, bool]:
+        """Apply a configuration (server-side apply); returns the resource, and whether it is new."""
+        sent = completed(given, place.offered, place.namespace, place.name)
+        if sent["metadata"].get("managedFields"):
+            raise Answered(400, "BadRequest", "metadata.managedFields must be nil")
+        is_new = False
+
+        async def work(draft: Draft) -> Key:
+            nonlocal is_new
+            is_new = await draft.find(Name(place.offered.kind.name, place.fq_name)) is None
+            if is_new:
+                return await self._create(draft, place, sent, options, caller, APPLY)
+            found = await self._found(draft, place, caller)
+            configuration = {**bare(sent), "metadata": {**bare(sent)["metadata"]}}
+            applied = apply(
+                bare(found.manifest),
+                configuration,
+                found.beside.entries,
+                Owner(options.manager, APPLY),
+                place.offered.forms,
+                now=self._now(),
+                force=options.force,
+            )
+            version = {"resourceVersion": sent["metadata"].get("resourceVersion")}
+            after = {**applied.manifest, "metadata": {**applied.manifest["metadata"], **version}}
+            await self._store(draft, place, found, after, caller)
+            text = last_applied(sent) or found.beside.last_applied
+            await beside_module.stage(draft, found.key, found.beside, Beside(applied.entries, text))
+            return found.key
+
+        return await self._answer(place, work, options.dry_run), is_new
+
+    async def delete(self, place: Place, options: DeleteOptions, caller: Caller) -> Manifest:
+        """Delete a resource. Returns a ``Status``, or the resource while finalizers keep it."""
+
+        async def work(draft: Draft) -> Manifest:
+            found = await self._found(draft, place, caller)
+            metadata = found.manifest["metadata"]
+            for what, wanted, there in (
+                ("UID", options.uid, metadata["uid"]),
+                ("ResourceVersion", options.resource_version, metadata["resourceVersion"]),
+            ):
+                if wanted and wanted != there:
+                    raise Answered(
+                        409,
+                        "Conflict",
+                        f"the {what} in the precondition ({wanted}) does not match the {what} of the object ({there})",
+                    )
+            await self.server.resources.delete(draft, found.key, caller)
+            if await draft.document(found.key) is not None:
+                return await self._shown(draft, place.offered, found.key)
+            return deleted(place.offered, place.name, metadata["uid"])
+
+        return _at(*await self.server.transact(work, place.offered.kind.name, dry_run=options.dry_run))
+
+    async def _answer(self, place: Place, work: Callable[[Draft], Awaitable[Key]], dry_run: bool) -> Manifest:
+        async def shown(draft: Draft) -> Manifest:
+            return await self._shown(draft, place.offered, await work(draft))
+
+        return _at(*await self.server.transact(shown, place.offered.kind.name, dry_run=dry_run))
+
+    async def _found(self, draft: Draft, place: Place, caller: Caller) -> _Found:
+        """A resource that exists and that the caller may read. Raises ``NotFound``, ``Forbidden``, ``Malformed``."""
+        kind = place.offered.kind
+        access = await self.server.permissions.access(draft, caller)
+        access.rule(kind, Operation.READ)
+        uuid = await draft.find(Name(kind.name, place.fq_name))
+        key = Key(kind.name, uuid or "")
+        document = await draft.document(key) if uuid is not None else None
+        if document is None:
+            raise NotFound(f"there is no {kind.name} {':'.join(place.fq_name)}")
+        access.on(key, document, READ)
+        kept = await beside_module.read(draft, key)
+        return _Found(key, manifest(place.offered, document, await _revision(draft, key), kept), kept)
+
+    async def _shown(self, draft: Draft, offered: Offered, key: Key) -> Manifest:
+        """A staged resource; without resource version if it changes, since that is known after the commit."""
+        document = await draft.document(key)
+        assert document is not None
+        raw = await draft.read(draft.layout.beside(key))
+        kept = beside_module.decoded(raw, draft.layout.beside(key)) if raw is not None else None
+        found = manifest(offered, document, await _revision(draft, key), kept)
+        staged = draft.staged.get(key)
+        if staged is not None and staged.before != staged.after:
+            del found["metadata"]["resourceVersion"]
+        return found
+
+    async def _create(
+        self, draft: Draft, place: Place, sent: Manifest, options: WriteOptions, caller: Caller, operation: str
+    ) -> Key:
+        kind = place.offered.kind
+        access = await self.server.permissions.access(draft, caller)
+        access.rule(kind, Operation.CREATE)
+        if await draft.find(Name(kind.name, place.fq_name)) is not None:
+            raise Answered(409, "AlreadyExists", f'{place.offered.qualified} "{place.name}" already exists')
+        body = bare(sent)
+        # The server gives it a uid; a copied manifest has that of the original. Its status is the controllers'.
+        body = {**body, "metadata": {name: one for name, one in body["metadata"].items() if name != "uid"}}
+        body.pop("status", None)
+        with rejections(place.offered, sent):
+            created = await self.server.resources.create(draft, kind, body, caller)
+        key = Key(kind.name, created["uuid"])
+        fresh = manifest(place.offered, created, 0)
+        owner, forms = Owner(options.manager, operation), place.offered.forms
+        if operation == APPLY:
+            entries = apply({}, body, (), owner, forms, now=self._now()).entries
+        else:
+            entries = updated({}, bare(fresh), (), owner, forms, now=self._now())
+        await beside_module.stage(draft, key, await beside_module.read(draft, key), Beside(entries, last_applied(sent)))
+        return key
+
+    async def _write_status(self, draft: Draft, place: Place, found: _Found, after: Manifest, caller: Caller) -> None:
+        """Stage the status of ``after``, and nothing else of it."""
+        after = with_server_fields(found.manifest, after)
+        with rejections(place.offered, after):
+            update = statuses.parse(place.offered.kind, {"status": after.get("status") or {}}, None)
+            await statuses.write(draft, self.server.schema, self.server.resources, found.key, update, caller)
+
+    async def _write(
+        self, draft: Draft, place: Place, found: _Found, after: Manifest, options: WriteOptions, caller: Caller
+    ) -> None:
+        """Stage a change that is no application, and who owns its fields."""
+        await self._store(draft, place, found, after, caller)
+        if await draft.document(found.key) is None:
+            return
+        now = await self._shown(draft, place.offered, found.key)
+        entries = updated(
+            bare(found.manifest),
+            bare(now),
+            found.beside.entries,
+            Owner(options.manager, UPDATE),
+            place.offered.forms,
+            now=self._now(),
+        )
+        await beside_module.stage(draft, found.key, found.beside, Beside(entries, last_applied(after)))
+
+    async def _store(self, draft: Draft, place: Place, found: _Found, after: Manifest, caller: Caller) -> None:
+        """Stage the stored form of ``after``."""
+        after = with_server_fields(found.manifest, after)
+        fields = changed_fields(place.offered, found.manifest, after)
+        with rejections(place.offered, after):
+            await self.server.resources.update(draft, found.key, fields, caller, paths=sorted(fields))
+
+    def _now(self) -> str:
+        return f"{self.server.source.now().partition('.')[0]}Z"
+
+
+async def _revision(draft: Draft, key: Key) -> int:
+    item = await draft.reading.item(draft.layout.value(key))
+    return item.mod_revision if item is not None else 0
+
+
+def _at(answer: Manifest, revision: int) -> Manifest:
+    """An answer with the revision of its commit, if that changed the resource itself."""
+    if "uid" in answer["metadata"]:
+        answer["metadata"].setdefault("resourceVersion", str(revision))
+    return answer
+
+
+def _with_last_applied(given: Manifest, text: str) -> Manifest:
+    metadata = given["metadata"]
+    annotations = {**(metadata.get("annotations") or {}), WHOLE_COPY: text}
+    return {**given, "metadata": {**metadata, "annotations": annotations}}

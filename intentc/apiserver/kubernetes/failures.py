@@ -1,0 +1,132 @@
+"""Answers of the Kubernetes face that are no resources: ``Status``, for errors and for what was deleted.
+
+Why it exists: clients decide by ``reason`` and ``code``, and people read ``message``, which names the field and says
+what to do next, as everywhere in intentc.
+
+Pure functions of values: no state, no I/O.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from intentc.model.manifest import place_in_manifest
+
+from ..errors import (
+    ApiError,
+    BadRequest,
+    Busy,
+    Conflict,
+    Forbidden,
+    Malformed,
+    NotFound,
+    OutcomeUnknown,
+    PreconditionFailed,
+    QuotaExceeded,
+    TooLarge,
+    TooManyRequests,
+    Unauthorized,
+)
+from .catalog import Offered
+
+_INVALID = 422
+_STEP = re.compile(r"[^.\[\]]+")
+_REASONS: Mapping[type[ApiError], tuple[int, str]] = {
+    BadRequest: (400, "BadRequest"),
+    Unauthorized: (401, "Unauthorized"),
+    Forbidden: (403, "Forbidden"),
+    NotFound: (404, "NotFound"),
+    Conflict: (409, "Conflict"),
+    PreconditionFailed: (409, "Conflict"),
+    QuotaExceeded: (403, "Forbidden"),
+    TooLarge: (413, "RequestEntityTooLarge"),
+    TooManyRequests: (429, "TooManyRequests"),
+    Malformed: (500, "InternalError"),
+    Busy: (503, "ServiceUnavailable"),
+    OutcomeUnknown: (504, "Timeout"),
+}
+"""Error → (HTTP status, reason); of several classes the nearest decides."""
+
+
+class Answered(ApiError):
+    """An error with a status and a reason of Kubernetes' own. ``causes``: as in ``Status.details``."""
+
+    def __init__(self, code: int, reason: str, message: str, causes: tuple[dict[str, str], ...] = ()) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.causes = causes
+
+
+class Invalid(Answered):
+    """The content of a resource is rejected. ``field``: the path in the manifest, ``spec.weight``; empty if unknown."""
+
+    def __init__(self, message: str, field: str = "", kind: str = "FieldValueInvalid") -> None:
+        cause = {"reason": kind, "message": message, "field": field}
+        super().__init__(_INVALID, "Invalid", message, (cause,))
+        self.field = field
+
+
+class Expired(Answered):
+    """The requested resource version is compacted: list again."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(410, "Expired", message)
+
+
+@contextmanager
+def rejections(offered: Offered, manifest: Mapping[str, Any]) -> Iterator[None]:
+    """Make what admission rejects in the block ``Invalid``, with the field's path in ``manifest``."""
+    try:
+        yield
+    except BadRequest as error:
+        steps = tuple(int(step) if step.isdigit() else step for step in _STEP.findall(error.field))
+        moves = offered.kind.manifests.versions.get(offered.api_version, {})
+        field = "".join(
+            f"[{step}]" if isinstance(step, int) else f".{step}" for step in place_in_manifest(manifest, moves, steps)
+        )
+        raise Invalid(error.message, field.removeprefix(".")) from None
+
+
+def failure(error: ApiError, offered: Offered | None = None, name: str = "") -> tuple[int, dict[str, Any]]:
+    """(HTTP status, ``Status``) for an error. ``offered``, ``name``: the resource that the request names."""
+    if isinstance(error, Answered):
+        code, reason = error.code, error.reason
+    else:
+        code, reason = next((_REASONS[one] for one in type(error).__mro__ if one in _REASONS), (500, "InternalError"))
+    message = error.message
+    details = _details(offered, name)
+    if isinstance(error, Answered) and error.causes:
+        details["causes"] = list(error.causes)
+    if code == _INVALID and offered is not None:
+        shown = f"{offered.name}.{offered.group}" if offered.group else offered.name
+        field = error.field if isinstance(error, Invalid) else ""
+        message = f'{shown} "{name}" is invalid: ' + (f"{field}: {message}" if field else message)
+    if code == 404 and offered is not None and name and isinstance(error, NotFound):
+        message = f'{offered.qualified} "{name}" not found'
+    if code in (429, 503):
+        details["retryAfterSeconds"] = 1
+    return code, _status("Failure", code, message=message, reason=reason, details=details)
+
+
+def deleted(offered: Offered, name: str, uid: str) -> dict[str, Any]:
+    """The answer to a deletion that is complete."""
+    return _status("Success", 200, details={**_details(offered, name), "uid": uid})
+
+
+def _details(offered: Offered | None, name: str) -> dict[str, Any]:
+    if offered is None:
+        return {}
+    details: dict[str, Any] = {"name": name} if name else {}
+    if offered.group:
+        details["group"] = offered.group
+    return {**details, "kind": offered.resource}
+
+
+def _status(status: str, code: int, **more: Any) -> dict[str, Any]:
+    shown = {name: value for name, value in more.items() if value}
+    body: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": status, **shown}
+    return body | {"code": code} if status == "Failure" else body

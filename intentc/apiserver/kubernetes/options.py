@@ -1,0 +1,156 @@
+"""The parameters of requests to the Kubernetes face, read from a URL's query and from ``DeleteOptions``.
+
+Values and pure functions: no state, no I/O.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ..errors import BadRequest, shortened
+from ..integers import parse_integer
+from .selectors import Selector, selector
+
+_LARGEST_PAGE = 10_000
+_LONGEST_NAME = 128
+
+
+class WriteOptions(NamedTuple):
+    """``manager``: the name of the field manager; ``force``: an application takes fields from others; ``subresource``:
+    ``status``, or empty. ``fieldValidation`` is not read: unknown fields are rejected, whatever it says."""
+
+    dry_run: bool = False
+    manager: str = "unknown"
+    force: bool = False
+    subresource: str = ""
+
+
+class DeleteOptions(NamedTuple):
+    """``uid``, ``resource_version``: preconditions; empty ones hold."""
+
+    dry_run: bool = False
+    uid: str = ""
+    resource_version: str = ""
+
+
+class Position(NamedTuple):
+    """Where a list goes on: its revision, and the first key of the next page."""
+
+    revision: int
+    start: str
+
+
+class ListOptions(NamedTuple):
+    """``limit``: 0 is none; ``revision``: 0 is now; ``exactly``: that revision, and no later one."""
+
+    selector: Selector = Selector()
+    limit: int = 0
+    position: Position | None = None
+    revision: int = 0
+    exactly: bool = False
+
+
+class WatchOptions(NamedTuple):
+    """``revision``: of the last event that the client has seen; None: it has seen nothing, and gets everything first.
+    ``seconds``: how long the watch lasts; 0: as the server likes. ``marks_initial``: a bookmark follows the initial
+    events."""
+
+    selector: Selector = Selector()
+    revision: int | None = None
+    bookmarks: bool = False
+    seconds: int = 0
+    marks_initial: bool = False
+
+
+def write_options(query: Mapping[str, str], user_agent: str) -> WriteOptions:
+    """Read the parameters of a write. Raises ``BadRequest``."""
+    manager = query.get("fieldManager", "") or user_agent.split("/", 1)[0] or "unknown"
+    if len(manager) > _LONGEST_NAME:
+        raise BadRequest(f"fieldManager has more than {_LONGEST_NAME} characters")
+    return WriteOptions(_dry_run(query.get("dryRun", "")), manager, flag(query, "force"))
+
+
+def delete_options(query: Mapping[str, str], body: bytes) -> DeleteOptions:
+    """Read the parameters of a deletion, in the query or the body. Raises ``BadRequest``."""
+    given: Any = {}
+    if body.strip():
+        try:
+            given = msgspec.json.decode(body, type=dict[str, Any])
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise BadRequest(f"the body is no DeleteOptions: {error}") from None
+    preconditions = given.get("preconditions") or {}
+    dry_run = ",".join(map(str, given.get("dryRun") or ())) or query.get("dryRun", "")
+    if not isinstance(preconditions, dict):
+        raise BadRequest("preconditions: an object with uid and resourceVersion is expected")
+    return DeleteOptions(
+        _dry_run(dry_run), str(preconditions.get("uid") or ""), str(preconditions.get("resourceVersion") or "")
+    )
+
+
+def list_options(query: Mapping[str, str]) -> ListOptions:
+    """Read the parameters of a list. Raises ``BadRequest``."""
+    match = query.get("resourceVersionMatch", "")
+    if match not in ("", "Exact", "NotOlderThan"):
+        raise BadRequest(f"resourceVersionMatch is {shortened(match)!r}; there are Exact and NotOlderThan")
+    return ListOptions(
+        selector(query.get("labelSelector", ""), query.get("fieldSelector", "")),
+        min(number(query, "limit"), _LARGEST_PAGE),
+        _position(query.get("continue", "")),
+        number(query, "resourceVersion"),
+        match == "Exact",
+    )
+
+
+def watch_options(query: Mapping[str, str]) -> WatchOptions:
+    """Read the parameters of a watch. Raises ``BadRequest``."""
+    marks_initial = flag(query, "sendInitialEvents")
+    revision = number(query, "resourceVersion")
+    return WatchOptions(
+        selector(query.get("labelSelector", ""), query.get("fieldSelector", "")),
+        None if marks_initial or not revision else revision,
+        flag(query, "allowWatchBookmarks"),
+        number(query, "timeoutSeconds"),
+        marks_initial,
+    )
+
+
+def continuation(position: Position) -> str:
+    """A position as the text that clients send back."""
+    return base64.urlsafe_b64encode(msgspec.json.encode(position)).decode()
+
+
+def _position(text: str) -> Position | None:
+    if not text:
+        return None
+    try:
+        return msgspec.json.decode(base64.urlsafe_b64decode(text), type=Position)
+    except (msgspec.DecodeError, binascii.Error, ValueError):
+        raise BadRequest("continue is not what this server gave; list again without it") from None
+
+
+def number(query: Mapping[str, str], name: str) -> int:
+    """A parameter that is a number; 0 if it is missing. Raises ``BadRequest``."""
+    text = query.get(name, "")
+    found = parse_integer(text) if text else 0
+    if found is None:
+        raise BadRequest(f"{name} is {shortened(text)!r}; give a number")
+    return found
+
+
+def flag(query: Mapping[str, str], name: str) -> bool:
+    """A parameter that is ``true`` or ``false``. Raises ``BadRequest``."""
+    text = query.get(name, "").lower()
+    if text not in ("", "0", "1", "true", "false"):
+        raise BadRequest(f"{name} is {shortened(text)!r}; give true or false")
+    return text in ("1", "true")
+
+
+def _dry_run(text: str) -> bool:
+    if text not in ("", "All"):
+        raise BadRequest(f"dryRun is {shortened(text)!r}; there is All")
+    return text == "All"

@@ -1,0 +1,343 @@
+"""Serves the Kubernetes face over HTTP: ``/version``, ``/api``, ``/apis``, ``/openapi``, and the resources below them.
+
+Why it exists: it translates between HTTP and ``face``, ``lists`` and ``watches``: URLs, verbs, bodies, tables,
+``Status``. A token comes as ``Authorization: Bearer``, which is how kubectl sends it, or as ``X-Auth-Token``.
+
+It keeps no state but the OpenAPI documents, made once; it reaches the store only through ``face``.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from intentc.model.limits import deeper_than
+from intentc.watch.protocol import StoreError
+
+from ..authorization import Caller, Operation
+from ..errors import ApiError, BadRequest, from_store
+from ..service import ApiServer
+from . import discovery, openapi, openapi_messages, patches, tables
+from .catalog import Offered
+from .face import Edit, Face, Place
+from .failures import Answered, failure
+from .lists import find, with_beside
+from .options import DeleteOptions, delete_options, flag, list_options, watch_options, write_options
+from .shown import Manifest
+from .streams import EventStream
+from .watches import Watching
+
+_JSON = "application/json"
+_APPLY = "application/apply-patch+yaml"
+PATCH_TYPES = frozenset({patches.JSON, patches.MERGE, patches.STRATEGIC, _APPLY})
+"""Types of bodies besides JSON."""
+_DEEPEST_BODY = 64
+
+Authenticate = Callable[..., Caller]
+Body = Callable[[Request], Awaitable[bytes]]
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def kubernetes_routes(server: ApiServer, authenticate: Authenticate, body: Body) -> list[Route]:
+    """The routes; none if no served kind is written as manifests. ``authenticate(request, reading=…)``: the caller, or
+    an ``ApiError``; ``body``: reads a request's body, up to a limit."""
+    face = Face(server)
+    if not face.catalog:
+        return []
+    calls = _Calls(face, authenticate, body)
+    return [
+        Route("/version", calls.version, methods=["GET"]),
+        Route("/livez", calls.livez, methods=["GET"]),
+        Route("/openapi/{path:path}", calls.openapi, methods=["GET"]),
+        *(
+            Route(path, calls.below, methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
+            for path in ("/api", "/apis", "/api/{path:path}", "/apis/{path:path}")
+        ),
+    ]
+
+
+class Target(NamedTuple):
+    """What a URL names. ``offered``: None above the resources; ``name``: empty for a collection."""
+
+    group: str
+    version: str
+    offered: Offered | None = None
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+
+class _Calls:
+    def __init__(self, face: Face, authenticate: Authenticate, body: Body) -> None:
+        self._face = face
+        self._server = face.server
+        self._catalog = face.catalog
+        self._authenticate = authenticate
+        self._body = body
+
+    async def version(self, request: Request) -> Response:
+        return _answer(_VERSION)
+
+    async def livez(self, request: Request) -> Response:
+        return Response("ok", media_type="text/plain")
+
+    async def openapi(self, request: Request) -> Response:
+        path = request.path_params["path"].strip("/")
+        try:
+            self._authenticate(request, reading=True)
+            if path == "v2":
+                if "proto-openapi" in request.headers.get("accept", ""):
+                    return Response(self._openapi_messages, media_type=openapi_messages.MEDIA)
+                return _answer(self._openapi_v2)
+            if path == "v3":
+                return _answer(openapi.index(self._catalog))
+            parts = path.split("/")
+            group, version = (parts[2], parts[3]) if len(parts) == 4 else ("", parts[-1])
+            resources = self._catalog.resources(group, version)
+            if parts[0] != "v3" or not resources:
+                raise _not_found("")
+            return _answer(openapi.version_3(resources))
+        except ApiError as error:
+            return _failed(error)
+
+    async def below(self, request: Request) -> Response:
+        """Discovery, and everything that concerns resources."""
+        target = None
+        try:
+            if namespace := self._implicit_namespace(request):
+                self._authenticate(request, reading=True)
+                return _answer(_namespace(namespace))
+            target = self._target(request)
+            if target is None or target.offered is None:
+                self._authenticate(request, reading=True)
+                return self._discovered(request, target)
+            return await self._of_resources(request, target, target.offered)
+        except StoreError as error:
+            found: ApiError = from_store(error, writing=request.method != "GET")
+        except ApiError as error:
+            found = error
+        return _failed(found, target)
+
+    @cached_property
+    def _openapi_v2(self) -> dict[str, Any]:
+        return openapi.version_2(self._catalog)
+
+    @cached_property
+    def _openapi_messages(self) -> bytes:
+        return openapi_messages.encoded(self._openapi_v2)
+
+    def _implicit_namespace(self, request: Request) -> str:
+        """The namespace that a GET names, if namespaces are no kind of this server: each exists then. kubectl asks for
+        it when a resource is not found."""
+        parts = request.url.path.strip("/").split("/")
+        is_one = request.method == "GET" and len(parts) == 4 and parts[:3] == ["api", "v1", "namespaces"]
+        return parts[3] if is_one and self._catalog.find("", "v1", "namespaces") is None else ""
+
+    def _target(self, request: Request) -> Target | None:
+        """What the URL names; None for ``/api`` and ``/apis``. Raises ``Answered`` for what is not offered."""
+        parts = [part for part in request.url.path.split("/") if part]
+        is_core = parts[0] == "api"
+        rest = parts[1:] if is_core else parts[2:]
+        group = "" if is_core else parts[1] if len(parts) > 1 else ""
+        if len(parts) == 1:
+            return None
+        if not is_core and not self._catalog.versions(group):
+            raise _not_found(f"there is no group {group}; there are {', '.join(self._catalog.groups())}")
+        if not rest:
+            return Target(group, "")
+        version, rest = rest[0], rest[1:]
+        if version not in self._catalog.versions(group):
+            raise _not_found(f"there is no version {version}; there are {', '.join(self._catalog.versions(group))}")
+        if not rest:
+            return Target(group, version)
+        namespace = ""
+        if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in ("status", "finalize"):
+            namespace, rest = rest[1], rest[2:]
+        offered = self._catalog.find(group, version, rest[0])
+        name, subresource = (*rest[1:3], "", "")[:2]
+        has_subresource = subresource == "" or (subresource == "status" and offered is not None and offered.has_status)
+        if offered is None or len(rest) > 3 or not has_subresource or (namespace and not offered.is_namespaced):
+            hint = self._catalog.suggestion(group, version, rest[0]) if offered is None else ""
+            raise _not_found(f"{'/'.join(rest)} is not offered{hint}")
+        if offered.is_namespaced and name and not namespace:
+            raise _not_found(f"a {offered.name} is in a namespace: …/namespaces/NAMESPACE/{'/'.join(rest)}")
+        return Target(group, version, offered, namespace, name, subresource)
+
+    def _discovered(self, request: Request, target: Target | None) -> Response:
+        if request.method != "GET":
+            raise _not_allowed(request)
+        if target is None:
+            is_core = request.url.path.strip("/") == "api"
+            version = discovery.aggregated_version(request.headers.get("accept", ""))
+            if version:
+                groups = [""] if is_core else self._catalog.groups()
+                body = discovery.aggregated(self._catalog, groups, version)
+                return _answer(body, media=discovery.aggregated_media(version))
+            return _answer(discovery.core_versions(self._catalog) if is_core else discovery.groups(self._catalog))
+        if not target.version:
+            return _answer(discovery.group(self._catalog, target.group))
+        return _answer(discovery.resources(self._catalog, target.group, target.version))
+
+    async def _of_resources(self, request: Request, target: Target, offered: Offered) -> Response:
+        query = request.query_params
+        caller = self._authenticate(request, reading=request.method == "GET")
+        place = Place(offered, target.namespace, target.name)
+        if not target.name:
+            if request.method == "GET" and flag(query, "watch"):
+                return await self._watch(request, place, caller)
+            if request.method == "GET":
+                return await self._list(request, place, caller)
+            if request.method == "DELETE":
+                return await self._delete_all(request, place, caller)
+            if request.method == "POST":
+                if offered.is_namespaced and not target.namespace:
+                    raise _not_found(f"a {offered.name} is created in a namespace")
+                sent = _decoded(await self._body(request))
+                options = write_options(query, request.headers.get("user-agent", ""))
+                made = await self._face.create(offered, target.namespace, sent, options, caller)
+                return self._one(request, offered, made, status=201)
+        elif request.method == "GET":
+            return self._one(request, offered, await self._face.get(place, caller))
+        elif request.method in ("PUT", "PATCH"):
+            return await self._written(request, place, target.subresource, caller)
+        elif request.method == "DELETE" and not target.subresource:
+            deletion = delete_options(query, await self._body(request))
+            return _answer(await self._face.delete(place, deletion, caller))
+        raise _not_allowed(request)
+
+    async def _written(self, request: Request, place: Place, subresource: str, caller: Caller) -> Response:
+        options = write_options(request.query_params, request.headers.get("user-agent", ""))
+        options = options._replace(subresource=subresource)
+        raw = await self._body(request)
+        if request.method == "PUT":
+            changed = await self._face.replace(place, _decoded(raw), options, caller)
+            return self._one(request, place.offered, changed)
+        media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if media == _APPLY and subresource:
+            raise Answered(415, "UnsupportedMediaType", "server-side apply of a status is not offered; send a patch")
+        if media == _APPLY:
+            applied, is_new = await self._face.apply(place, _decoded(raw, is_yaml=True), options, caller)
+            return self._one(request, place.offered, applied, status=201 if is_new else 200)
+        edit = _edit(media, _decoded(raw), place.offered)
+        return self._one(request, place.offered, await self._face.change(place, edit, options, caller))
+
+    def _one(self, request: Request, offered: Offered, manifest: Manifest, *, status: int = 200) -> Response:
+        accept, query = request.headers.get("accept", ""), request.query_params
+        if request.method == "GET" and (version := tables.wanted(accept)):
+            metadata = {"resourceVersion": manifest["metadata"]["resourceVersion"]}
+            included = query.get("includeObject", "Metadata")
+            return _answer(
+                tables.table(offered, [manifest], _now(), version=version, included=included, metadata=metadata)
+            )
+        return _answer(manifest, status=status)
+
+    async def _list(self, request: Request, place: Place, caller: Caller) -> Response:
+        offered, query = place.offered, request.query_params
+        listed = await find(self._server, offered, place.namespace, list_options(query), caller)
+        if version := tables.wanted(request.headers.get("accept", "")):
+            included = query.get("includeObject", "Metadata")
+            return _answer(
+                tables.table(
+                    offered, listed.items, _now(), version=version, included=included, metadata=listed.metadata
+                )
+            )
+        items = await with_beside(self._server, offered, listed.items)
+        body = {"kind": f"{offered.name}List", "apiVersion": offered.api_version, "metadata": listed.metadata}
+        return _answer({**body, "items": items})
+
+    async def _watch(self, request: Request, place: Place, caller: Caller) -> Response:
+        # A missing right is an answer of its own, not an event.
+        access = await self._server.permissions.access(self._server.draft(), caller)
+        access.rule(place.offered.kind, Operation.READ)
+        options = watch_options(request.query_params)
+        watching = Watching(self._server, place.offered, place.namespace, options, caller)
+        version = tables.wanted(request.headers.get("accept", ""))
+        included = request.query_params.get("includeObject", "Metadata")
+        return EventStream(watching, place.offered, options.seconds, version, included)
+
+    async def _delete_all(self, request: Request, place: Place, caller: Caller) -> Response:
+        options: DeleteOptions = delete_options(request.query_params, await self._body(request))
+        listed = await find(self._server, place.offered, place.namespace, list_options(request.query_params), caller)
+        for one in listed.items:
+            metadata = one["metadata"]
+            each = Place(place.offered, metadata.get("namespace", ""), metadata["name"])
+            await self._face.delete(each, options._replace(uid=metadata["uid"]), caller)
+        body = {"kind": f"{place.offered.name}List", "apiVersion": place.offered.api_version}
+        return _answer({**body, "metadata": listed.metadata, "items": listed.items})
+
+
+_VERSION = {
+    "major": "1",
+    "minor": "32",
+    "gitVersion": "v1.32.0-intentc",
+    "gitCommit": "",
+    "gitTreeState": "clean",
+    "buildDate": "1970-01-01T00:00:00Z",
+    "goVersion": "",
+    "compiler": platform.python_implementation(),
+    "platform": f"{platform.system().lower()}/{platform.machine()}",
+}
+"""The version of Kubernetes' API that clients may expect; 1.32 is the newest kubectl that was tried."""
+
+
+def _edit(media: str, patch: Any, offered: Offered) -> Edit:
+    """What a patch makes of a manifest. Raises ``Answered`` for a patch that the kind does not understand."""
+    if media == patches.MERGE:
+        return lambda before: patches.merged(before, patch)
+    if media == patches.JSON:
+        return lambda before: patches.patched(before, patch)
+    if media == patches.STRATEGIC and offered.is_built_in:
+        return lambda before: patches.strategic(before, patch, offered.forms)
+    known = [patches.JSON, patches.MERGE, _APPLY, *([patches.STRATEGIC] if offered.is_built_in else [])]
+    raise Answered(
+        415,
+        "UnsupportedMediaType",
+        f"the body of the request was in an unknown format - accepted media types include: {', '.join(known)}",
+    )
+
+
+def _decoded(raw: bytes, *, is_yaml: bool = False) -> Any:
+    """A body. Raises ``BadRequest``."""
+    try:
+        found = msgspec.yaml.decode(raw) if is_yaml else msgspec.json.decode(raw)
+        if deeper_than(msgspec.json.encode(found) if is_yaml else raw, _DEEPEST_BODY):
+            raise BadRequest(f"the body is nested deeper than {_DEEPEST_BODY} levels")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadRequest(f"the body can't be read: {error or 'nested too deep'}") from None
+    return found
+
+
+def _answer(body: Mapping[str, Any], *, status: int = 200, media: str = _JSON) -> Response:
+    return Response(msgspec.json.encode(body), status, media_type=media)
+
+
+def _failed(error: ApiError, target: Target | None = None) -> Response:
+    offered, name = (target.offered, target.name) if target is not None else (None, "")
+    code, body = failure(error, offered, name)
+    headers = {"Retry-After": "1"} if code in (429, 503) else {}
+    return Response(msgspec.json.encode(body), code, headers, media_type=_JSON)
+
+
+def _namespace(name: str) -> dict[str, Any]:
+    return {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": name}, "status": {"phase": "Active"}}
+
+
+def _not_found(hint: str) -> Answered:
+    message = "the server could not find the requested resource"
+    return Answered(404, "NotFound", f"{message}: {hint}" if hint else message)
+
+
+def _not_allowed(request: Request) -> Answered:
+    return Answered(405, "MethodNotAllowed", f"{request.method} is not allowed on {request.url.path}")
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

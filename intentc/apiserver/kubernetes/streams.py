@@ -1,0 +1,90 @@
+"""The answer to a watch: one JSON object a line, until the client goes, the time is over, or an error ends it.
+
+Why it exists: a watch holds a watch of etcd, which must be closed in the task that opened it, also if the client
+disconnects while nothing happens. An error is the last line, of type ``ERROR``.
+
+I/O: the connection to one client. State: whether the columns of the table were sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from datetime import UTC, datetime
+from typing import Any
+
+import anyio
+import msgspec
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from ..errors import ApiError
+from . import tables
+from .catalog import Offered
+from .failures import failure
+from .watches import BOOKMARK, Event, Watching
+
+_LONGEST = 3600.0
+"""Seconds that a watch lasts if the client does not say."""
+
+
+class EventStream(Response):
+    """Streams the events of ``watching``. ``seconds``: how long, 0 for the default; ``version``: of the tables in which
+    resources are shown, empty for resources; ``included``: what a table's row carries."""
+
+    media_type = "application/json"
+
+    def __init__(self, watching: Watching, offered: Offered, seconds: int, version: str, included: str) -> None:
+        self.status_code = 200
+        self.background = None
+        self.init_headers({"Cache-Control": "no-cache, private"})
+        self._watching = watching
+        self._offered = offered
+        self._seconds = float(seconds or _LONGEST)
+        self._version = version
+        self._included = included
+        self._has_headings = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_disconnected, receive, tasks.cancel_scope)
+            with anyio.move_on_after(self._seconds):
+                async with aclosing(self._lines()) as lines:
+                    async for line in lines:
+                        await send({"type": "http.response.body", "body": line, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            tasks.cancel_scope.cancel()
+
+    async def _lines(self) -> AsyncGenerator[bytes]:
+        try:
+            async with aclosing(self._watching.events()) as events:
+                async for event in events:
+                    yield _line(event.type, self._shown(event))
+        except ApiError as error:
+            yield _line("ERROR", failure(error)[1])
+
+    def _shown(self, event: Event) -> dict[str, Any]:
+        if not self._version:
+            return event.manifest
+        metadata = {"resourceVersion": event.manifest["metadata"]["resourceVersion"]}
+        has_headings, self._has_headings = self._has_headings, True
+        return tables.table(
+            self._offered,
+            [] if event.type == BOOKMARK else [event.manifest],
+            datetime.now(UTC),
+            version=self._version,
+            included=self._included,
+            metadata=metadata,
+            headings=not has_headings,
+        )
+
+
+def _line(event: str, shown: dict[str, Any]) -> bytes:
+    return msgspec.json.encode({"type": event, "object": shown}) + b"\n"
+
+
+async def _disconnected(receive: Receive, scope: anyio.CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()

@@ -1,0 +1,160 @@
+"""Watches of the Kubernetes face: events of resources from a revision on, as etcd delivers them.
+
+Why it exists: ``kubectl get -w``, ``kubectl wait`` and every informer follow a list by a watch. The resource version is
+etcd's revision, so any API server over the same etcd can continue a client's watch.
+
+One transaction of intentc may write many resources at one revision. A client that was cut off between two of its events
+continues from that revision, so a watch from a revision with several events delivers these again; clients take an event
+twice. The state before an event, which a deletion shows and a selector needs, is read from etcd at the revision before.
+
+I/O: one watch of the store, and reads. State: none but the watch's own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, NamedTuple
+
+from intentc.watch.protocol import (
+    Compacted,
+    FutureRevision,
+    KeyValue,
+    StoreError,
+    WatchBatch,
+    WatchEvent,
+    WatchProgress,
+)
+
+from ..authorization import Caller, Operation
+from ..documents import Document, decode
+from ..errors import Malformed, from_store
+from ..permissions import Access
+from ..service import ApiServer
+from .catalog import Offered
+from .failures import Expired
+from .lists import find, is_shown, selects
+from .options import ListOptions, WatchOptions
+from .shown import Manifest, manifest
+
+ADDED, MODIFIED, DELETED, BOOKMARK = "ADDED", "MODIFIED", "DELETED", "BOOKMARK"
+INITIAL_END = "k8s.io/initial-events-end"
+_BETWEEN_BOOKMARKS = 10.0
+"""Seconds."""
+
+
+class Event(NamedTuple):
+    """``manifest``: the resource after the event; before it, if it was deleted; of a bookmark only a version."""
+
+    type: str
+    manifest: Manifest
+
+
+class Watching:
+    """One client's watch of one kind. ``namespace``: empty for all."""
+
+    def __init__(
+        self, server: ApiServer, offered: Offered, namespace: str, options: WatchOptions, caller: Caller
+    ) -> None:
+        self._server = server
+        self._offered = offered
+        self._namespace = namespace
+        self._options = options
+        self._caller = caller
+        self._prefix = server.draft().layout.values(offered.kind.name)
+
+    async def events(self) -> AsyncGenerator[Event]:
+        """Everything from the wanted revision on. Raises ``Expired`` if that is compacted, before the first event or
+        later; other errors of the store end it."""
+        revision, is_resumed = self._options.revision, True
+        if revision is None:
+            listed = await find(
+                self._server, self._offered, self._namespace, ListOptions(self._options.selector), self._caller
+            )
+            for one in listed.items:
+                yield Event(ADDED, one)
+            revision, is_resumed = listed.revision, False
+            if self._options.marks_initial:
+                yield self._bookmark(revision, is_initial=True)
+        async with aclosing(self._after(revision, is_resumed)) as following:
+            async for event in following:
+                yield event
+
+    async def _after(self, revision: int, is_resumed: bool) -> AsyncGenerator[Event]:
+        # The revision itself is watched, too, and left out unless it has several events.
+        await self._check(revision)
+        sent, last_bookmark = revision, time.monotonic()
+        try:
+            async with self._server.store.watch([self._prefix], revision) as watch:
+                async for batch in watch:
+                    if isinstance(batch, WatchProgress):
+                        due = time.monotonic() - last_bookmark >= _BETWEEN_BOOKMARKS
+                        if self._options.bookmarks and due and batch.revision > sent:
+                            sent, last_bookmark = batch.revision, time.monotonic()
+                            yield self._bookmark(batch.revision)
+                        continue
+                    if batch.revision == revision and not (is_resumed and len(batch.events) > 1):
+                        continue
+                    async for event in self._of_batch(batch):
+                        yield event
+                    sent = batch.revision
+        except Compacted:
+            raise _expired(revision) from None
+        except StoreError as error:
+            raise from_store(error, writing=False) from error
+
+    async def _check(self, revision: int) -> None:
+        """Raise ``Expired`` if the revision is compacted, or does not exist: the store is another one."""
+        try:
+            await self._server.store.range(self._prefix, limit=1, revision=revision)
+        except (Compacted, FutureRevision):
+            raise _expired(revision) from None
+        except StoreError as error:
+            raise from_store(error, writing=False) from error
+
+    async def _of_batch(self, batch: WatchBatch) -> AsyncGenerator[Event]:
+        draft = self._server.draft()
+        access = await self._server.permissions.access(draft, self._caller)
+        access.rule(self._offered.kind, Operation.READ)
+        for event in batch.events:
+            shown = await self._shown(event, access)
+            if shown is not None:
+                yield shown
+
+    async def _shown(self, event: WatchEvent, access: Access) -> Event | None:
+        now = None if event.deleted else self._visible(event.item, access)
+        is_new = not event.deleted and event.item.create_revision == event.item.mod_revision
+        may_have_been = event.deleted or (not is_new and (now is None or bool(self._options.selector)))
+        before = await self._before(event.item, access) if may_have_been else None
+        if now is not None:
+            is_added = is_new or (may_have_been and before is None)
+            return Event(ADDED if is_added else MODIFIED, manifest(self._offered, now, event.item.mod_revision))
+        if before is not None:
+            return Event(DELETED, manifest(self._offered, before, event.item.mod_revision))
+        return None
+
+    async def _before(self, item: KeyValue, access: Access) -> Document | None:
+        """The resource before an event, if the client saw it."""
+        found = await self._server.store.range(item.key, revision=item.mod_revision - 1)
+        return self._visible(found.items[0], access) if found.items else None
+
+    def _visible(self, item: KeyValue, access: Access) -> Document | None:
+        try:
+            document = decode(self._offered.kind, item.value, item.key, item.key.rpartition("/")[2])
+        except Malformed:
+            return None
+        is_seen = is_shown(document, self._offered, self._namespace, access)
+        return document if is_seen and selects(self._options.selector, document, self._offered) else None
+
+    def _bookmark(self, revision: int, *, is_initial: bool = False) -> Event:
+        metadata: dict[str, Any] = {"resourceVersion": str(revision), "creationTimestamp": None}
+        if is_initial:
+            metadata["annotations"] = {INITIAL_END: "true"}
+        return Event(
+            BOOKMARK, {"kind": self._offered.name, "apiVersion": self._offered.api_version, "metadata": metadata}
+        )
+
+
+def _expired(revision: int) -> Expired:
+    return Expired(f"too old resource version: {revision}; list again")

@@ -1,0 +1,341 @@
+"""Resources through the Kubernetes face: what each verb does, and what a client gets for bad input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import msgspec
+import pytest
+
+from intentc.apiserver.service import ApiServer
+from intentc.model import Key
+from intentc.model.manifest import WHOLE_COPY
+from intentc.watch.memory import MemoryStore
+from intentc.watch.protocol import prefix_end
+
+pytestmark = pytest.mark.anyio
+
+MAPPINGS = "/apis/getambassador.io/v3alpha1/namespaces/shop/mappings"
+SERVICES = "/api/v1/namespaces/shop/services"
+MERGE = {"content-type": "application/merge-patch+json"}
+APPLY = {"content-type": "application/apply-patch+yaml"}
+
+
+def mapping(name: str = "m", *, spec: Any = None, **metadata: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "getambassador.io/v3alpha1",
+        "kind": "Mapping",
+        "metadata": {"name": name, **metadata},
+        "spec": {"prefix": "/m/", "service": "web"} if spec is None else spec,
+    }
+
+
+async def made(face: httpx2.AsyncClient, name: str = "m", **more: Any) -> dict[str, Any]:
+    answer = await face.post(MAPPINGS, json=mapping(name, **more))
+    assert answer.status_code == 201, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def status_of(answer: httpx2.Response) -> tuple[int, str, str]:
+    body = answer.json()
+    assert (body["kind"], body["status"], body["code"]) == ("Status", "Failure", answer.status_code)
+    return answer.status_code, body["reason"], body["message"]
+
+
+async def test_a_resource_is_created_read_replaced_and_deleted(face: httpx2.AsyncClient) -> None:
+    created = await made(face, labels={"app": "web"})
+    metadata = created["metadata"]
+    assert (metadata["generation"], metadata["namespace"], metadata["labels"]) == (1, "shop", {"app": "web"})
+    assert (await face.get(f"{MAPPINGS}/m")).json() == created
+
+    changed = {**created, "spec": {**created["spec"], "weight": 5}}
+    replaced = (await face.put(f"{MAPPINGS}/m", json=changed)).json()
+    assert (replaced["spec"]["weight"], replaced["metadata"]["generation"]) == (5, 2)
+    assert int(replaced["metadata"]["resourceVersion"]) > int(metadata["resourceVersion"])
+    assert status_of(await face.put(f"{MAPPINGS}/m", json=changed))[:2] == (409, "Conflict")
+    without = {**changed, "metadata": {"name": "m"}}
+    assert status_of(await face.put(f"{MAPPINGS}/m", json=without))[:2] == (422, "Invalid")
+
+    deleted = (await face.delete(f"{MAPPINGS}/m")).json()
+    assert (deleted["status"], deleted["details"]["uid"]) == ("Success", metadata["uid"])
+    assert status_of(await face.get(f"{MAPPINGS}/m")) == (
+        404, "NotFound", 'mappings.getambassador.io "m" not found'
+    )  # fmt: skip
+
+
+async def test_what_rest_writes_the_face_shows_and_the_other_way(face: httpx2.AsyncClient, server: ApiServer) -> None:
+    created = await made(face)
+    document = (await server.get(Key("mapping", created["metadata"]["uid"]))).document
+    assert (document["fq_name"], document["prefix"]) == (["shop", "m"], "/m/")
+    await server.update(Key("mapping", document["uuid"]), {"weight": 7})
+    assert (await face.get(f"{MAPPINGS}/m")).json()["spec"]["weight"] == 7
+
+
+async def test_an_older_version_shows_the_same_and_a_label_does_not_convert_it(
+    face: httpx2.AsyncClient, server: ApiServer
+) -> None:
+    older = MAPPINGS.replace("v3alpha1", "v2")
+    body = {**mapping(), "apiVersion": "getambassador.io/v2"}
+    created = (await face.post(older, json=body)).json()
+    assert created["apiVersion"] == "getambassador.io/v2"
+    key = Key("mapping", created["metadata"]["uid"])
+    patched = await face.patch(f"{MAPPINGS}/m", json={"metadata": {"labels": {"a": "b"}}}, headers=MERGE)
+    assert (patched.json()["apiVersion"], patched.json()["metadata"]["generation"]) == ("getambassador.io/v3alpha1", 1)
+    assert (await server.get(key)).document["api_version"] == "getambassador.io/v2"
+    await face.patch(f"{MAPPINGS}/m", json={"spec": {"weight": 1}}, headers=MERGE)
+    assert (await server.get(key)).document["api_version"] == "getambassador.io/v3alpha1"
+
+
+@pytest.mark.parametrize(
+    ("spec", "field", "words"),
+    [
+        ({"weight": 300}, "spec.weight", "must be an integer at most 100"),
+        ({"weigth": 3}, "spec.weigth", "did you mean weight?"),
+        ({"retry_policy": {"retry_om": "5xx"}}, "spec.retry_policy.retry_om", "did you mean retry_on?"),
+        ({"service": None}, "spec.service", "must be given"),
+        ({"circuit_breakers": [{"max_retries": "many"}]}, "spec.circuit_breakers[0].max_retries", "integer"),
+    ],
+)
+async def test_bad_input_names_the_field_and_a_suggestion(
+    face: httpx2.AsyncClient, spec: Any, field: str, words: str
+) -> None:
+    await made(face)
+    answer = await face.patch(f"{MAPPINGS}/m", json={"spec": spec}, headers=MERGE)
+    code, reason, message = status_of(answer)
+    assert (code, reason) == (422, "Invalid")
+    assert message.startswith(f'Mapping.getambassador.io "m" is invalid: {field}: ')
+    assert words in message
+    details = answer.json()["details"]
+    assert (details["kind"], details["causes"][0]["field"]) == ("mappings", field)
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "words"),
+    [
+        ({"kind": "Host"}, 400, "the URL is that of Mapping"),
+        ({"apiVersion": "v1"}, 400, "the URL is that of getambassador.io/v3alpha1"),
+        ({"metadata": {"name": "m", "namespace": "other"}}, 400, "the URL's is 'shop'"),
+        ({"metadata": {"name": "m", "resourceVersion": "1"}}, 400, "should not be set"),
+        ({"metadata": {}}, 422, "name or generateName is required"),
+        ({"metadata": {"name": "No Name"}}, 422, "is no name"),
+        ({"metadata": {"name": "m", "labels": []}}, 201, ""),
+        ({"metadata": {"name": "m", "labels": ["a"]}}, 422, "metadata.labels"),
+        ({"metadata": 3}, 422, "metadata"),
+    ],
+)
+async def test_a_creation_must_fit_its_url(face: httpx2.AsyncClient, body: Any, code: int, words: str) -> None:
+    answer = await face.post(MAPPINGS, json={**mapping(), **body})
+    assert (answer.status_code, words in answer.text) == (code, True), answer.text
+
+
+async def test_a_name_in_use_already_exists_and_generated_names_are_free(face: httpx2.AsyncClient) -> None:
+    await made(face)
+    answer = await face.post(MAPPINGS, json=mapping())
+    assert status_of(answer) == (409, "AlreadyExists", 'mappings.getambassador.io "m" already exists')
+    body = mapping(generateName="m-")
+    del body["metadata"]["name"]
+    names = {(await face.post(MAPPINGS, json=body)).json()["metadata"]["name"] for _ in range(2)}
+    assert len(names) == 2 and all(name.startswith("m-") for name in names)
+
+
+async def test_dry_runs_write_nothing(face: httpx2.AsyncClient, store: MemoryStore) -> None:
+    await made(face)
+    before = (await store.range("/", prefix_end("/"))).revision
+    answer = await face.post(f"{MAPPINGS}?dryRun=All", json=mapping("other"))
+    assert (answer.status_code, answer.json()["metadata"]["name"]) == (201, "other")
+    patched = await face.patch(f"{MAPPINGS}/m?dryRun=All", json={"spec": {"weight": 1}}, headers=MERGE)
+    assert patched.json()["spec"]["weight"] == 1
+    assert (await face.delete(f"{MAPPINGS}/m?dryRun=All")).json()["status"] == "Success"
+    assert status_of(await face.post(f"{MAPPINGS}?dryRun=All", json=mapping()))[1] == "AlreadyExists"
+    assert (await store.range("/", prefix_end("/"))).revision == before
+    assert status_of(await face.post(f"{MAPPINGS}?dryRun=some", json=mapping("x")))[:2] == (400, "BadRequest")
+
+
+async def test_only_kinds_that_kubectl_knows_take_strategic_patches(face: httpx2.AsyncClient) -> None:
+    strategic = {"content-type": "application/strategic-merge-patch+json"}
+    await made(face)
+    assert status_of(await face.patch(f"{MAPPINGS}/m", json={}, headers=strategic))[1] == "UnsupportedMediaType"
+    service = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80, "targetPort": 1}, {"port": 90}]}}
+    assert (await face.post(SERVICES, json=service)).status_code == 201
+    patch = {"spec": {"ports": [{"port": 80, "name": "web"}]}}
+    patched = (await face.patch(f"{SERVICES}/s", json=patch, headers=strategic)).json()
+    assert patched["spec"]["ports"] == [{"port": 80, "targetPort": 1, "name": "web"}, {"port": 90}]
+
+
+async def test_a_patch_of_a_former_version_or_another_uid_conflicts(face: httpx2.AsyncClient) -> None:
+    created = await made(face)
+    for metadata in ({"resourceVersion": "1"}, {"uid": "00000000-0000-0000-0000-000000000000"}):
+        answer = await face.patch(f"{MAPPINGS}/m", json={"metadata": metadata}, headers=MERGE)
+        assert status_of(answer)[:2] == (409, "Conflict")
+    for wrong in ({"uid": "x"}, {"resourceVersion": "1"}):
+        answer = await face.request("DELETE", f"{MAPPINGS}/m", json={"preconditions": wrong})
+        assert status_of(answer)[:2] == (409, "Conflict")
+    right = {"uid": created["metadata"]["uid"], "resourceVersion": created["metadata"]["resourceVersion"]}
+    answer = await face.request("DELETE", f"{MAPPINGS}/m", json={"preconditions": right})
+    assert answer.json()["status"] == "Success"
+
+
+async def test_finalizers_keep_a_deleted_resource_until_the_last_is_removed(face: httpx2.AsyncClient) -> None:
+    await made(face, finalizers=["example.io/a"])
+    kept = (await face.delete(f"{MAPPINGS}/m")).json()
+    assert kept["metadata"]["deletionTimestamp"]
+    refused = await face.patch(f"{MAPPINGS}/m", json={"spec": {"weight": 1}}, headers=MERGE)
+    assert status_of(refused)[:2] == (409, "Conflict")
+    answer = await face.patch(f"{MAPPINGS}/m", json={"metadata": {"finalizers": None}}, headers=MERGE)
+    assert answer.status_code == 200, answer.text
+    assert (await face.get(f"{MAPPINGS}/m")).status_code == 404
+
+
+async def test_a_status_is_written_apart_from_the_rest(face: httpx2.AsyncClient) -> None:
+    created = await made(face)
+    body = {**created, "spec": {"prefix": "/other/", "service": "x"}, "status": {"state": "Running"}}
+    written = (await face.put(f"{MAPPINGS}/m/status", json=body)).json()
+    assert (written["status"], written["spec"]) == ({"state": "Running"}, created["spec"])
+    assert written["metadata"]["generation"] == 1
+    body = {"spec": {"weight": 1}, "status": {"state": "Broken"}}
+    patched = (await face.patch(f"{MAPPINGS}/m", json=body, headers=MERGE)).json()
+    assert (patched["status"], patched["spec"]["weight"]) == ({"state": "Running"}, 1)
+    patched = (await face.patch(f"{MAPPINGS}/m/status", json=body, headers=MERGE)).json()
+    assert (patched["status"]["state"], (await face.get(f"{MAPPINGS}/m/status")).json()) == ("Broken", patched)
+    wrong = await face.patch(f"{MAPPINGS}/m/status", json={"status": {"stat": "x"}}, headers=MERGE)
+    assert status_of(wrong)[:2] == (422, "Invalid")
+
+
+async def test_an_application_creates_merges_and_conflicts(face: httpx2.AsyncClient) -> None:
+    async def apply(manager: str, spec: Any, force: str = "false") -> httpx2.Response:
+        content = msgspec.yaml.encode(mapping(spec={"prefix": "/m/", "service": "web", **spec}))
+        url = f"{MAPPINGS}/m?fieldManager={manager}&force={force}"
+        return await face.patch(url, content=content, headers=APPLY)
+
+    created = await apply("a", {"weight": 1, "timeout_ms": 5})
+    assert created.status_code == 201
+    assert [one["manager"] for one in created.json()["metadata"]["managedFields"]] == ["a"]
+    same = await apply("a", {"weight": 1, "timeout_ms": 5})
+    assert same.json()["metadata"]["resourceVersion"] == created.json()["metadata"]["resourceVersion"]
+    conflict = await apply("b", {"weight": 2})
+    assert status_of(conflict)[:2] == (409, "Conflict")
+    assert conflict.json()["details"]["causes"][0]["field"] == ".spec.weight"
+    assert (await apply("b", {"weight": 2}, "true")).json()["spec"]["weight"] == 2
+    less = (await apply("a", {})).json()
+    assert less["spec"] == {"prefix": "/m/", "service": "web", "weight": 2}
+
+
+async def test_only_the_owners_change_and_the_version_stays(face: httpx2.AsyncClient) -> None:
+    created = await made(face)
+    content = msgspec.yaml.encode(mapping())
+    shared = (await face.patch(f"{MAPPINGS}/m?fieldManager=b", content=content, headers=APPLY)).json()
+    assert {one["manager"] for one in shared["metadata"]["managedFields"]} == {"b", "python-httpx2"}
+    assert shared["metadata"]["resourceVersion"] == created["metadata"]["resourceVersion"]
+    assert (await face.get(f"{MAPPINGS}/m")).json() == shared
+    changed = await face.put(f"{MAPPINGS}/m", json={**shared, "spec": {**shared["spec"], "weight": 1}})
+    assert changed.status_code == 200, changed.text
+
+
+async def test_what_kubectl_applied_is_kept_beside_the_resource(
+    face: httpx2.AsyncClient, server: ApiServer, store: MemoryStore
+) -> None:
+    created = await made(face, annotations={WHOLE_COPY: "{secret}", "note": "x"})
+    assert created["metadata"]["annotations"] == {WHOLE_COPY: "{secret}", "note": "x"}
+    (stored,) = (await store.range("/t/mapping/", "/t/mapping0")).items
+    assert b"secret" not in stored.value
+    (listed,) = (await face.get(MAPPINGS)).json()["items"]
+    assert listed["metadata"]["annotations"][WHOLE_COPY] == "{secret}"
+    await server.delete(Key("mapping", created["metadata"]["uid"]))
+    assert not (await store.range("/intentc/apiserver/t/beside/", "/intentc/apiserver/t/beside0")).items
+
+
+async def test_lists_are_selected_sorted_and_paged(face: httpx2.AsyncClient) -> None:
+    for name in ("c", "a", "b"):
+        await made(face, name, labels={"odd": str(name != "b")})
+    await face.post(MAPPINGS.replace("shop", "other"), json=mapping("z"))
+    whole = (await face.get(MAPPINGS)).json()
+    assert (whole["kind"], [one["metadata"]["name"] for one in whole["items"]]) == ("MappingList", ["a", "b", "c"])
+    everywhere = (await face.get("/apis/getambassador.io/v3alpha1/mappings")).json()
+    assert [one["metadata"]["name"] for one in everywhere["items"]] == ["z", "a", "b", "c"]
+    odd = (await face.get(f"{MAPPINGS}?labelSelector=odd%3DTrue&fieldSelector=metadata.name!%3Dc")).json()
+    assert [one["metadata"]["name"] for one in odd["items"]] == ["a"]
+
+    first = (await face.get(f"{MAPPINGS}?limit=2")).json()
+    await face.delete(f"{MAPPINGS}/a")
+    token = first["metadata"]["continue"]
+    second = (await face.get(f"{MAPPINGS}?limit=2&continue={token}")).json()
+    assert sorted(one["metadata"]["name"] for one in first["items"] + second["items"]) == ["a", "b", "c"]
+    assert second["metadata"] == {"resourceVersion": first["metadata"]["resourceVersion"]}
+
+
+async def test_a_page_whose_revision_is_compacted_has_expired(face: httpx2.AsyncClient, store: MemoryStore) -> None:
+    for name in ("a", "b", "c"):
+        await made(face, name)
+    first = (await face.get(f"{MAPPINGS}?limit=1")).json()
+    await made(face, "d")
+    await store.compact((await store.range("/")).revision)
+    answer = await face.get(f"{MAPPINGS}?limit=1&continue={first['metadata']['continue']}")
+    assert status_of(answer)[:2] == (410, "Expired")
+    answer = await face.get(f"{MAPPINGS}?limit=1&continue=nonsense")
+    assert status_of(answer)[:2] == (400, "BadRequest")
+
+
+async def test_a_list_as_a_table_has_the_columns_of_the_schema(face: httpx2.AsyncClient) -> None:
+    await made(face, spec={"prefix": "/m/", "service": "web", "hostname": "*"})
+    accept = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"}
+    table = (await face.get(MAPPINGS, headers=accept)).json()
+    assert [one["name"] for one in table["columnDefinitions"]][:4] == [
+        "Name", "Source Host", "Source Prefix", "Dest Service"
+    ]  # fmt: skip
+    assert table["rows"][0]["cells"][:4] == ["m", "*", "/m/", "web"]
+    assert table["rows"][0]["object"]["kind"] == "PartialObjectMetadata"
+    assert (await face.get(f"{MAPPINGS}/m", headers=accept)).json()["kind"] == "Table"
+
+
+async def test_discovery_names_groups_versions_and_resources(face: httpx2.AsyncClient) -> None:
+    groups = (await face.get("/apis")).json()["groups"]
+    ambassador = next(one for one in groups if one["name"] == "getambassador.io")
+    assert ambassador["preferredVersion"]["version"] == "v3alpha1"
+    resources = (await face.get("/apis/getambassador.io/v3alpha1")).json()["resources"]
+    one = next(one for one in resources if one["name"] == "tcpmappings")
+    assert (one["kind"], one["namespaced"], "watch" in one["verbs"]) == ("TCPMapping", True, True)
+    classes = (await face.get("/apis/networking.k8s.io/v1")).json()["resources"]
+    assert next(one for one in classes if one["name"] == "ingressclasses")["namespaced"] is False
+    accept = {"accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"}
+    together = await face.get("/apis", headers=accept)
+    assert together.headers["content-type"].endswith("as=APIGroupDiscoveryList")
+    assert {item["metadata"]["name"] for item in together.json()["items"]} == {one["name"] for one in groups}
+    assert (await face.get("/api")).json()["versions"] == ["v1"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "code", "words"),
+    [
+        ("GET", "/apis/no.such.group", 404, "getambassador.io"),
+        ("GET", "/apis/getambassador.io/v9/mappings", 404, "there are v3alpha1"),
+        ("GET", "/apis/getambassador.io/v3alpha1/mapings", 404, "did you mean mappings"),
+        ("GET", f"{MAPPINGS}/m/scale", 404, "not offered"),
+        ("GET", "/apis/getambassador.io/v3alpha1/mappings/m", 404, "in a namespace"),
+        ("POST", f"{MAPPINGS}/m", 405, "not allowed"),
+        ("POST", "/apis", 405, "not allowed"),
+        ("GET", "/openapi/v3/apis/no/v1", 404, "could not find"),
+    ],
+)
+async def test_what_is_not_offered_is_answered_with_a_status(
+    face: httpx2.AsyncClient, method: str, path: str, code: int, words: str
+) -> None:
+    answer = await face.request(method, path, json={} if method == "POST" else None)
+    assert status_of(answer)[0] == code
+    assert words in answer.json()["message"]
+
+
+async def test_openapi_documents_let_clients_check_dry_run_and_fields(face: httpx2.AsyncClient) -> None:
+    index = (await face.get("/openapi/v3")).json()["paths"]
+    url = index["apis/getambassador.io/v3alpha1"]["serverRelativeURL"]
+    document = (await face.get(url)).json()
+    schema = document["components"]["schemas"]["io.getambassador.v3alpha1.Mapping"]
+    assert schema["properties"]["spec"]["properties"]["weight"]["type"] == "integer"
+    patch = document["paths"]["/apis/getambassador.io/v3alpha1/namespaces/{namespace}/mappings/{name}"]["patch"]
+    assert {"dryRun", "fieldValidation"} <= {one["name"] for one in patch["parameters"]}
+    assert patch["x-kubernetes-group-version-kind"]["kind"] == "Mapping"
+    older = (await face.get("/openapi/v2")).json()
+    assert "io.getambassador.v2.Mapping" in older["definitions"]
+    binary = await face.get("/openapi/v2", headers={"accept": "application/com.github.proto-openapi.spec.v2@v1.0"})
+    assert b"io.getambassador.v2.Mapping" in binary.content

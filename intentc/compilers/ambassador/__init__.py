@@ -82,6 +82,7 @@ compiler = Compiler(
         "ambassador.bind_address",
         "ambassador.id",
         "ambassador.ingress_keeps_paths",
+        "ambassador.ingress_status_service",
         "ambassador.ingress_without_class",
         "ambassador.namespace",
     ],

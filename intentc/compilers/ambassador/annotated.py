@@ -16,6 +16,8 @@ from typing import Any
 
 from intentc import Claim, Context, Fact, Intent, InvalidInput, ResourceClaim
 
+from .publishing import addresses_of
+
 ANNOTATION = "getambassador.io/config"
 SETTING = "ambassador.annotations"
 """The setting that disables annotations with ``false``."""
@@ -33,6 +35,7 @@ class ServiceIntent(Intent):
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         yield from annotated(self, ctx)
+        yield from addresses_of(self, ctx)
 
 
 def annotated(carrier: Intent, ctx: Context) -> Iterator[ResourceClaim | Fact]:

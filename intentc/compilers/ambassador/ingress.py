@@ -18,6 +18,7 @@ from .annotated import annotated
 from .hosts.crossing_wildcards import crossing_members, wildcard_host
 from .hosts.host_binding import HOSTS, HostBinding
 from .hosts.host_tls import check_hostname, check_secrets
+from .publishing import published
 from .routing.hostnames import ANY, covering, is_pattern
 from .routing.ingress_backend import forward, keeps_paths
 from .routing.route_action import GroupMember
@@ -52,6 +53,7 @@ class IngressIntent(Intent):
         yield from annotated(self, ctx)
         yield from self._members(ctx)
         yield from self._hosts(ctx)
+        yield from published(self, ctx)
 
     # Paths, as Mappings
 

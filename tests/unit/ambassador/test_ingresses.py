@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from intentc.model import Key
 from tests.support.ambassador.hosts import NAMESPACE, MemoryGateway, host, listener, route, secret
 from tests.support.ambassador.mappings import Routes, mapping, module, upstreams
 from tests.support.certificates import Authority
@@ -301,3 +302,32 @@ async def test_an_older_version_is_served_like_the_present_one(version: str) -> 
             port = service["port"]
             one["backend"] = {"serviceName": service["name"], "servicePort": port.get("name") or port["number"]}
     assert (await routes(older)).elements == (await routes(present)).elements
+
+
+async def test_our_ingresses_show_the_addresses_of_the_gateways_service() -> None:
+    gate = MemoryGateway({"ambassador.ingress_status_service": f"{NAMESPACE}:echo"})
+    await gate.apply(
+        EVERYBODY,
+        listener(),
+        service({"port": 80}),
+        ingress(path("/a")),
+        ingress(path("/b"), name="other", annotations={OLDER_CLASS: "nginx"}),
+    )
+
+    async def write(kind: str, name: str, *addresses: str) -> None:
+        server = gate.service.offline.server
+        key = Key(kind, await server.identify(kind, (NAMESPACE, name)))
+        found = {"loadBalancer": {"ingress": [{"ip": address} for address in addresses]}}
+        await server.update_status(key, {"status": found})
+        await gate.service.offline.settle()
+
+    def shown(name: str) -> list[str]:
+        found = gate.service.status("ingress", (NAMESPACE, name)).get("loadBalancer", {})
+        return [one["ip"] for one in found.get("ingress", ())]
+
+    assert shown("web") == []
+    await write("ingress", "other", "198.51.100.1")
+    await write("service", "echo", "192.0.2.1", "192.0.2.2")
+    assert (shown("web"), shown("other")) == (["192.0.2.1", "192.0.2.2"], ["198.51.100.1"])
+    await write("service", "echo")
+    assert (shown("web"), shown("other")) == ([], ["198.51.100.1"])

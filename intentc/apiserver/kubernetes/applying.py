@@ -163,24 +163,24 @@ def _conflicts(
     entries: Sequence[Entry],
     owner: Owner,
     forms: Forms,
-) -> Iterable[tuple[Path, Owner]]:
+) -> Iterable[tuple[Path, Entry]]:
     for path in sorted(wanted):
         if path[-1].startswith(("k:", "v:")) or value_at(live, path, forms) == value_at(configuration, path, forms):
             continue
         for one in entries:
             if one.owner != owner and path in one.fields:
-                yield path, one.owner
+                yield path, one
 
 
-def _conflict(conflicts: Sequence[tuple[Path, Owner]]) -> Answered:
+def _conflict(conflicts: Sequence[tuple[Path, Entry]]) -> Answered:
     causes = tuple(
         {
             "reason": "FieldManagerConflict",
-            "message": f'conflict with "{owner.manager}"'
-            + (f" using {owner.operation}" if owner.operation == UPDATE else ""),
+            "message": f'conflict with "{one.owner.manager}"'
+            + (f" using {one.api_version}" if one.owner.operation == UPDATE else ""),
             "field": shown(path),
         }
-        for path, owner in conflicts
+        for path, one in conflicts
     )
     listed = ", ".join(f"{cause['field']} ({cause['message']})" for cause in causes)
     number = f"{len(causes)} conflict{'s' if len(causes) > 1 else ''}"

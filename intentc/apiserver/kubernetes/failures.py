@@ -65,8 +65,8 @@ class Invalid(Answered):
     """The content of a resource is rejected. ``field``: the path in the manifest, ``spec.weight``; empty if unknown."""
 
     def __init__(self, message: str, field: str = "", kind: str = "FieldValueInvalid") -> None:
-        cause = {"reason": kind, "message": message, "field": field}
-        super().__init__(_INVALID, "Invalid", message, (cause,))
+        causes = ({"reason": kind, "message": message, "field": field},) if field else ()
+        super().__init__(_INVALID, "Invalid", message, causes)
         self.field = field
 
 
@@ -101,7 +101,11 @@ def failure(error: ApiError, offered: Offered | None = None, name: str = "") -> 
     details = _details(offered, name)
     if isinstance(error, Answered) and error.causes:
         details["causes"] = list(error.causes)
+    if reason == "Conflict" and offered is not None and name:
+        message = f'Operation cannot be fulfilled on {offered.qualified} "{name}": {message}'
     if code == _INVALID and offered is not None:
+        # Here clients expect the kind, in place of the resource.
+        details["kind"] = offered.name
         shown = f"{offered.name}.{offered.group}" if offered.group else offered.name
         field = error.field if isinstance(error, Invalid) else ""
         message = f'{shown} "{name}" is invalid: ' + (f"{field}: {message}" if field else message)

@@ -54,7 +54,9 @@ async def test_a_resource_is_created_read_replaced_and_deleted(face: httpx2.Asyn
     replaced = (await face.put(f"{MAPPINGS}/m", json=changed)).json()
     assert (replaced["spec"]["weight"], replaced["metadata"]["generation"]) == (5, 2)
     assert int(replaced["metadata"]["resourceVersion"]) > int(metadata["resourceVersion"])
-    assert status_of(await face.put(f"{MAPPINGS}/m", json=changed))[:2] == (409, "Conflict")
+    code, reason, message = status_of(await face.put(f"{MAPPINGS}/m", json=changed))
+    assert (code, reason) == (409, "Conflict")
+    assert message.startswith('Operation cannot be fulfilled on mappings.getambassador.io "m": the object has been')
     without = {**changed, "metadata": {"name": "m"}}
     assert status_of(await face.put(f"{MAPPINGS}/m", json=without))[:2] == (422, "Invalid")
 
@@ -108,7 +110,7 @@ async def test_bad_input_names_the_field_and_a_suggestion(
     assert message.startswith(f'Mapping.getambassador.io "m" is invalid: {field}: ')
     assert words in message
     details = answer.json()["details"]
-    assert (details["kind"], details["causes"][0]["field"]) == ("mappings", field)
+    assert (details["kind"], details["causes"][0]["field"]) == ("Mapping", field)
 
 
 @pytest.mark.parametrize(

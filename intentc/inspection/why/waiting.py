@@ -162,12 +162,32 @@ def _other(world: World, name: Name, other: Name, *, unwanted: bool) -> Document
             return entry("the object's creation by a user: only references on it are claimed", None, None)
         if key in world.unreadable:
             return entry(f"its stored value to be fixed: {world.unreadable[key].message}", None, None)
+        if finalizers := _finalizers(world, key):
+            return entry(f"{finalizers} to be removed: it is being deleted", None, None)
         return entry("its own deletion: it is replaced, for another owner or below another parent", None, None)
+    if unwanted and _is_phased(world, other):
+        return entry(f"{_words(document)} to be gone: that has a higher phase", document, why_command(document))
     if unwanted:
         return entry(f"{_words(document)} to drop its reference to it", document, why_command(document))
     if document["uuid"]:
+        if _is_phased(world, other):
+            return entry(f"{_words(document)} to be gone: it was made for it", document, why_command(document))
         return entry(f"{_words(document)}, which is being deleted or can't be used", document, why_command(document))
     return entry(f"{_words(document)} to be created", document, why_command(document))
+
+
+def _finalizers(world: World, key: Key) -> str:
+    """The finalizers for which a deleted object waits; empty if it isn't deleted."""
+    resource = world.shown(key)
+    if resource is None or not resource.is_being_deleted:
+        return ""
+    return f"its finalizers ({', '.join(resource.values().metadata.finalizers)})"
+
+
+def _is_phased(world: World, name: Name) -> bool:
+    """Whether objects of this kind are deleted by phase (docs/engine.md §14.4)."""
+    kind = world.schema.kinds.get(name.kind)
+    return kind is not None and bool(kind.phased)
 
 
 def distinct(entries: Iterable[Document]) -> list[Document]:

@@ -68,6 +68,11 @@ browser: $(READY)
 questions: $(READY)
 	$(BIN)/python -m tests.questions
 
+# The Kubernetes bridge on a real kube-apiserver: that of KUBEBUILDER_ASSETS, else one that is built once (Debian, root).
+kubernetes: $(READY)
+	@test -n "$(KUBEBUILDER_ASSETS)" || tests/kubernetes/build-kube-apiserver.sh build/kubernetes
+	KUBEBUILDER_ASSETS="$(or $(KUBEBUILDER_ASSETS),$(CURDIR)/build/kubernetes)" $(BIN)/python -m pytest -q tests/kubernetes
+
 # The picture in the README: a real `make demo`, each line at its time.
 recording: $(READY)
 	$(BIN)/python -m tests.demo_recording

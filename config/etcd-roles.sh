@@ -7,7 +7,7 @@
 # PATH is etcd.path ("contrail"), INSTALLATION is intentc.installation ("default"). etcdctl's own variables select the etcd and
 # the user (ETCDCTL_ENDPOINTS, ETCDCTL_USER, ETCDCTL_CACERT ...). Safe to run again.
 #
-#   intentc-INSTALLATION        for `intentc run`: reads the resources, writes only its own keys, and claims PATH
+#   intentc-INSTALLATION        for `intentc run` and `intentc kubernetes`: reads the resources, writes only its own keys, and claims PATH
 #   intentc-apiserver-PATH      for `intentc apiserver`: reads and writes the resources and its index, and reads who leads
 #
 # Create the users yourself, for example as follows; etcd authenticates nobody until a user root exists:
@@ -49,6 +49,7 @@ role "$server"
 allow "$server" readwrite "$path"
 allow "$server" readwrite "intentc/apiserver/$path"
 etcdctl role grant-permission "$server" read "/intentc/$installation/leader" >/dev/null
+etcdctl role grant-permission "$server" read "/intentc/$installation/kubernetes/leader" >/dev/null
 
 echo "$compiler"
 echo "$server"

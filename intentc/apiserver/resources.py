@@ -144,6 +144,9 @@ class Resources:
         """
         kind = self._schema.kind(key.kind)
         sent = flat_body(kind, body)
+        if mirror is not None and paths is None and "fq_name" in sent.fields:
+            # A copy is whole: what the cluster's resource has no more, it loses.
+            sent = sent._replace(whole=True)
         if paths is None and sent.fields.get("fq_name") and await draft.unreadable(key):
             await self._check_condition(draft, key, condition)
             # Its owner is unknown, as with a deletion.
@@ -158,6 +161,9 @@ class Resources:
             given |= kind.user_fields | (before.keys() - common_fields(kind) - kind.properties.keys())
             # A whole resource clears the fields that it leaves out, which is a change of them.
             access.rule(kind, Operation.UPDATE, given - IDENTITY)
+        if mirror is not None:
+            # Our own mark; the cluster's annotations are in the metadata.
+            given -= {"annotations"}
         if paths is not None:
             document, given = _masked(before, document, paths)
             # A path may lead into a list or to an unknown field: the result is checked as if it had been sent.

@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, str] = {
     "dev": "Try it: etcd, API server and compiler on this machine.",
     "apiserver": "Run the reference API server alone.",
     "xds": "Serve Envoy's elements to Envoys (aggregated discovery).",
+    "kubernetes": "Mirror a cluster's resources into etcd.",
     "compile": "Compile the resources in files, without a server.",
     "plan": "Show what applying files would write; writes nothing.",
     "status": "Show whether the compiler has converged and is healthy.",

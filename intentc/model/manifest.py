@@ -185,6 +185,7 @@ def manifest_of(flat: Mapping[str, Any], shape: Shape, version: str = "") -> dic
     if flat.get("uuid"):
         name["uid"] = flat["uuid"]
     metadata = {**name, **_copied(flat.get("metadata") or {})}
+    metadata.pop("mirrored", None)
     pairs = (flat.get("annotations") or {}).get("key_value_pair") or ()
     if pairs:
         metadata["annotations"] = {**metadata.get("annotations", {}), **{one["key"]: one["value"] for one in pairs}}

@@ -204,7 +204,8 @@ class Gatherer:
         if answer.ok:
             self._settle(waiting, Written(self._capabilities.note(answer)))
         else:
-            self._settle(waiting, failure(answer, relates=mutation.relates))
+            error = failure(answer if answer.item is None else answer.of_item, relates=mutation.relates)
+            self._settle(waiting, error)
 
     def _acknowledge(self, batch: list[_Waiting], answer: Answer) -> None:
         written = Written(self._capabilities.note(answer))

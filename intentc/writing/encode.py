@@ -43,6 +43,8 @@ class Mutation(NamedTuple):
     ``if_match``: the revision that the object must have, None if unknown. ``relates``: it has a parent or references,
     so that a 400 may mean that one of them does not exist (yet). ``relaxed``: uuids of targets whose deletion its
     references must not block.
+    ``mirrored``: ``data`` is the copy of a cluster's resource, to be created or replaced (``mirroring``); the value are
+    the finalizers that stay as they are stored.
     """
 
     key: Key
@@ -53,6 +55,7 @@ class Mutation(NamedTuple):
     if_match: int | None = None
     relates: bool = False
     relaxed: tuple[str, ...] = ()
+    mirrored: tuple[str, ...] | None = None
 
     @property
     def method(self) -> str:
@@ -62,6 +65,8 @@ class Mutation(NamedTuple):
     def path(self) -> str:
         if self.operation == UPDATE_STATUS:
             return f"{resource_path(self.key)}/status"
+        if self.mirrored is not None:
+            return "/sync"
         return self.collection if self.operation == "CREATE" else resource_path(self.key)
 
     @property
@@ -69,6 +74,8 @@ class Mutation(NamedTuple):
         """The body of a single request: the resource in its envelope."""
         if self.operation == "DELETE":
             return None
+        if self.mirrored is not None:
+            return b'{"resources":[%b]}' % self.item
         return b'{"%b":%b%b%b}' % (kebab(self.key.kind).encode(), self.data, self._mask, self._relaxed)
 
     @property
@@ -79,6 +86,8 @@ class Mutation(NamedTuple):
     @property
     def headers(self) -> dict[str, str]:
         """The preconditions of a single request."""
+        if self.mirrored is not None:
+            return {}
         if self.operation == "CREATE":
             return {"If-None-Match": "*"}
         return {} if self.if_match is None else {"If-Match": str(self.if_match)}
@@ -86,7 +95,9 @@ class Mutation(NamedTuple):
     @property
     def item(self) -> bytes:
         """The element of ``resources`` in a batch."""
-        if self.operation == "CREATE":
+        if self.mirrored is not None:
+            condition = b',"mirror":{"our_finalizers":%b}' % ENCODER.encode(self.mirrored)
+        elif self.operation == "CREATE":
             condition = b',"if_none_match":true'
         else:
             condition = b"" if self.if_match is None else b',"if_match":%d' % self.if_match

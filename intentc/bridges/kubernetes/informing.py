@@ -59,8 +59,9 @@ class KindState(NamedTuple):
 class KindWatcher:
     """Watches one kind.
 
-    ``apply`` is called with what each answer means, and must return at once. ``doubt``: says why the cluster may be
-    another one than before, or empty; it may raise ``ClusterError``. ``version``: up to which a former process saw it.
+    ``apply`` is called with what each answer means, and must return at once; ``on_list`` when a list begins. ``doubt``:
+    says why the cluster may be another one than before, or empty; it may raise ``ClusterError``. ``version``: up to
+    which a former process saw it.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class KindWatcher:
         doubt: Callable[[], Awaitable[str]],
         *,
         version: str = "",
+        on_list: Callable[[], None] = lambda: None,
         silence: float = SILENCE_SECONDS,
         retries: Retries | None = None,
         wall_clock: Callable[[], float] = time.time,
@@ -83,7 +85,9 @@ class KindWatcher:
         self._kind = kind
         self._apply = apply
         self._doubt = doubt
+        self._on_list = on_list
         self._silence = silence
+        self._watching: anyio.CancelScope | None = None
         self._retries = retries or Retries()
         self._missing = Retries(_MISSING)
         self._wall_clock = wall_clock
@@ -110,6 +114,12 @@ class KindWatcher:
                 pause = max(pause, error.seconds if isinstance(error, ClusterUnavailable) else 0.0)
             await anyio.sleep(pause)
 
+    def list_again(self) -> None:
+        """End the watch, and list everything."""
+        if self._watching is not None:
+            self.informer.list_again()
+            self._watching.cancel()
+
     async def _step(self) -> None:
         served = self.served
         if served is None:
@@ -125,12 +135,15 @@ class KindWatcher:
                 if not self.informer.listing:
                     self.informer.probed(decode_page(await self._cluster.get(served.path, {"limit": "1"})))
             case Watch(version):
-                await self._watch(served, version)
+                with anyio.CancelScope() as self._watching:
+                    await self._watch(served, version)
+                self._watching = None
 
     async def _list(self, served: Served, limit: int, following: str) -> None:
         self._enter(Phase.LISTING)
         if not following:
             self.counters["lists"] += 1
+            self._on_list()
             self._note_doubt(await self._doubt())
         parameters = {"limit": str(limit)} if limit else {}
         if following:

@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 @click.command(name="allow-deletes")
 @click.argument("kind")
 @click.option("--reason", default="", help="The reason; shown in the log.")
+@click.option("--mirrored", is_flag=True, help="Approve what `intentc kubernetes` withholds.")
 @waiting_options
 @configured()
-def command(kind: str, reason: str, wait: bool, timeout: float, loaded: Loaded) -> int:
+def command(kind: str, reason: str, mirrored: bool, wait: bool, timeout: float, loaded: Loaded) -> int:
     """Approve the withheld deletes of KIND (/status: withheld_deletes).
 
     The compiler withholds mass deletions until they are approved. The approval is for the deletes that are withheld
     now; if no compiler runs, for those that the next one withholds in its first pass.
     """
+    if mirrored:
+        return anyio.run(_allow_mirrored, kind, reason, loaded)
     return anyio.run(_allow, kind, reason, timeout if wait else None, loaded)
 
 
@@ -49,6 +52,25 @@ async def _allow(kind_name: str, reason: str, timeout: float | None, loaded: Loa
         revision = await client.book.put(AllowDeletes(kind=kind, **signature(reason)))
         await client.obeyed(revision, timeout)
     click.echo(f"approved the withheld deletes of {kind}")
+    return Exit.DONE
+
+
+async def _allow_mirrored(kind_name: str, reason: str, loaded: Loaded) -> int:
+    """The bridge looks for approvals each second, and deletes the directive once it has obeyed."""
+    from intentc.bridges.kubernetes.serving import leader_of
+    from intentc.directives import AllowDeletes, Book
+
+    from ..connecting import etcd_store
+
+    async with directives_client(loaded.configuration) as client:
+        kind = client.kind(kind_name).name
+    store = etcd_store(loaded.configuration)
+    try:
+        book = Book(store, leader_of(loaded.configuration.intentc.installation))
+        await book.put(AllowDeletes(kind=kind, **signature(reason)))
+    finally:
+        await store.close()
+    click.echo(f"approved the withheld deletes of mirrored {kind}")
     return Exit.DONE
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import anyio
 import click
 
+from ..addresses import ListenAddress
 from ..errors import CommandError, Exit
 from ..options import configured
 from ..process import run_service
@@ -20,34 +21,19 @@ if TYPE_CHECKING:
     from intentc.loading.configuration import Loaded
 
 _LOG = logging.getLogger("intentc.bridges.xds")
-_LONGEST_PORT = len("65535")
-
-
-class _Address(click.ParamType[tuple[str, int]]):
-    name = "host:port"
-
-    def convert(
-        self, value: str | tuple[str, int], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, int]:
-        if isinstance(value, tuple):
-            return value
-        host, _, port = value.rpartition(":")
-        if not host or not port.isdecimal() or len(port) > _LONGEST_PORT or int(port) > 65535:
-            self.fail(f"{value!r} is not of the form host:port", param, ctx)
-        return host.strip("[]"), int(port)
 
 
 @click.command(name="xds")
 @click.option(
     "--address",
-    type=_Address(),
+    type=ListenAddress(),
     default="127.0.0.1:8003",
     show_default=True,
     help="The address for Envoys; port 0: any.",
 )
 @click.option(
     "--diagnostics",
-    type=_Address(),
+    type=ListenAddress(),
     default="127.0.0.1:8878",
     show_default=True,
     help="The address of health, status and metrics; port 0: any.",

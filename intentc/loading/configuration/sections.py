@@ -320,6 +320,22 @@ class Envoy(Section, frozen=True):
     drain_time: Seconds = Seconds(600)
 
 
+class Kubernetes(Section, frozen=True):
+    """``intentc.kubernetes``: the cluster that ``intentc kubernetes`` mirrors.
+
+    ``kubeconfig``: the file that says how to reach it, and ``context`` (empty: its current one); without a file, the
+    service account of the pod. ``exec``: whether programs that the kubeconfig names may run for credentials.
+    ``kinds``: mirror only these; empty: all that the compilers in use read.
+    """
+
+    closed: ClassVar[bool] = True
+
+    kubeconfig: FilePath = FilePath()
+    context: str = ""
+    exec: bool = False
+    kinds: tuple[str, ...] = ()
+
+
 class Log(Section, frozen=True):
     """``intentc.log``: ``json`` for programs, ``text`` for people, ``auto``: text on a terminal."""
 
@@ -353,6 +369,7 @@ class Intentc(Section, frozen=True):
     audit: Audit = Audit()
     watch: Watch = Watch()
     envoy: Envoy = Envoy()
+    kubernetes: Kubernetes = Kubernetes()
     log: Log = Log()
 
 

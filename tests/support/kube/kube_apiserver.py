@@ -15,6 +15,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +151,18 @@ class KubeApiserver:
         )
         with urllib.request.urlopen(request, context=self._trust(), timeout=30) as answer:
             return json.loads(answer.read() or b"null")
+
+    def wait_for(self, path: str, pauses: Iterator[float]) -> None:
+        """Wait until ``path`` is answered. Raises ``TimeoutError``."""
+        limit = time.monotonic() + _READY_WITHIN_SECONDS
+        for pause in pauses:
+            try:
+                self.ask("GET", path)
+                return
+            except urllib.error.HTTPError as error:
+                if time.monotonic() > limit:
+                    raise TimeoutError(f"{path}: {error}") from None
+                time.sleep(pause)
 
     def _ready(self) -> bool:
         try:

@@ -1,0 +1,122 @@
+"""``intentc kubernetes``: mirrors the resources of a cluster into etcd.
+
+I/O and state are those of ``bridges.kubernetes``, which it runs until a signal ends it, and of its diagnostics.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import click
+
+from ..addresses import ListenAddress
+from ..errors import CommandError, Exit
+from ..options import configured
+from ..process import run_service
+
+if TYPE_CHECKING:
+    from intentc.loading.configuration import Configuration, Loaded
+    from intentc.loading.kubeconfig import ClusterAccess
+
+_LOG = logging.getLogger("intentc.bridges.kubernetes")
+
+
+@click.command(name="kubernetes")
+@click.option(
+    "--diagnostics",
+    type=ListenAddress(),
+    default="127.0.0.1:8879",
+    show_default=True,
+    help="The address of health, status and metrics; port 0: any.",
+)
+@configured(service=True)
+def command(diagnostics: tuple[str, int], loaded: Loaded) -> int:
+    """Mirror the resources that the compilers in use read from a Kubernetes cluster into etcd, through the API server.
+
+    The cluster is that of intentc.kubernetes.kubeconfig, or that of the pod. Several may run: one writes, the others
+    stand by. SIGTERM ends it with exit code 0.
+    """
+    return run_service(_run, diagnostics, loaded)
+
+
+async def _run(diagnostics: tuple[str, int], loaded: Loaded) -> int:
+    from intentc.bridges.kubernetes.cluster import Cluster
+    from intentc.bridges.kubernetes.mirror import DeleteLimits
+    from intentc.bridges.kubernetes.mirrored_kinds import mirrored_kinds
+    from intentc.bridges.kubernetes.serving import Settings, running_bridge
+    from intentc.diagnostics.serving import running_diagnostics
+    from intentc.plugins import installed
+    from intentc.service.service import process_name
+    from intentc.writing.mirroring import mirror_service
+
+    from ..connecting import api_server, diagnostics_access, etcd_store, lease_keepers
+    from ..process import ended_by_signals
+
+    configuration = loaded.configuration
+    own = configuration.intentc
+    compilers = installed(configuration)
+    kinds = mirrored_kinds(compilers.schema, own.kubernetes.kinds)
+    if not kinds:
+        raise CommandError(
+            f"the compilers in use ({', '.join(own.compilers)}) read no kind of Kubernetes",
+            where="intentc.compilers",
+            next_step="name a compiler that does, such as ambassador",
+        )
+    settings = Settings(
+        configuration.etcd.path,
+        own.installation,
+        process_name(),
+        finalizers=compilers.finalizers,
+        limits=DeleteLimits(own.limits.max_deletes, own.limits.max_deletes_percent),
+        ttl=int(configuration.compilation.msg_queue_lock_time),
+        heartbeat_seconds=own.watch.heartbeat,
+    )
+    try:
+        cluster = Cluster(lambda: cluster_access(configuration))
+    except OSError as error:
+        raise CommandError(
+            str(error), where="intentc.kubernetes.kubeconfig", next_step="check the certificates that it names"
+        ) from None
+    store = etcd_store(configuration)
+    try:
+        async with (
+            ended_by_signals(),
+            mirror_service(api_server(configuration), compilers.finalizers) as writer,
+            running_bridge(cluster, store, writer, kinds, settings, keepers=lease_keepers(configuration)) as bridge,
+            running_diagnostics(
+                bridge,
+                *diagnostics,
+                registry=bridge.registry,
+                access=diagnostics_access(configuration),
+                hosts=own.diagnostics.hosts,
+            ) as url,
+        ):
+            click.echo(url)
+            _LOG.info("mirroring %d kinds of %s; diagnostics at %s", len(kinds), cluster.server, url)
+            await anyio.sleep_forever()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await cluster.aclose()
+            await store.close()
+    return Exit.DONE
+
+
+def cluster_access(configuration: Configuration) -> ClusterAccess:
+    """How to reach the configured cluster. Raises ``InvalidInput``."""
+    from intentc.loading.kubeconfig import read_kubeconfig, service_account
+    from intentc.model import InvalidInput
+
+    own = configuration.intentc.kubernetes
+    if not own.kubeconfig:
+        return service_account()
+    access = read_kubeconfig(Path(own.kubeconfig), own.context)
+    if access.exec is not None and not own.exec:
+        raise InvalidInput(
+            f"{own.kubeconfig} runs {access.exec.command[0]} for credentials; set intentc.kubernetes.exec to permit it",
+            source="intentc.kubernetes.exec",
+            reason="InvalidConfiguration",
+        )
+    return access

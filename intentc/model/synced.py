@@ -1,0 +1,29 @@
+"""The mark by which a bridge says that etcd holds a whole kind of a cluster.
+
+Why in the model: the bridge writes it, and the service reads it (``needs_synced``); neither knows the other.
+
+Values only: no state, no I/O.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """``cluster``: what identifies it, empty if that could not be read. ``version``: the resourceVersion up to which it
+    was seen. ``served``: whether the cluster has the kind."""
+
+    cluster: str = ""
+    version: str = ""
+    served: bool = True
+
+
+def synced_prefix(installation: str) -> str:
+    """The prefix of the marks of an installation."""
+    return f"/intentc/{installation}/synced/"
+
+
+def synced_key(installation: str, kind: str) -> str:
+    """The key of a kind's mark."""
+    return f"{synced_prefix(installation)}{kind}"

@@ -1,0 +1,74 @@
+"""Writes copies of a cluster's resources, many in one ``/sync`` (docs/contrail.md B.2, ``mirror``).
+
+Why it exists: a bridge has whole documents and no claims: it creates or replaces, and deletes, without knowing which
+of both a document needs. ``bulk`` shares the requests; ``bridges/kubernetes/sending`` decides what to write.
+
+State: the writes under way. I/O: requests through ``Connection``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+
+import anyio
+import httpx2
+import msgspec
+
+from intentc.model import Key, kebab
+
+from .bulk import Gatherer
+from .capabilities import Capabilities
+from .connection import Connection
+from .encode import Mutation
+from .endpoint import Endpoint
+from .service import Written
+
+_LAST_WRITES = 10.0
+"""Seconds for writes under way to end when the service is closed."""
+
+
+class MirrorService:
+    """Writes over a connection. The caller has one write of an object under way at a time. ``finalizers``: those of the
+    compilers, which stay as they are stored."""
+
+    def __init__(self, connection: Connection, finalizers: Iterable[str] = ()) -> None:
+        self._finalizers = tuple(sorted(finalizers))
+        self.capabilities = Capabilities()
+        self._gatherer = Gatherer(connection, self.capabilities, lambda key: None)
+
+    def put(self, key: Key, document: bytes, fence: str | None) -> asyncio.Future[Written]:
+        """Create or replace the resource whose flat form ``document`` is; the future raises a ``WriteError``."""
+        mutation = Mutation(key, "CREATE", f"/{kebab(key.kind)}", document, mirrored=self._finalizers)
+        return self._gatherer.submit(mutation, fence)
+
+    def remove(self, key: Key, revision: int, fence: str | None) -> asyncio.Future[Written]:
+        """Delete the resource that was written at ``revision``; the future raises a ``WriteError``."""
+        data = msgspec.json.encode({"uuid": key.uuid})
+        mutation = Mutation(key, "DELETE", f"/{kebab(key.kind)}", data, if_match=revision)
+        return self._gatherer.submit(mutation, fence)
+
+    async def aclose(self) -> None:
+        """Wait for writes under way, and fail others."""
+        await self._gatherer.aclose()
+
+
+@asynccontextmanager
+async def mirror_service(
+    endpoint: Endpoint, finalizers: Iterable[str] = (), *, transport: httpx2.AsyncBaseTransport | None = None
+) -> AsyncIterator[MirrorService]:
+    """A service over a connection of its own to ``endpoint``; at the end of the block, writes under way may end.
+
+    ``finalizers``: as for ``MirrorService``. ``transport`` replaces the network. Raises ``ValueError`` for an unusable
+    address and ``OSError`` for unusable TLS files.
+    """
+    connection = Connection(endpoint, transport=transport)
+    service = MirrorService(connection, finalizers)
+    try:
+        yield service
+    finally:
+        with anyio.move_on_after(_LAST_WRITES, shield=True):
+            await service.aclose()
+        with anyio.CancelScope(shield=True):
+            await connection.aclose()

@@ -1,0 +1,288 @@
+"""The bridge between a small cluster and an API server over a store in memory: etcd holds what the cluster has."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+import pytest
+
+from intentc.apiserver.app import create_app
+from intentc.apiserver.service import ApiServer
+from intentc.bridges.kubernetes.cluster import Cluster
+from intentc.bridges.kubernetes.mirrored_kinds import mirrored_kinds
+from intentc.bridges.kubernetes.serving import Bridge, Settings, running_bridge
+from intentc.directives import AllowDeletes, Book
+from intentc.loading.schemas import load_schema
+from intentc.model import Schema
+from intentc.model.synced import synced_key
+from intentc.watch.memory import MemoryStore
+from intentc.watch.protocol import prefix_end
+from intentc.writing.connection import in_process
+from intentc.writing.mirroring import MirrorService
+from tests.support.kube.fake_cluster import FakeCluster, running_fake_cluster
+from tests.support.waiting import until, until_true
+
+pytestmark = pytest.mark.anyio
+MAPPINGS = "/apis/getambassador.io/v3alpha1/mappings"
+SERVICES = "/api/v1/services"
+OURS = "intentc.example.org/ours"
+
+
+def _mapping(name: str = "quote", service: str = "quote", **metadata: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "getambassador.io/v3alpha1",
+        "kind": "Mapping",
+        "metadata": {"name": name, "namespace": "default", "managedFields": [{"manager": "kubectl"}], **metadata},
+        "spec": {"prefix": f"/{name}/", "service": service, "labels": {"ambassador": []}},
+        "status": {"state": "Running"},
+    }
+
+
+class _World:
+    """A cluster, a store with its API server, and as many bridges as a test starts."""
+
+    def __init__(self, cluster: FakeCluster, schema: Schema) -> None:
+        self.cluster = cluster
+        self.store = MemoryStore(max_txn_ops=1024)
+        self.api = ApiServer(self.store, schema, path="test", max_txn_ops=1024)
+        self.kinds = mirrored_kinds(schema, ("mapping", "service"))
+
+    @asynccontextmanager
+    async def bridge(self, process: str = "one") -> AsyncIterator[Bridge]:
+        connection, client = in_process(create_app(self.api)), Cluster(self.cluster.access)
+        writer = MirrorService(connection, [OURS])
+        settings = Settings("test", "default", process, frozenset({OURS}), tend_seconds=0.01, not_served_seconds=0.0)
+        try:
+            async with running_bridge(client, self.store, writer, self.kinds, settings) as bridge:
+                yield bridge
+        finally:
+            await writer.aclose()
+            await connection.aclose()
+            await client.aclose()
+
+    async def stored(self, kind: str = "mapping") -> dict[str, dict[str, Any]]:
+        prefix = f"/test/{kind}/"
+        found = await self.store.range(prefix, prefix_end(prefix))
+        documents = [msgspec.json.decode(item.value) for item in found.items]
+        return {document["fq_name"][-1]: document for document in documents}
+
+    async def same(self) -> bool:
+        """Whether the copies are those of the cluster, by uid and service."""
+        objects = self.cluster.objects[MAPPINGS].values()
+        wanted = {one["metadata"]["name"]: (one["metadata"]["uid"], one["spec"]["service"]) for one in objects}
+        return {name: (one["uuid"], one["service"]) for name, one in (await self.stored()).items()} == wanted
+
+    async def synced(self) -> bool:
+        return bool((await self.store.range(synced_key("default", "mapping"))).items)
+
+
+def _setup(cluster: FakeCluster) -> None:
+    cluster.serve(MAPPINGS, "Mapping")
+    cluster.serve(SERVICES, "Service")
+
+
+@pytest.fixture(scope="module")
+def schema() -> Schema:
+    return load_schema("ambassador")
+
+
+@pytest.fixture
+async def world(schema: Schema) -> AsyncIterator[_World]:
+    async with running_fake_cluster(_setup) as cluster:
+        yield _World(cluster, schema)
+
+
+async def test_the_cluster_s_resources_are_in_etcd_with_their_metadata(world: _World) -> None:
+    world.cluster.put(MAPPINGS, _mapping(generation=7, labels={"a": "b"}, finalizers=["others.example.org/x"]))
+    async with world.bridge() as bridge:
+        await until_true(world.synced)
+        (found,) = (await world.stored()).values()
+        assert found["metadata"] == {
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+            "finalizers": ["others.example.org/x"],
+            "generation": 7,
+            "labels": {"a": "b"},
+            "mirrored": True,
+        }
+        assert (found["prefix"], found["rate_limit_labels"]) == ("/quote/", {"ambassador": []})
+        assert "status" not in found
+        await until(lambda: bridge.status()["converged"])
+        assert bridge.ready() == (True, ())
+        assert bridge.healthy()
+        assert bridge.pending() == []
+
+
+async def test_changes_and_deletions_follow(world: _World) -> None:
+    world.cluster.put(MAPPINGS, _mapping("one"))
+    async with world.bridge():
+        await until_true(world.synced)
+        world.cluster.put(MAPPINGS, _mapping("one", "changed"))
+        world.cluster.put(MAPPINGS, _mapping("two"))
+        await until_true(world.same)
+        world.cluster.delete(MAPPINGS, "one")
+        world.cluster.delete(MAPPINGS, "two")
+        world.cluster.put(MAPPINGS, _mapping("two"))
+        await until_true(world.same)
+        assert len(await world.stored()) == 1
+
+
+async def test_what_the_object_loses_its_copy_loses_and_our_finalizers_stay(world: _World) -> None:
+    rich = _mapping(labels={"a": "b"}, finalizers=["theirs", OURS])
+    world.cluster.put(MAPPINGS, {**rich, "spec": {**rich["spec"], "timeout_ms": 5}})
+    async with world.bridge() as bridge:
+        await until_true(world.synced)
+        (found,) = (await world.stored()).values()
+        assert found["metadata"]["finalizers"] == ["theirs"]
+        ours = {"uuid": found["uuid"], "metadata": {**found["metadata"], "finalizers": ["theirs", OURS]}}
+        await world.api.sync([{"kind": "mapping", "operation": "UPDATE", "data": ours}])
+        world.cluster.put(MAPPINGS, {**_mapping(service="changed"), "metadata": {**rich["metadata"], "labels": {}}})
+        await until_true(world.same)
+        (found,) = (await world.stored()).values()
+        assert "timeout_ms" not in found
+        assert "labels" not in found["metadata"]
+        assert found["metadata"]["finalizers"] == ["theirs", OURS]
+        assert bridge.sender.counters["written"] == 2
+
+
+async def test_items_of_a_list_need_not_name_their_version(world: _World) -> None:
+    """Those of built-in kinds don't."""
+    world.cluster.put(SERVICES, {"metadata": {"name": "quote", "namespace": "default"}, "spec": {"type": "ClusterIP"}})
+    async with world.bridge() as bridge:
+        await until(lambda: bridge.status()["converged"])
+        assert (await world.stored("service"))["quote"]["api_version"] == "v1"
+
+
+async def test_what_is_not_declared_never_reaches_etcd(world: _World) -> None:
+    world.cluster.put(MAPPINGS, _mapping())
+    async with world.bridge() as bridge:
+        await until_true(world.synced)
+        for number in range(5):
+            world.cluster.put(MAPPINGS, {**_mapping(), "status": {"state": str(number)}})
+        world.cluster.put(MAPPINGS, _mapping("last"))
+        await until_true(world.same)
+        assert bridge.sender.counters["written"] == 2
+
+
+async def test_a_second_start_writes_nothing(world: _World) -> None:
+    world.cluster.put(MAPPINGS, _mapping())
+    async with world.bridge():
+        await until_true(world.synced)
+    async with world.bridge("two") as bridge:
+        await until(lambda: bridge.status()["converged"] and bridge.election.fence() is not None)
+        assert not bridge.sender.counters
+
+
+async def test_what_was_deleted_while_no_bridge_ran_is_deleted(world: _World) -> None:
+    world.cluster.put(MAPPINGS, _mapping("one"))
+    world.cluster.put(MAPPINGS, _mapping("two"))
+    async with world.bridge():
+        await until_true(world.synced)
+    world.cluster.delete(MAPPINGS, "one")
+    async with world.bridge():
+        await until_true(world.same)
+
+
+async def test_a_copy_that_somebody_changed_or_deleted_is_restored(world: _World) -> None:
+    world.cluster.put(MAPPINGS, _mapping("one"))
+    async with world.bridge():
+        await until_true(world.synced)
+        key = f"{(await world.stored())['one']['uuid']}"
+        await world.api.sync([{"kind": "mapping", "operation": "UPDATE", "data": {"uuid": key, "service": "other"}}])
+        await until_true(world.same)
+        await world.api.sync([{"kind": "mapping", "operation": "DELETE", "data": {"uuid": key}}])
+        await until_true(world.same)
+
+
+async def test_an_api_server_restarted_empty_deletes_nothing_until_that_is_approved(world: _World) -> None:
+    world.cluster.put(MAPPINGS, _mapping())
+    async with world.bridge() as bridge:
+        await until_true(world.synced)
+        world.cluster.emptied()
+        await until(lambda: bool(bridge.mirror.withheld))
+        assert len(await world.stored()) == 1
+        first, second = bridge.status()["attention"]
+        assert first.startswith("nothing is written: this is cluster")
+        assert "intentc allow-deletes --mirrored mapping" in second
+        world.cluster.put(MAPPINGS, _mapping("quote", "of another cluster"))
+        await until(lambda: bridge.tasks["mapping"].watcher.counters["events"] > 0)
+    async with world.bridge() as bridge:
+        await until(lambda: "mapping" in bridge.tasks and bridge.tasks["mapping"].watcher.informer.complete)
+        assert (await world.stored())["quote"]["service"] == "quote"
+        await Book(world.store, "default/kubernetes").put(AllowDeletes(kind="mapping"))
+        await until_true(world.same)
+        assert (await world.stored())["quote"]["service"] == "of another cluster"
+
+
+async def test_an_object_that_the_api_server_rejects_is_reported_and_the_others_are_copied(world: _World) -> None:
+    bad = _mapping("bad")
+    bad["spec"]["timeout_ms"] = "soon"
+    world.cluster.put(MAPPINGS, bad)
+    world.cluster.put(MAPPINGS, _mapping("good"))
+    async with world.bridge() as bridge:
+        await until_true(world.synced)
+        assert list(await world.stored()) == ["good"]
+        (words,) = bridge.status()["attention"]
+        assert words.startswith("mapping default/bad is not mirrored: 400: mapping: timeout_ms: ")
+        world.cluster.put(MAPPINGS, _mapping("bad"))
+        await until_true(world.same)
+        assert bridge.status()["attention"] == []
+
+
+async def test_an_object_that_is_no_manifest_of_its_kind_is_reported(world: _World) -> None:
+    bad = _mapping("bad")
+    bad["spec"] = "text"
+    world.cluster.put(MAPPINGS, bad)
+    async with world.bridge() as bridge:
+        await until(lambda: bool(bridge.mirror.unusable))
+        assert bridge.status()["attention"][0].startswith(
+            "mapping default/bad is not mirrored: spec: Expected `object`"
+        )
+
+
+async def test_a_name_that_a_person_took_is_reported(world: _World) -> None:
+    await world.api.create("mapping", {"fq_name": ["default", "quote"], "prefix": "/", "service": "mine"})
+    world.cluster.put(MAPPINGS, _mapping())
+    async with world.bridge() as bridge:
+        await until(lambda: bool(bridge.status()["attention"]))
+        assert "has its name, and no bridge wrote that" in bridge.status()["attention"][0]
+        assert (await world.stored())["quote"]["service"] == "mine"
+
+
+async def test_one_of_two_bridges_writes_and_the_other_takes_over(world: _World) -> None:
+    async with world.bridge("one") as first:
+        await until(lambda: first.election.fence() is not None)
+        async with world.bridge("two") as second:
+            await until_true(world.synced)
+            world.cluster.put(MAPPINGS, _mapping())
+            await until_true(world.same)
+            assert second.election.fence() is None
+            assert not second.sender.counters
+            await first.election.resign()
+            world.cluster.put(MAPPINGS, _mapping("quote", "changed"))
+            await until_true(world.same)
+            assert second.sender.counters["written"] == 1
+
+
+async def test_a_kind_that_the_cluster_lacks_is_synced_as_absent(world: _World) -> None:
+    del world.cluster.kinds[SERVICES]
+    async with world.bridge() as bridge:
+        await until(lambda: bridge.status()["kinds"].get("service", {}).get("synced", False))
+        assert bridge.tasks["service"].mark is not None
+        assert not bridge.tasks["service"].mark.served
+
+
+async def test_its_figures_are_metrics(world: _World) -> None:
+    world.cluster.put(MAPPINGS, _mapping())
+    async with world.bridge() as bridge:
+        await until_true(world.synced)
+        figures = {
+            (sample.name, sample.labels.get("kind", sample.labels.get("outcome", ""))): sample.value
+            for family in bridge.registry.collect()
+            for sample in family.samples
+        }
+        assert figures["intentc_kubernetes_leading", ""] == 1
+        assert figures["intentc_kubernetes_objects", "mapping"] == 1
+        assert figures["intentc_kubernetes_writes_total", "written"] == 1

@@ -22,6 +22,7 @@ import msgspec
 from intentc.model import MARK_KEY, Kind
 from intentc.model.metadata import METADATA, OF_SERVER
 from intentc.model.sensitive import CONCEALED, cleared, concealed
+from intentc.model.status import STATUS, STATUS_CLAIMS, TRANSITION_TIME
 
 Document = dict[str, Any]
 
@@ -72,10 +73,20 @@ def _presented(kind: Kind, document: Document | None, *, whole: bool, sealed: bo
         shown["id_perms"] = {name: value for name, value in shown["id_perms"].items() if name not in _STAMPS}
     if kind.written_as_manifests and isinstance(shown.get(METADATA), dict):
         shown[METADATA] = {part: value for part, value in shown[METADATA].items() if part not in OF_SERVER}
+    if kind.status is not None:
+        shown.pop(STATUS_CLAIMS, None)
+        shown[STATUS] = _timeless(shown.get(STATUS))
     if isinstance(shown.get("annotations"), dict):
         pairs = shown["annotations"].get("key_value_pair") or []
         shown["annotations"] = {pair["key"]: pair.get("value", "") for pair in pairs if pair["key"] != MARK_KEY}
     return shown
+
+
+def _timeless(status: Any) -> Any:
+    """A status without the times of its conditions, which the server gives."""
+    if isinstance(status, dict):
+        return {name: _timeless(value) for name, value in status.items() if name != TRANSITION_TIME}
+    return [_timeless(one) for one in status] if isinstance(status, list) else status
 
 
 def _between(before: Document, after: Document) -> Iterator[tuple[str, Any, Any]]:

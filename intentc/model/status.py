@@ -23,7 +23,7 @@ STATUS = "status"
 STATUS_CLAIMS = "status_claims"
 """The field with the items that compilers have written: installation → items, sorted."""
 _CONDITIONS = "conditions"
-_TIME = "lastTransitionTime"
+TRANSITION_TIME = "lastTransitionTime"
 OBSERVED = "observedGeneration"
 CONDITION_FIELDS = ("type", "status", "reason", "message")
 """What each condition has. Some types also have ``observedGeneration`` and ``lastTransitionTime``."""
@@ -135,7 +135,7 @@ def condition_of(item: str) -> str | None:
 def timeless(value: Any) -> Any:
     """A status, or a part of one, without the times of its conditions: they follow from its changes, and are not
     compared."""
-    return _mapped(value, lambda one: msgspec.structs.replace(one, **{_TIME: ""}) if _is_timed(one) else one)
+    return _mapped(value, lambda one: msgspec.structs.replace(one, **{TRANSITION_TIME: ""}) if _is_timed(one) else one)
 
 
 def timed(value: Any, before: Any, now: str) -> Any:
@@ -151,9 +151,9 @@ def timed(value: Any, before: Any, now: str) -> Any:
         for field in value.__struct_fields__
         if isinstance(inner := getattr(value, field), tuple | Value)
     }
-    if _is_timed(value) and value.status and not getattr(value, _TIME):  # type: ignore[attr-defined]
+    if _is_timed(value) and value.status and not getattr(value, TRANSITION_TIME):  # type: ignore[attr-defined]
         same = before is not None and before.status == value.status  # type: ignore[attr-defined]
-        changes[_TIME] = (same and getattr(before, _TIME)) or now
+        changes[TRANSITION_TIME] = (same and getattr(before, TRANSITION_TIME)) or now
     return msgspec.structs.replace(value, **changes) if changes else value
 
 
@@ -167,7 +167,9 @@ def without_empty(value: Any) -> Any:
 
 
 def _is_timed(value: Any) -> bool:
-    return isinstance(value, Value) and _TIME in value.__struct_fields__ and "status" in value.__struct_fields__
+    return (
+        isinstance(value, Value) and TRANSITION_TIME in value.__struct_fields__ and "status" in value.__struct_fields__
+    )
 
 
 def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:

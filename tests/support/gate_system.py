@@ -132,7 +132,8 @@ class GateSystem(MemorySystem):
     """A memory system over ``gates``."""
 
     def __init__(self, store: MemoryStore | None = None, *, observe: bool = False) -> None:
-        super().__init__(gates(), store=store, observe=observe, choices=Clock())
+        self.clock = Clock()
+        super().__init__(gates(), store=store, observe=observe, choices=self.clock)
 
     async def make(self, kind: str, name: str, *, settle: bool = True, **fields: Any) -> None:
         await self.offline.server.create(kind, {"fq_name": [name], **fields})
@@ -180,7 +181,7 @@ class GateSystem(MemorySystem):
         """Another engine over the same store."""
         self.close()
         again = GateSystem(self.store)
-        again.offline.server._resources._source.seconds = 1000  # type: ignore[attr-defined]
+        again.clock.seconds = self.clock.seconds
         await again.settle()
         return again
 

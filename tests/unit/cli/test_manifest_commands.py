@@ -68,6 +68,19 @@ def test_what_a_manifest_no_longer_says_is_cleared(intentc: Intentc, gateway: To
     assert (stored["display_name"], stored["id_perms"]) == ("echo", {})
 
 
+def test_what_get_prints_is_unchanged_when_it_is_applied(
+    intentc: Intentc, gateway: ToyApiServer, tmp_path: Path
+) -> None:
+    metadata = {"labels": {"a": "b"}, "generation": 3, "creationTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x"]}
+    gateway.put("mapping", "shop", "echo", prefix="/", service="echo", metadata=metadata)
+    printed = tmp_path / "printed.yaml"
+    printed.write_text(intentc("get", "mapping", "shop:echo", "-o", "yaml").out)
+    assert "generation: 3" in printed.read_text()
+    assert intentc("apply", printed).out.split()[-1] == "unchanged"
+    printed.write_text(printed.read_text().replace("a: b", "a: c"))
+    assert intentc("apply", printed).out.split()[-1] == "updated"
+
+
 def test_a_manifest_is_deleted_by_its_name(intentc: Intentc, gateway: ToyApiServer, mapping: Path) -> None:
     intentc("apply", mapping)
     assert intentc("delete", mapping).out.split()[-1] == "deleted"

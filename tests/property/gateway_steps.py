@@ -23,6 +23,7 @@ from tests.property.gateways import (
     RemoveManifest,
     anything,
     families,
+    fq_name,
     gateways,
 )
 from tests.property.steps import DeleteLower, Step, fault_steps_over, picked
@@ -101,8 +102,8 @@ class ReplaceManifest(NamedTuple):
     manifest: Json
 
     async def apply(self, system: SimulatedSystem) -> None:
-        kind, metadata = KINDS[self.manifest["kind"]], self.manifest["metadata"]
-        uuid = await system.uuid(kind, (metadata["namespace"], metadata["name"]))
+        kind = KINDS[self.manifest["kind"]]
+        uuid = await system.uuid(kind, fq_name(self.manifest))
         removal = [{"kind": kind, "operation": "DELETE", "data": {"uuid": uuid}}] if uuid else []
         await system.sync([*removal, {"kind": kind, "operation": "CREATE", "data": self.manifest}])
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from intentc.apiserver.errors import ApiError
 from intentc.model import Key
+from intentc.model.manifest import manifest_identity
 from tests.oracle.ambassador import Request
 from tests.oracle.ambassador_manifests import Json, full
 from tests.support.certificates import Authority
@@ -353,13 +354,17 @@ class RemoveManifest(NamedTuple):
     manifest: Json
 
     async def apply(self, system: SimulatedSystem) -> None:
-        metadata = self.manifest["metadata"]
-        await system.delete(KINDS[self.manifest["kind"]], (metadata["namespace"], metadata["name"]))
+        await system.delete(KINDS[self.manifest["kind"]], fq_name(self.manifest))
+
+
+def fq_name(manifest: Json) -> tuple[str, ...]:
+    """What the resource of a manifest is called: an IngressClass is in no namespace."""
+    return manifest_identity(manifest, cluster_scoped=manifest["kind"] == "IngressClass")
 
 
 async def apply_manifest(system: SimulatedSystem, manifest: Json) -> None:
-    kind, metadata = KINDS[manifest["kind"]], manifest["metadata"]
-    uuid = await system.uuid(kind, (metadata["namespace"], metadata["name"]))
+    kind = KINDS[manifest["kind"]]
+    uuid = await system.uuid(kind, fq_name(manifest))
     try:
         if uuid is None:
             await system.server.create(kind, manifest)

@@ -113,7 +113,7 @@ async def test_what_is_stale_by_way_of_a_fact_is_repaired_at_its_source_and_only
         await system.settled()
         await system.shop()
         await system.manifest("toy_route", "route", **ROUTE, timeout_ms=5)
-        await system.manifest("toy_gateway", "front", {"touched": "yes"}, hostname="*.example")
+        await system.manifest("toy_gateway", "front", hostname="*.example", port=81)
         await system.manifest("toy_pod", "pod", {"app": "web"}, address="10.0.0.2")
         mismatch = only(await system.auditing.once("a test"))
         assert (mismatch.kind, mismatch.sort, mismatch.repaired) == ("toy_listener", Sort.STALE, True)

@@ -122,7 +122,7 @@ def create_app(
 
 
 def _checks(hosts: Sequence[str] | None) -> Checks:
-    return Checks("server.hosts", hosts, only_json=True, media=JSON_TYPES | PATCH_TYPES)
+    return Checks("server.hosts", hosts, only_json=True, media=JSON_TYPES | PATCH_TYPES, untyped=("/api/", "/apis/"))
 
 
 class _Calls:

@@ -43,7 +43,8 @@ class Checks(NamedTuple):
 
     ``hosts``: the names that ``Host`` may have, as ``own_hosts`` returns them; ``ANY_HOST``: any. ``setting``: the key
     of the configuration that names further ones. ``only_json``: bodies must be of a type in ``media``, none of which
-    a page of another origin can send. ``pages``: links on other sites may lead here.
+    a page of another origin can send. ``untyped``: below these paths a body may have no
+    type, unless a browser sends it. ``pages``: links on other sites may lead here.
     """
 
     setting: str
@@ -51,10 +52,11 @@ class Checks(NamedTuple):
     only_json: bool = False
     pages: bool = False
     media: frozenset[str] = JSON_TYPES
+    untyped: tuple[str, ...] = ()
 
     def rejection(self, method: str, path: str, headers: Headers) -> Rejection | None:
         """Why a request with this method, path and headers is rejected; None if it is not."""
-        return self._of_host(path, headers) or self._of_site(method, headers) or self._of_content(method, headers)
+        return self._of_host(path, headers) or self._of_site(method, headers) or self._of_content(method, path, headers)
 
     def _of_host(self, path: str, headers: Headers) -> Rejection | None:
         if self.hosts is ANY_HOST or ("host" not in headers and path in PROBES):
@@ -85,10 +87,14 @@ class Checks(NamedTuple):
             "send it from a program, or type the address into the browser",
         )
 
-    def _of_content(self, method: str, headers: Headers) -> Rejection | None:
+    def _of_content(self, method: str, path: str, headers: Headers) -> Rejection | None:
         if not self.only_json or not (method == "POST" or _has_body(method, headers)):
             return None
         content_type = headers.get("content-type", "")
+        # A page can send a body without a type, but no browser sends one without an Origin.
+        is_browser = "origin" in headers or "sec-fetch-site" in headers
+        if not content_type and not is_browser and path.startswith(self.untyped):
+            return None
         if content_type.partition(";")[0].strip().lower() in self.media:
             return None
         problem = f"the Content-Type of the request is {_shown(content_type)}" if content_type else "no Content-Type"

@@ -18,6 +18,8 @@ from .merge_keys import Forms, built_in, custom
 VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 """What every offered resource understands."""
 
+_OLD = "extensions"
+"""The group that kinds of other groups once had: clients take the first group that has a resource."""
 BUILT_IN = frozenset(
     {
         "",
@@ -27,6 +29,7 @@ BUILT_IN = frozenset(
         "coordination.k8s.io",
         "discovery.k8s.io",
         "events.k8s.io",
+        _OLD,
         "networking.k8s.io",
         "policy",
         "rbac.authorization.k8s.io",
@@ -95,8 +98,8 @@ class Catalog:
         return bool(self._groups)
 
     def groups(self) -> list[str]:
-        """The groups besides the core group."""
-        return sorted(group for group in self._groups if group)
+        """The groups besides the core group, in the order in which clients look for a resource."""
+        return sorted((group for group in self._groups if group), key=lambda group: (group == _OLD, group))
 
     def versions(self, group: str) -> list[str]:
         """The versions of a group, the preferred one first; empty for an unknown one."""

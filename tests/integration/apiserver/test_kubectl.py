@@ -154,6 +154,21 @@ async def test_a_deletion_waits_for_the_last_finalizer(kubectl: Kubectl, client:
     assert (await client.get(url)).status_code == 404
 
 
+async def test_a_condition_of_a_status_is_waited_for(etcd_store: EtcdStore, path: str, tmp_path: Path) -> None:
+    schema = load_schema("app", directories=[Path(__file__).parents[2] / "support" / "app" / "schemas"])
+    async with served(etcd_store, schema, path) as client:
+        kubectl = Kubectl(programs()[0], str(client.base_url), tmp_path)
+        app = {"apiVersion": "example.com/v1", "kind": "App", "metadata": {"name": "a"}, "spec": {"image": "x"}}
+        await kubectl.out("apply", "-f", "-", stdin=msgspec.json.encode(app).decode())
+        status = {"status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Up", "message": ""}]}}
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(kubectl.out, "wait", "--for=condition=Ready", "app/a", "--timeout=60s")
+            url = "/apis/example.com/v1/namespaces/default/apps/a/status"
+            patched = await client.patch(url, json=status, headers={"content-type": "application/merge-patch+json"})
+            assert patched.status_code == 200, patched.text
+        assert (await client.get(url)).json()["metadata"]["generation"] == 1
+
+
 @pytest.fixture
 async def guarded(etcd_store: EtcdStore, schema: Schema, path: str) -> AsyncIterator[httpx2.AsyncClient]:
     users = [StaticUser("alice", "Alice", lambda: "a", roles=(StaticRole("admin", "admin", "admin"),))]

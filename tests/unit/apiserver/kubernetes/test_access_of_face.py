@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx2
+import msgspec
 import pytest
 
 from intentc.apiserver.app import create_app
@@ -65,3 +66,11 @@ async def test_a_body_that_a_web_page_can_send_is_rejected(client: Client) -> No
     async with client("admin") as face:
         answer = await face.post(MAPPINGS, content=b"{}", headers={"content-type": "text/plain"})
         assert answer.status_code == 415
+        for headers in ({"origin": "http://face"}, {"sec-fetch-site": "none"}):
+            assert (await face.post(MAPPINGS, content=b"{}", headers=headers)).status_code == 415
+
+
+async def test_a_body_without_a_type_is_json_as_python_clients_send_it(client: Client) -> None:
+    async with client("admin") as face:
+        answer = await face.post(MAPPINGS, content=msgspec.json.encode(BODY))
+        assert answer.status_code == 201, answer.text

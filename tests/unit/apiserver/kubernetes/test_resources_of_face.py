@@ -305,6 +305,9 @@ async def test_discovery_names_groups_versions_and_resources(face: httpx2.AsyncC
     assert together.headers["content-type"].endswith("as=APIGroupDiscoveryList")
     assert {item["metadata"]["name"] for item in together.json()["items"]} == {one["name"] for one in groups}
     assert (await face.get("/api")).json()["versions"] == ["v1"]
+    # kubectl takes the first group that has ingresses.
+    names = [one["name"] for one in groups]
+    assert names.index("networking.k8s.io") < names.index("extensions")
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from intentc.model import AddReference, Create, Key, Name, RemoveReference, Update
+from intentc.model import AddReference, Create, Key, Name, RemoveReference, Update, UpdateStatus
 from intentc.model.metadata import FINALIZERS, METADATA, converted
 from intentc.writing import Rejected
 from intentc.writing.encode import encode_mutation, encode_reference
+from tests.support.gate_system import gates
 from tests.unit.writing.toy_api import MARK, SCHEMA, TENANT, Direction, Rules, create, delete, to_target, update
 
 KEY, NAME = Key("access_list", "a1"), Name("access_list", ("acme", "a1"))
@@ -162,3 +163,23 @@ def test_only_writes_with_parent_or_references_count_as_related() -> None:
     assert not encode_mutation(create(parent=None), SCHEMA).relates
     assert not encode_mutation(update(), SCHEMA).relates
     assert not encode_mutation(delete(), SCHEMA).relates
+
+
+def test_a_status_is_written_by_items_and_needs_no_revision() -> None:
+    """In a batch, too: an empty mask names no item, and the record alone is written."""
+    schema, key = gates().schema, Key("gate", "u")
+    write = UpdateStatus(key, Name("gate", ("a",)), {"state": "red", "loadBalancer.ingress": None}, "one", ("state",))
+    mutation = encode_mutation(write, schema)
+    assert (mutation.method, mutation.path, mutation.headers) == ("PUT", "/gate/u/status", {})
+    data = {
+        "uuid": "u",
+        "status": {"state": "red", "loadBalancer": {}},
+        "status_claims": {"installation": "one", "items": ["state"]},
+    }
+    mask = {"paths": ["state", "loadBalancer.ingress"]}
+    body = msgspec.json.decode(mutation.body or b"")
+    assert body == {"gate": data, "field_mask": mask}
+    item = msgspec.json.decode(mutation.item)
+    assert item == {"kind": "gate", "operation": "UPDATE_STATUS", "data": data, "field_mask": mask}
+    alone = msgspec.json.decode(encode_mutation(write._replace(parts={}), schema).item)
+    assert alone["field_mask"] == {"paths": []}

@@ -79,7 +79,7 @@ class Gateway:
         ]
 
     def _mapping(self, name: str, prefix: str) -> Change:
-        labels = {"labels": {"team": "red"}} if self.chance.random() < 0.3 else {}
+        labels = {"metadata": {"labels": {"team": "red"}}} if self.chance.random() < 0.3 else {}
         change = self._created("mapping", name, {"prefix": prefix, "hostname": "*", **labels, **self._target()})
         self.mappings[name] = change[2]["uuid"]
         return change

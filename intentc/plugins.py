@@ -55,6 +55,11 @@ class Loaded(NamedTuple):
         return frozenset(name for compiler in self.compilers for name in compiler.finalizers)
 
     @property
+    def needs_synced(self) -> frozenset[str]:
+        """The kinds that a bridge must have mirrored before these compilers compile."""
+        return frozenset(kind for compiler in self.compilers for kind in compiler.needs_synced)
+
+    @property
     def kinds_in_order(self) -> frozenset[str]:
         """The kinds whose intents make nothing more for a resource that is being deleted (docs/engine.md §14.1)."""
         return frozenset(kind for compiler in self.compilers if compiler.finalizers for kind in compiler.intents)

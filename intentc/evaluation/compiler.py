@@ -32,6 +32,8 @@ class Compiler:
     accepted. ``finalizers``: the names that its intents claim by ``finalizer``; they are its own on every resource. The
     intents of a compiler that declares any make nothing more for a resource that is being deleted.
 
+    ``needs_synced``: the kinds that a bridge must have mirrored once as a whole before anything is compiled.
+
     Raises ``InvalidInput`` if two intents compile one kind, if an intent has no kind, or if a view has the name of the
     view that every compiler has.
 
@@ -53,12 +55,14 @@ class Compiler:
         names: Mapping[str, Naming] | None = None,
         settings: Iterable[str] | None = None,
         finalizers: Iterable[str] = (),
+        needs_synced: Iterable[str] = (),
     ) -> None:
         self.name = name
         self.schema_directories = tuple(schema_directories)
         self.reactions = reactions
         self.pools = tuple(pools)
         self.finalizers = frozenset(finalizers)
+        self.needs_synced = frozenset(needs_synced)
         self.settings = None if settings is None else frozenset(settings)
         self.views: Mapping[str, Overview] = dict(views or {})
         if PROBLEMS in self.views:

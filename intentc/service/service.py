@@ -51,6 +51,7 @@ from ..writing.capabilities import Capabilities
 from ..writing.http import HttpWriteService
 from .audits import AuditFailed, PeriodicAudit, Spawn
 from .status import CompilerStatus, Leadership
+from .synced import check_synced
 from .takeover import TakeOver
 
 _LOG = logging.getLogger(__name__)
@@ -125,6 +126,9 @@ def build_service(
             claim=claim,
             keepers=keepers,
         )
+    synced = None
+    if compilers.needs_synced and settings.kubernetes.wait:
+        synced = partial(check_synced, store, installation, compilers.needs_synced)
     hold = None
     if crash_marker is not None and not observe:
         hold = partial(hold_suspects, store, installation, path, crash_marker.suspects, by=started)
@@ -136,6 +140,7 @@ def build_service(
         auditing=PeriodicAudit(engine, spawn, period=settings.audit.period, source=source) if spawn else None,
         hold_suspects=hold,
         claim=None if observe else claim,
+        synced=synced,
         relist_slice=settings.watch.relist_slice,
         server=write.capabilities if isinstance(write, HttpWriteService) else None,
         views=compilers.views,
@@ -202,6 +207,7 @@ class CompilerService:
         auditing: PeriodicAudit | None,
         hold_suspects: Callable[[], Awaitable[object]] | None = None,
         claim: Callable[[], Awaitable[None]] | None = None,
+        synced: Callable[[], Awaitable[None]] | None = None,
         relist_slice: float,
         server: Capabilities | None,
         views: Mapping[str, Overview] | None = None,
@@ -228,6 +234,7 @@ class CompilerService:
         self._compiler_status = CompilerStatus(engine, source)
         self._hold_suspects = hold_suspects
         self._claim = claim
+        self._synced = synced
         self._relist_slice = relist_slice
         self._server = server
         if auditing is not None:
@@ -248,6 +255,8 @@ class CompilerService:
             await self._until_done(f"etcd{self._etcd and f' at {self._etcd}'} can't be asked", self._source.ask)
             if self._claim is not None:
                 await self._until_done("etcd.path can't be claimed", self._claim)
+            if self._synced is not None:
+                await self._until_done("kinds of the cluster are not mirrored", self._synced)
             await self._until_done("the allocations can't be read", self.engine.load_allocations)
             if self._hold_suspects is not None:
                 await self._until_done("suspects can't be held", self._hold_suspects)

@@ -25,7 +25,7 @@ PREFIX = "/contrail/"
 def service_of(
     box_system: BoxSystem, process: str = "one", *, elected: bool = False, auditing: PeriodicAudit | None = None,
     most: int = 1000, version: str = "1", etcd: str = "", installation: str = INSTALLATION,
-    claim: Callable[[], Awaitable[None]] | None = None,
+    claim: Callable[[], Awaitable[None]] | None = None, synced: Callable[[], Awaitable[None]] | None = None,
 ) -> CompilerService:  # fmt: skip
     """``elected``: it stands for election. ``most``: ``max_writes_on_upgrade``. ``version``: of its compiler."""
     store, engine = box_system.offline.store, box_system.engine
@@ -54,6 +54,7 @@ def service_of(
         takeover=takeover,
         auditing=auditing,
         hold_suspects=nobody,
+        synced=synced,
         relist_slice=1.0,
         server=None,
         etcd=etcd,

@@ -19,6 +19,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx2
 import msgspec
 
@@ -101,20 +102,26 @@ class Cluster:
         none, for a cut, and after ``silence`` seconds without a byte."""
         client = await self._current()
         timeout = httpx2.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS, read=silence, pool=None)
+        request = client.build_request(
+            "GET",
+            self._access.server + path,
+            params=dict(parameters),
+            headers=await self._credentials.header(),
+            timeout=timeout,
+            extensions=self._extensions(),
+        )
         try:
-            async with client.stream(
-                "GET",
-                self._access.server + path,
-                params=dict(parameters),
-                headers=await self._credentials.header(),
-                timeout=timeout,
-                extensions=self._extensions(),
-            ) as answer:
+            answer = await client.send(request, stream=True)
+            try:
                 if not answer.is_success:
                     if answer.status_code == HTTPStatus.UNAUTHORIZED:
                         self._credentials.renew()
                     raise _error(answer.status_code, answer.headers, await answer.aread())
                 yield answer.aiter_bytes()
+            finally:
+                # A watch mostly ends by a cancellation, which must not keep its connection open.
+                with anyio.CancelScope(shield=True):
+                    await answer.aclose()
         except httpx2.HTTPError as error:
             raise self._unavailable(error) from None
 

@@ -325,7 +325,8 @@ class Kubernetes(Section, frozen=True):
 
     ``kubeconfig``: the file that says how to reach it, and ``context`` (empty: its current one); without a file, the
     service account of the pod. ``exec``: whether programs that the kubeconfig names may run for credentials.
-    ``kinds``: mirror only these; empty: all that the compilers in use read.
+    ``kinds``: mirror only these; empty: all that the compilers in use read. ``wait``: whether compilers that need whole
+    kinds wait until a bridge has mirrored them; false if resources come in another way.
     """
 
     closed: ClassVar[bool] = True
@@ -334,6 +335,7 @@ class Kubernetes(Section, frozen=True):
     context: str = ""
     exec: bool = False
     kinds: tuple[str, ...] = ()
+    wait: bool = True
 
 
 class Log(Section, frozen=True):

@@ -1,0 +1,44 @@
+"""A compiler that needs whole kinds of a cluster compiles nothing before a bridge has mirrored them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import anyio
+import pytest
+
+from intentc.model.synced import Mark, synced_key
+from intentc.service import service as service_module
+from intentc.service.synced import Unsynced, check_synced
+from intentc.watch.memory import MemoryStore
+from intentc.watch.protocol import Put
+from tests.support.box_system import BoxSystem
+from tests.support.compiler_service import service_of
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_each_kind_needs_its_mark() -> None:
+    store = MemoryStore()
+    await store.transaction([], [Put(synced_key("default", "box"), b"{}")])
+    await check_synced(store, "default", ["box"])
+    with pytest.raises(Unsynced, match=r"^crate, lid; start `intentc kubernetes`"):
+        await check_synced(store, "default", ["lid", "box", "crate"])
+    assert Mark().served
+
+
+async def test_nothing_is_evaluated_before_and_the_reason_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service_module, "_RETRY", 0.01)
+    box_system = BoxSystem()
+    store = box_system.offline.store
+    service = service_of(box_system, synced=partial(check_synced, store, "default", {"box"}))
+    async with anyio.create_task_group() as group:
+        group.start_soon(service.run)
+        words = "kinds of the cluster are not mirrored yet: box"
+        await until(lambda: any(one.startswith(words) for one in service.status()["pending_work"]))
+        assert not service.status()["first_pass_complete"]
+        await store.transaction([], [Put(synced_key("default", "box"), b"{}")])
+        await until(lambda: service.status()["first_pass_complete"])
+        group.cancel_scope.cancel()
+    box_system.close()

@@ -19,6 +19,7 @@ from intentc.apiserver.errors import BrokenEntry, Malformed
 from intentc.inspection.secrets import Behind, holders_of_secrets, read_for_each
 from intentc.model import Change as Stored
 from intentc.model import InvalidInput, Key, Name, Problem, Resource
+from intentc.model.metadata import FINALIZERS
 from intentc.offline.audit import apply_directives
 from intentc.offline.offline import Offline
 from intentc.planning import DeleteGuard
@@ -104,7 +105,31 @@ class Trial:
             await engine.apply_item(self._gathered.snapshot)
             apply_directives(engine.operator_actions, self._gathered.directives)
         await self.offline.settle()
+        while await self._carry_out_deletions():
+            await self.offline.settle()
         return await self.moment()
+
+    async def _carry_out_deletions(self) -> bool:
+        """Remove the finalizers that bridges will remove, since a plan shows the end of a deletion. False if
+        there is none."""
+        world = self.offline.engine.world
+        entries = [
+            {
+                "kind": resource.key.kind,
+                "operation": "UPDATE",
+                "data": {"uuid": resource.key.uuid, "metadata": {"finalizers": left}},
+                "field_mask": {"paths": [FINALIZERS]},
+            }
+            for kind in world.schema
+            if kind.finalizers
+            for key in world.select(kind.name, "all", "")
+            if (resource := world.shown(key)) is not None and resource.is_being_deleted
+            for stored in (resource.values().metadata.finalizers,)
+            if len(left := [name for name in stored if name not in kind.finalizers]) < len(stored)
+        ]
+        if entries:
+            await self.offline.server.sync(entries)
+        return bool(entries)
 
     async def carry_out(self, work: Callable[[Connection], Awaitable[Result]]) -> Result:
         """Run ``work`` against the API server over the copy, before any compiler sees the changes."""

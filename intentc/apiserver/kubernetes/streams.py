@@ -3,7 +3,7 @@
 Why it exists: a watch holds a watch of etcd, which must be closed in the task that opened it, also if the client
 disconnects while nothing happens. An error is the last line, of type ``ERROR``.
 
-I/O: the connection to one client. State: whether the columns of the table were sent.
+I/O: the connection to one client, the clock. State: whether the columns of the table, and the end, were sent.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from .catalog import Offered
 from .failures import failure
 from .watches import BOOKMARK, Event, Watching
 
+BETWEEN_BOOKMARKS = 30.0
+"""Seconds; a kube-apiserver sends one each minute, and clients take a silent watch for dead."""
 _LONGEST = 3600.0
 """Seconds that a watch lasts if the client does not say."""
 
@@ -44,17 +46,33 @@ class EventStream(Response):
         self._version = version
         self._included = included
         self._has_headings = False
+        self._has_ended = False
+        self._sending = anyio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_disconnected, receive, tasks.cancel_scope)
+            tasks.start_soon(self._send_bookmarks, send)
             with anyio.move_on_after(self._seconds):
                 async with aclosing(self._lines()) as lines:
                     async for line in lines:
-                        await send({"type": "http.response.body", "body": line, "more_body": True})
+                        await self._send(send, line)
+            self._has_ended = True
             await send({"type": "http.response.body", "body": b"", "more_body": False})
             tasks.cancel_scope.cancel()
+
+    async def _send(self, send: Send, line: bytes) -> None:
+        async with self._sending:
+            if not self._has_ended:
+                await send({"type": "http.response.body", "body": line, "more_body": True})
+
+    async def _send_bookmarks(self, send: Send) -> None:
+        while True:
+            await anyio.sleep(BETWEEN_BOOKMARKS)
+            bookmark = self._watching.bookmark()
+            if bookmark is not None:
+                await self._send(send, _line(bookmark.type, self._shown(bookmark)))
 
     async def _lines(self) -> AsyncGenerator[bytes]:
         try:

@@ -7,12 +7,11 @@ One transaction of intentc may write many resources at one revision. A client th
 continues from that revision, so a watch from a revision with several events delivers these again; clients take an event
 twice. The state before an event, which a deletion shows and a selector needs, is read from etcd at the revision before.
 
-I/O: one watch of the store, and reads. State: none but the watch's own.
+I/O: one watch of the store, and reads. State: how far the client has come.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, NamedTuple
@@ -40,8 +39,6 @@ from .shown import Manifest, manifest
 
 ADDED, MODIFIED, DELETED, BOOKMARK = "ADDED", "MODIFIED", "DELETED", "BOOKMARK"
 INITIAL_END = "k8s.io/initial-events-end"
-_BETWEEN_BOOKMARKS = 10.0
-"""Seconds."""
 
 
 class Event(NamedTuple):
@@ -62,7 +59,12 @@ class Watching:
         self._namespace = namespace
         self._options = options
         self._caller = caller
+        self._position = 0
         self._prefix = server.draft().layout.values(offered.kind.name)
+
+    def bookmark(self) -> Event | None:
+        """A bookmark of what the client has got, if it wants bookmarks and has got everything from the beginning."""
+        return self._bookmark(self._position) if self._options.bookmarks and self._position else None
 
     async def events(self) -> AsyncGenerator[Event]:
         """Everything from the wanted revision on. Raises ``Expired`` if that is compacted, before the first event or
@@ -84,21 +86,18 @@ class Watching:
     async def _after(self, revision: int, is_resumed: bool) -> AsyncGenerator[Event]:
         # The revision itself is watched, too, and left out unless it has several events.
         await self._check(revision)
-        sent, last_bookmark = revision, time.monotonic()
+        self._position = revision
         try:
             async with self._server.store.watch([self._prefix], revision) as watch:
                 async for batch in watch:
                     if isinstance(batch, WatchProgress):
-                        due = time.monotonic() - last_bookmark >= _BETWEEN_BOOKMARKS
-                        if self._options.bookmarks and due and batch.revision > sent:
-                            sent, last_bookmark = batch.revision, time.monotonic()
-                            yield self._bookmark(batch.revision)
+                        self._position = max(self._position, batch.revision)
                         continue
                     if batch.revision == revision and not (is_resumed and len(batch.events) > 1):
                         continue
                     async for event in self._of_batch(batch):
                         yield event
-                    sent = batch.revision
+                    self._position = batch.revision
         except Compacted:
             raise _expired(revision) from None
         except StoreError as error:

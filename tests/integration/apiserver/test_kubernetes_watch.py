@@ -11,6 +11,7 @@ import httpx2
 import msgspec
 import pytest
 
+from intentc.apiserver.kubernetes import streams
 from intentc.loading import load_schema
 from intentc.model import Schema
 from intentc.watch.etcd import EtcdStore
@@ -121,6 +122,25 @@ async def test_a_single_write_is_not_repeated(client: httpx2.AsyncClient) -> Non
     async with watched(client, resourceVersion=created) as events:
         await client.post(MAPPINGS, json=mapping("b"))
         assert shown(await anext(events)) == ("ADDED", "b")
+
+
+async def test_a_quiet_watch_gets_bookmarks_of_what_it_has_seen(
+    client: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "BETWEEN_BOOKMARKS", 0.02)
+    created = (await client.post(MAPPINGS, json=mapping("a"))).json()["metadata"]["resourceVersion"]
+    async with watched(client, resourceVersion=created, allowWatchBookmarks="true") as events:
+        assert (await anext(events))["object"]["metadata"]["resourceVersion"] == created
+        changed = (await client.post(MAPPINGS, json=mapping("b"))).json()["metadata"]["resourceVersion"]
+        seen = [one async for one in until_bookmark(events, changed)]
+    assert [shown(one) for one in seen if one["type"] != "BOOKMARK"] == [("ADDED", "b")]
+
+
+async def until_bookmark(events: AsyncIterator[dict[str, Any]], version: str) -> AsyncIterator[dict[str, Any]]:
+    async for event in events:
+        yield event
+        if (event["type"], event["object"]["metadata"]["resourceVersion"]) == ("BOOKMARK", version):
+            return
 
 
 async def test_a_watch_ends_when_the_client_said(client: httpx2.AsyncClient) -> None:

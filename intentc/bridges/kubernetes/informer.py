@@ -117,7 +117,8 @@ class Informer:
             self.list_again(_older(self.version, page.version))
 
     def event(self, event: Event) -> list[Finding]:
-        """Take an event of a watch; one that was delivered before, or late, means nothing."""
+        """Take an event of a watch; one that comes late means nothing. Several objects may have one version: our own
+        API server writes many at one revision."""
         if event.type == "ERROR":
             if event.code == GONE:
                 self.expired()
@@ -125,7 +126,7 @@ class Informer:
                 self.cut()
             return []
         version = event.object.version
-        if self._listing or newer(version, self.version) is False:
+        if self._listing or newer(self.version, version):
             return []
         if version:
             self.version = version

@@ -57,9 +57,16 @@ class MemoryStore:
         self._closed = False
 
     @classmethod
-    def holding(cls, items: Iterable[KeyValue], revision: int, *, max_txn_ops: int = 128) -> MemoryStore:
+    def holding(
+        cls,
+        items: Iterable[KeyValue],
+        revision: int,
+        *,
+        max_txn_ops: int = 128,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> MemoryStore:
         """A store as another one was at ``revision``: with these keys and their revisions, and no history."""
-        store = cls(max_txn_ops=max_txn_ops)
+        store = cls(max_txn_ops=max_txn_ops, clock=clock)
         store._history = History.of(items, revision)
         return store
 

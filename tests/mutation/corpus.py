@@ -327,9 +327,9 @@ class Late(NamedTuple):
 
     kind: str
     fq_name: FqName
+    compiled: bool = False
 
     async def live(self, system: MutantSystem) -> None:
-        await system.put_all(WORLD)
         uuid = await system.uuid(self.kind, self.fq_name)
         assert uuid is not None
         system.hidden.add(uuid)
@@ -343,6 +343,7 @@ class Changed(NamedTuple):
 
     put: Put
     back: bool
+    compiled: bool = True
 
     @property
     def kind(self) -> str:
@@ -351,7 +352,6 @@ class Changed(NamedTuple):
     async def live(self, system: MutantSystem) -> None:
         former = next(put for put in WORLD if put[:2] == self.put[:2])
         fields = {field: former.fields.get(field, _EMPTY.get(field)) for field in self.put.fields}
-        await system.put_all(WORLD)
         if self.back:
             assert await system.put(*self.put)
         await system.settle()
@@ -363,25 +363,25 @@ class Gone(NamedTuple):
 
     kind: str
     fq_name: FqName
+    compiled: bool = True
 
     async def live(self, system: MutantSystem) -> None:
-        await system.put_all(WORLD)
         await system.settle()
         for holder in reversed(WORLD):
-            if holder[:2] == self or await system.delete(*self):
+            if holder[:2] == self[:2] or await system.delete(*self[:2]):
                 break
             await system.delete(*holder[:2])
             await system.settle()
-        await system.delete(*self)
+        await system.delete(*self[:2])
 
 
 class TakenOver(NamedTuple):
     """The autonomous system becomes one under which a listed target is automatic; past the server, which rejects it."""
 
     kind: str = "global_system_config"
+    compiled: bool = True
 
     async def live(self, system: MutantSystem) -> None:
-        await system.put_all(WORLD)
         assert await system.put("virtual_network", _LAST, _lists("target:64999:8000103"))
         await system.settle()
         uuid = await system.uuid(self.kind, _SYSTEM)
@@ -424,4 +424,8 @@ async def _right(system: MutantSystem) -> bool:
     return found == wanted and reported == naming_unknown_policies(world)
 
 
-CORPUS = Corpus(LOADED, tuple(_stories()), _right)
+async def _put(system: MutantSystem) -> None:
+    assert not await system.put_all(WORLD)
+
+
+CORPUS = Corpus(LOADED, tuple(_stories()), _put, _right)

@@ -15,6 +15,9 @@ from intentc.model.reads import object_read, targets_read
 from tests.mutation.edges import Pair
 from tests.mutation.stories import Corpus, MutantSystem, Story
 from tests.support.simulated_clock import simulate
+from tests.support.simulated_system import Saved
+
+_BEGINNINGS: dict[tuple[str, bool], Saved] = {}
 
 
 class Lived(NamedTuple):
@@ -43,12 +46,25 @@ def killers(corpus: Corpus, reactions: ReactionMap, about: Collection[str] | Non
 
 
 async def _live(corpus: Corpus, story: Story, reactions: ReactionMap, healing: bool) -> Lived:
-    system = MutantSystem(corpus.loaded, reactions, healing=healing)
-    await system.start()
+    begins = await _beginning(corpus, compiled=story.compiled)
+    system = MutantSystem(corpus.loaded, reactions, healing=healing, begins=begins)
     await story.live(system)
     await system.settle()
     missing = frozenset(Pair(*pair) for pair in system.engine.progress.missing_reactions)
     return Lived(await corpus.right(system), missing, frozenset(_reads(system)))
+
+
+async def _beginning(corpus: Corpus, *, compiled: bool) -> Saved:
+    """The world in which stories begin. It is put, and compiled under the whole map, once for all of them."""
+    known = corpus.loaded.compilers[0].name, compiled
+    if known not in _BEGINNINGS:
+        system = MutantSystem(corpus.loaded, corpus.loaded.reactions, healing=True)
+        await system.start()
+        await corpus.put(system)
+        if compiled:
+            await system.settle()
+        _BEGINNINGS[known] = await system.saved()
+    return _BEGINNINGS[known]
 
 
 def _reads(system: MutantSystem) -> Iterator[Pair]:

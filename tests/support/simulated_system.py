@@ -8,11 +8,10 @@ users'. Its time is simulated (``simulated_clock.py``): back-offs and pauses pas
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 from collections import deque
 from collections.abc import Container, Coroutine, Iterable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from intentc.apiserver.errors import ApiError, Malformed
 from intentc.apiserver.local import LocalWriteService
@@ -27,6 +26,7 @@ from intentc.watch import protocol
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.memory import MemoryStore
+from intentc.watch.protocol import KeyValue
 from intentc.writing.service import Allocation, Written
 from tests.oracle.contrail import Expected, Json, World, actual, expected, mark
 from tests.property.resources import Put
@@ -107,11 +107,12 @@ class CountingService(LocalWriteService):
 class CountingUuids:
     """``Source`` of uuids that are new every time, and the same in every run of the example."""
 
-    def __init__(self) -> None:
-        self._count = itertools.count(1)
+    def __init__(self, given: int = 0) -> None:
+        self.given = given
 
     def uuid(self, name: Name, purpose: str = "") -> str:
-        return f"00000000-0000-4000-8000-{next(self._count):012x}"
+        self.given += 1
+        return f"00000000-0000-4000-8000-{self.given:012x}"
 
     def now(self) -> str:
         return "1970-01-01T00:00:00.000000"
@@ -130,12 +131,23 @@ class _Leader:
         return self._engine.first_pass_complete
 
 
-class SimulatedSystem:
-    """``engine`` is the one at work; ``restart`` replaces it. ``await start()`` first."""
+class Saved(NamedTuple):
+    """What a store held, and how many uuids its server had given: other systems may begin with it."""
 
-    def __init__(self, loaded: Loaded = LOADED, *, healing: bool = True) -> None:
-        self.store = MemoryStore(max_txn_ops=10_000, clock=now)
-        self.server = ApiServer(self.store, loaded.schema, max_txn_ops=10_000, source=CountingUuids())
+    items: tuple[KeyValue, ...]
+    revision: int
+    uuids: int
+
+
+class SimulatedSystem:
+    """``engine`` is the one at work; ``restart`` replaces it. ``await start()`` first, unless it begins with what an
+    earlier system ``saved``."""
+
+    def __init__(self, loaded: Loaded = LOADED, *, healing: bool = True, begins: Saved | None = None) -> None:
+        items, revision, uuids = begins or ((), 1, 0)
+        self.store = MemoryStore.holding(items, revision, max_txn_ops=10_000, clock=now)
+        self._uuids = CountingUuids(uuids)
+        self.server = ApiServer(self.store, loaded.schema, max_txn_ops=10_000, source=self._uuids)
         self._loaded = loaded
         self._healing = healing
         self.weather = RequestFaults()
@@ -149,6 +161,11 @@ class SimulatedSystem:
     async def start(self) -> None:
         """The seeds, as every API server writes them."""
         await write_seeds(self.server)
+
+    async def saved(self) -> Saved:
+        """What another system may begin with."""
+        found = await self.store.range("\0", "\0")
+        return Saved(found.items, found.revision, self._uuids.given)
 
     async def restart(self) -> None:
         """Another process takes over; what the last one had not written is lost."""

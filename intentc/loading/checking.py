@@ -85,7 +85,7 @@ def checked_kind(kind: Kind) -> type[msgspec.Struct]:
     """
     strict = kind.written_as_manifests and not kind.opaque
     checked = _Checked(kind.types, strict)
-    fields: list[tuple[str, Any, Any]] = [
+    common: list[tuple[str, Any, Any]] = [
         ("uuid", str, ""),
         ("name", str, ""),
         ("fq_name", list[str], msgspec.field(default_factory=list)),
@@ -98,7 +98,8 @@ def checked_kind(kind: Kind) -> type[msgspec.Struct]:
     ]
     if kind.written_as_manifests:
         metadata = _Metadata(TypeTable(TYPES, METADATA), strict=True).field(METADATA_SPEC)
-        fields += [("api_version", str, ""), (METADATA, metadata, msgspec.UNSET)]
+        common += [("api_version", str, ""), (METADATA, metadata, msgspec.UNSET)]
+    fields = [field for field in common if field[0] not in kind.properties]
     fields += [(name, checked.field(declared.spec), msgspec.UNSET) for name, declared in kind.properties.items()]
     for relation in kind.relations.values():
         entry: list[tuple[str, Any, Any]] = [("uuid", str, ""), ("to", list[str], msgspec.UNSET)]

@@ -195,6 +195,7 @@ _OF_OLD: Json = {
 ROUTED = (
     Put("service_template", _OLD, {"service_template_properties": {**_ONE_INTERFACE, "version": 1}}),
     Put("service_instance", (*PROJECTS[0], "old"), _OF_OLD),
+    Put("security_group", (*PROJECTS[0], "default"), {}),
     Put("service_template", _NAT_TEMPLATE, {"service_template_properties": _ONE_INTERFACE}),
     Put("service_instance", _NAT, _OF_NAT),
     Put("service_instance", _OTHER_NAT, _OF_NAT),

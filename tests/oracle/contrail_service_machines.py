@@ -46,6 +46,10 @@ def add(world: World, service: Json, found: Expected) -> None:
         return
     standby = properties.get("ha_mode") == "active-standby"
     mode = properties.get("ha_mode") or ("active-active" if count > 1 else "active-standby")
+    own = [*service["fq_name"][:-1], "default"]
+    groups = [":".join(own)] if own in [g["fq_name"] for g in resources(world, "security_group")] else []
+    if template.get("service_mode") not in ("in-network", "in-network-nat") or own[-2] == "default-project":
+        groups = []
     for number in range(1, count + 1):
         found["virtual_machine", (f"{start}__{number}",)] = {"service": [name_of(service)]}
     for side, text in sides.items():
@@ -64,7 +68,7 @@ def add(world: World, service: Json, found: Expected) -> None:
             found["virtual_machine_interface", port] = {
                 "side": side,
                 "preference": preference,
-                "refers": sorted([text, f"{start}__{number}"]),
+                "refers": sorted([text, f"{start}__{number}", *groups]),
                 "of_services": [f"interface_route_table {':'.join(table)}"] if routes else [],
             }
             ports.append(port)
@@ -97,7 +101,8 @@ def add_network(world: World, text: str, found: Expected) -> None:
                         f"10.250.{number}.0/24 10.250.{number}.254 10.250.{number}.253",
                         f"{six}:/64 {six}ffff:ffff:ffff:fffe {six}ffff:ffff:ffff:fffd",
                     ]
-                }
+                },
+                "hidden": False,
             }
 
 
@@ -112,11 +117,11 @@ def actual(world: World) -> Expected:
     for port in made(world, "virtual_machine_interface"):
         properties = port.get("virtual_machine_interface_properties") or {}
         if referred(port, "virtual_machine"):
-            kinds = ("virtual_network", "virtual_machine")
+            groups = [name for name in referred(port, "security_group") if name.endswith(":default")]
             found["virtual_machine_interface", tuple(port["fq_name"])] = {
                 "side": properties.get("service_interface_type"),
                 "preference": properties.get("local_preference") or 0,
-                "refers": sorted(name for kind in kinds for name in referred(port, kind)),
+                "refers": sorted([*referred(port, "virtual_network"), *referred(port, "virtual_machine"), *groups]),
             }
     return found
 

@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
+import re
+
 from tests.oracle.contrail_chains import subnets_of
 from tests.oracle.contrail_policies import name_of
 from tests.oracle.contrail_routes import interfaces
-from tests.oracle.contrail_world import Expected, Json, World, mark, normal, resources, targets
+from tests.oracle.contrail_world import Expected, Json, World, is_hidden, mark, normal, resources, targets
+
+OF_MACHINES = re.compile("^[0-9a-f-]{36} ")
+"""The names of the tables of services of version 1."""
 
 CHAIN_IPAM = "default-domain:default-project:service-chain-flat-ipam"
 
@@ -41,6 +46,7 @@ def add_addresses(world: World, service: Json, side: str, ports: list[Json], fou
                 "instance_ip_mode": mode,
                 "secondary_ip_tracking_ip": pairs[0].get("ip") if pairs else None,
                 "refers": sorted([CHAIN_IPAM, *names]),
+                "hidden": True,
             }
         )
         found["service_instance", tuple(service["fq_name"])]["instance_ip_refs"][name] = side
@@ -50,7 +56,8 @@ def add_addresses(world: World, service: Json, side: str, ports: list[Json], fou
         for network in networks if properties.get("health_check_type") == "end-to-end" else []:
             for version in (4, 6):
                 if subnets_of(network, version):
-                    found["instance_ip", (f"{service['uuid']}-{side}-v{version}-health-check-{check['uuid']}",)] = {
+                    place = f"{service['uuid']}-{side}-v{version}"
+                    found["instance_ip", (f"{place}-health-check-{check['uuid']}-{network['uuid']}",)] = {
                         "instance_ip_family": f"v{version}",
                         "instance_ip_secondary": True,
                         "instance_ip_mode": "active-active",
@@ -117,7 +124,7 @@ def stored_of_services(port: Json) -> list[str]:
         f"{kind} {':'.join(entry['to'])}"
         for kind in ("interface_route_table", "service_health_check")
         for entry in port.get(f"{kind}_refs") or []
-        if (entry.get("attr") or {}).get("of_service")
+        if (entry.get("attr") or {}).get("of_service") or OF_MACHINES.search(entry["to"][-1])
     )
 
 
@@ -142,7 +149,8 @@ def is_of_service(address: Json) -> bool:
 def stored_fields(address: Json) -> Json:
     kinds = ("virtual_machine_interface", "virtual_network", "network_ipam")
     refers = [":".join(entry["to"]) for kind in kinds for entry in address.get(f"{kind}_refs") or []]
-    return {**normal({field: address.get(field) for field in FIELDS}), "refers": sorted(refers)}
+    found = {field: address.get(field) for field in FIELDS} | {"hidden": is_hidden(address)}
+    return {**normal(found), "refers": sorted(refers)}
 
 
 FIELDS = (

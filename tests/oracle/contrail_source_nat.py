@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 from tests.oracle.contrail_policies import name_of
-from tests.oracle.contrail_world import Expected, Json, World, mark, normal, resources, targets
+from tests.oracle.contrail_world import Expected, Json, World, is_hidden, mark, normal, resources, targets
 
 
 def expected(world: World) -> Expected:
@@ -34,7 +34,10 @@ def add(world: World, router: Json, found: Expected) -> list[str]:
     left, service, table = (*above, f"snat-si-left_{name}"), (*above, name), (*above, f"rt_{router['uuid']}")
     ipams = [ipam for ipam in resources(world, "network_ipam") if ipam["fq_name"] == [*above, "default-network-ipam"]]
     ipam = name_of(ipams[0]) if ipams else "default-domain:default-project:default-network-ipam"
-    found["virtual_network", left] = {"ipam": {ipam: ["100.64.0.0/29 100.64.0.6 100.64.0.5"]}}
+    found["virtual_network", left] = {
+        "ipam": {ipam: ["100.64.0.0/29 100.64.0.6 100.64.0.5"]},
+        "hidden": True,
+    }
     found["service_instance", service] = {
         "service": {
             "interface_list": [{"virtual_network": gateways[0]}, {"virtual_network": ":".join(left)}],
@@ -56,7 +59,10 @@ def actual(world: World) -> Expected:
         found["logical_router", tuple(router["fq_name"])] = {"source_nat": sorted(names)}
     for network in resources(world, "virtual_network"):
         if mark(network) is not None:
-            found["virtual_network", tuple(network["fq_name"])] = {"ipam": stored_subnets(network)}
+            found["virtual_network", tuple(network["fq_name"])] = {
+                "ipam": stored_subnets(network),
+                "hidden": is_hidden(network),
+            }
     for service in resources(world, "service_instance"):
         if mark(service) is not None:
             found["service_instance", tuple(service["fq_name"])] = {

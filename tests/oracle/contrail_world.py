@@ -36,6 +36,11 @@ def mark(resource: Json) -> list[str] | None:
     return None
 
 
+def is_hidden(resource: Json) -> bool:
+    """Whether users' tools leave it out."""
+    return (resource.get("id_perms") or {}).get("user_visible") is False
+
+
 def targets(world: World, holder: Json, kind: str) -> list[Json]:
     """What ``holder`` refers to, as far as it is there, by name."""
     found = {}

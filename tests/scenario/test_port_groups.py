@@ -170,3 +170,18 @@ async def test_a_group_that_a_user_made_stays_as_it_is(system: ContrailSystem) -
     await system.settle()
     (group,) = (await system.stored(GROUP)).values()
     assert group["annotations"] == pairs(usage="sriov-vm")
+
+
+async def test_our_references_block_nobody(system: ContrailSystem) -> None:
+    """A network and a switch's port are deleted with the last machine, before anybody compiles."""
+    await begin(system)
+    await system.create(PORT, "blue:vm1", **machine("vn1", "one"))
+    assert await seen(system) == {"xe-one:0": [101]}
+    server = system.offline.server
+    names = ((PORT, fq_name("blue:vm1")), ("virtual_network", fq_name("blue:vn1")))
+    for kind, name in (*names, ("physical_interface", [ROOT, "leaf", "xe-one:0"])):
+        await server.delete(Key(kind, await server.identify(kind, name)))
+    await system.settle()
+    assert await seen(system) == {}
+    assert [name for name in await system.stored(PORT) if "__internal_" in name] == []
+    assert system.problems == {}

@@ -199,3 +199,50 @@ async def test_a_table_goes_with_the_static_routes(system: ContrailSystem) -> No
     await system.change("service_instance", "blue:si", service_instance_properties={"interface_list": interfaces})
     assert await made(system) == ONE[1:]
     await system.check()
+
+
+async def groups(system: ContrailSystem) -> list[list[str]]:
+    """The security groups of the service's ports."""
+    ports = sorted((await system.stored("virtual_machine_interface")).items())
+    return [[entry["to"][-1] for entry in port.get("security_group_refs") or ()] for _, port in ports]
+
+
+async def test_ports_are_in_the_projects_own_group_and_in_those_that_users_add(system: ContrailSystem) -> None:
+    await everything(system)
+    assert await groups(system) == [[], []]
+    await system.create("security_group", "blue:default")
+    assert await groups(system) == [["default"], ["default"]]
+    await system.create("security_group", "blue:mine")
+    port = f"blue:{START}__1__left__1"
+    await system.change("virtual_machine_interface", port, security_group_refs=[{"to": fq_name("blue:mine")}])
+    assert [sorted(found) for found in await groups(system)] == [["default", "mine"], ["default"]]
+    await system.check()
+    assert (await system.restart()).write.written == []
+    properties = {"version": 1, "interface_type": [{"service_interface_type": side} for side in ("left", "right")]}
+    await system.change("service_template", "template", service_template_properties=properties)
+    assert await groups(system) == [["mine"], []], "it is transparent now"
+    await system.check()
+
+
+async def test_the_projects_group_is_deleted_as_if_no_port_were_in_it(system: ContrailSystem) -> None:
+    await everything(system)
+    await system.create("security_group", "blue:default")
+    await system.remove("security_group", "blue:default")
+    assert await groups(system) == [[], []]
+    assert system.problems == {}
+    await system.check()
+
+
+async def test_what_users_write_into_fields_of_a_machines_port_is_repaired(system: ContrailSystem) -> None:
+    """docs/engine.md §5.1; what they let a port refer to in other fields stays."""
+    await everything(system)
+    await network(system, "vn3", "30.0.0.0")
+    port = f"blue:{START}__1__right__2"
+    both = [{"to": fq_name(f"blue:{name}")} for name in ("vn2", "vn3")]
+    tables = [{"to": fq_name("blue:mine")}]
+    await system.create("interface_route_table", "blue:mine")
+    await system.change("virtual_machine_interface", port, virtual_network_refs=both, interface_route_table_refs=tables)
+    stored = (await system.stored("virtual_machine_interface"))[f"default-domain:{port}"]
+    assert [entry["to"][-1] for entry in stored["virtual_network_refs"]] == ["vn2"]
+    assert [entry["to"][-1] for entry in stored["interface_route_table_refs"]] == ["mine"]
+    await system.check()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from intentc.apiserver.errors import Conflict
 from intentc.model import Key
 from tests.support.contrail_system import ContrailSystem, fq_name
 
@@ -191,4 +192,35 @@ async def test_the_address_serves_while_ports_come_and_go(system: ContrailSystem
     await system.settle()
     after = {name: data["instance_ip_address"] for name, data in (await system.stored("instance_ip")).items()}
     assert after == before
+    await system.check()
+
+
+async def test_an_address_of_a_check_moves_with_the_network_of_the_port(system: ContrailSystem) -> None:
+    await everything(system)
+    await other_network(system)
+    await system.change("virtual_machine_interface", "blue:left", virtual_network_refs=[{"to": fq_name("blue:vn2")}])
+    assert (await of_check(system), system.problems) == (["20.0.0.252"], {})
+    await system.check()
+    assert (await system.restart()).write.written == []
+
+
+async def other_network(system: ContrailSystem) -> None:
+    ipam = ["default-domain", "default-project", "default-network-ipam"]
+    subnets = {"ipam_subnets": [{"subnet": {"ip_prefix": "20.0.0.0", "ip_prefix_len": 24}}]}
+    await system.create("virtual_network", "blue:vn2", network_ipam_refs=[{"to": ipam, "attr": subnets}])
+
+
+async def of_check(system: ContrailSystem) -> list[str]:
+    """The addresses that health checks have."""
+    stored = (await system.stored("instance_ip")).values()
+    return [data["instance_ip_address"] for data in stored if data.get("service_health_check_ip")]
+
+
+async def test_a_subnet_stays_while_a_check_has_an_address_there(system: ContrailSystem) -> None:
+    """docs/contrail.md B.8: as any address in use; the network as a whole may be deleted."""
+    await everything(system)
+    with pytest.raises(Conflict, match="while its addresses are in use"):
+        await system.change("virtual_network", "blue:vn", network_ipam_refs=[])
+    await system.remove("service_health_check", "blue:hc")
+    await system.change("virtual_network", "blue:vn", network_ipam_refs=[])
     await system.check()

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from intentc import Claim, Context, Intent, ResourceClaim, Source, View, refer
+from intentc import Claim, Context, Intent, ResourceClaim, Source, View, assign, refer
 
 from .network_addresses import prefixes
 from .service_interfaces import attached
-from .service_ports import Interface, interfaces
+from .service_ports import VISIBLE, Interface, interfaces
 from .transparent_service import CHAIN_IPAM
 
 FAMILIES = ((4, "v4"), (6, "v6"))
@@ -41,6 +41,7 @@ def service_addresses(service: Intent, ctx: Context) -> Iterator[Claim]:
             )
             claims: list[Claim] = [
                 address,
+                assign(address, VISIBLE, False),
                 refer(address, CHAIN_IPAM),
                 refer(service, address, interface_type=interface.side),
             ]
@@ -65,7 +66,8 @@ def _of_health_checks(
                     continue
                 address = service.owned(
                     "instance_ip",
-                    (f"{service.uuid}-{interface.side}-{family}-health-check-{check.uuid}",),
+                    # An address stays in its network: another network, another name.
+                    (f"{service.uuid}-{interface.side}-{family}-health-check-{check.uuid}-{network.uuid}",),
                     instance_ip_family=family,
                     instance_ip_secondary=True,
                     instance_ip_mode=ACTIVE_ACTIVE,

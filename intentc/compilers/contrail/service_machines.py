@@ -16,7 +16,17 @@ from intentc import Claim, Context, Fact, Intent, ResourceClaim, View, refer
 
 from .network_addresses import prefixes
 from .service_addresses import ACTIVE_ACTIVE, ACTIVE_STANDBY, FAMILIES
-from .service_ports import OWN_NETWORKS, Interface, hosts, interfaces, is_physical, template_properties
+from .service_ports import (
+    IN_NETWORK,
+    OWN_NETWORKS,
+    TRANSLATING,
+    Interface,
+    hosts,
+    interfaces,
+    is_physical,
+    mode,
+    template_properties,
+)
 
 SERVICE_NETWORK = "service_network"
 """The fact, and the intent, that a project needs its own network for interfaces of a type: by the project's uuid and
@@ -27,6 +37,9 @@ MOST_MACHINES = 100
 
 PREFERRED, OTHERS = 200, 100
 """The local preference of the first machine's ports with active-standby, and that of the others'."""
+
+NO_TENANT = "default-project"
+"""The name of the project whose services have ports in no security group."""
 
 
 def service_machines(service: Intent, ctx: Context) -> Iterator[Claim | Fact]:
@@ -49,9 +62,9 @@ def service_machines(service: Intent, ctx: Context) -> Iterator[Claim | Fact]:
         message = f"its max_instances is {count}; machines are made for at most {MOST_MACHINES}, and here for none"
         ctx.problem("TooManyMachines", message)
         return
-    mode = given.ha_mode or (ACTIVE_ACTIVE if count > 1 else ACTIVE_STANDBY)
+    address_mode = given.ha_mode or (ACTIVE_ACTIVE if count > 1 else ACTIVE_STANDBY)
     shared = {one.service_interface_type for one in template.interface_type if one.shared_ip}
-    networks = _networks(declared, ctx)
+    networks, group = _networks(declared, ctx), _group(service, project, ctx)
     ports: dict[str, list[ResourceClaim]] = {side: [] for side in networks}
     for number in range(1, count + 1):
         machine = service.owned("virtual_machine", (f"{prefix}__{number}",))
@@ -69,13 +82,14 @@ def service_machines(service: Intent, ctx: Context) -> Iterator[Claim | Fact]:
             )
             ports[side].append(port)
             yield port
-            yield from (refer(port, target) for target in (network, machine))
+            targets = (network, machine, group) if group is not None else (network, machine)
+            yield from (refer(port, target) for target in targets)
     for side, network in networks.items():
         # An address stays in its network: another network, another name.
         end = f"-{side}-{network.uuid}"
         own = [(f"{prefix}__{number}{end}", [port]) for number, port in enumerate(ports[side], 1)]
         for name, using in [(f"{prefix}{end}", ports[side])] if side in shared else own:
-            yield from _addresses(service, name, network, using, mode)
+            yield from _addresses(service, name, network, using, address_mode)
         yield from _routes(service, project, declared[side], ports[side])
 
 
@@ -94,7 +108,16 @@ def _networks(declared: dict[str, Interface], ctx: Context) -> dict[str, View]:
     return {side: network for side, network in found.items() if network is not None}
 
 
-def _addresses(service: Intent, name: str, network: View, ports: list[ResourceClaim], mode: str) -> Iterator[Claim]:
+def _group(service: View, project: View, ctx: Context) -> View | None:
+    """The security group in which the ports are."""
+    if mode(service) not in {IN_NETWORK, TRANSLATING} or project.name == NO_TENANT:
+        return None
+    return ctx.find("security_group", (*project.fq_name, "default"))
+
+
+def _addresses(
+    service: Intent, name: str, network: View, ports: list[ResourceClaim], address_mode: str
+) -> Iterator[Claim]:
     """An address of each family that the network has, for ``ports``."""
     for version, family in FAMILIES:
         if prefixes(network, version):
@@ -102,7 +125,7 @@ def _addresses(service: Intent, name: str, network: View, ports: list[ResourceCl
                 "instance_ip",
                 (name if version == 4 else f"{name}-{family}",),
                 instance_ip_family=family,
-                instance_ip_mode=mode,
+                instance_ip_mode=address_mode,
                 service_instance_ip=True,
             )
             yield address
@@ -118,4 +141,4 @@ def _routes(service: Intent, project: View, interface: Interface, ports: list[Re
         table = service.child_of(project, "interface_route_table", name, interface_route_table_routes=routes)
         yield table
         for port in ports:
-            yield refer(port, table, of_service=True)
+            yield refer(port, table)

@@ -24,6 +24,9 @@ ONE_WAY = ">"
 OWN_NETWORKS = {LEFT: "svc-vn-left", RIGHT: "svc-vn-right", "management": "svc-vn-mgmt"}
 """The types of interfaces for which each project has a network of its own, with its name (docs/contrail.md D.8.1)."""
 
+VISIBLE = "id_perms.user_visible"
+"""The part that is false of what services have for themselves."""
+
 
 class Addresses(NamedTuple):
     """The service addresses of a port, empty for a family that it has none of."""

@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from uuid import UUID, uuid5
 
-from intentc import Claim, Context, Fact, Intent, Name, Source, View, refer
+from intentc import Claim, Context, Fact, Intent, Name, Source, View, assign, refer
 
 from .route_target_sources import Reasons
+from .service_ports import VISIBLE
 from .service_routes import routed_table
 
 TEMPLATE = Name("service_template", ("default-domain", "netns-snat-template"))
@@ -56,6 +57,7 @@ def source_nat(router: Intent, targets: Iterable[tuple[str, bool, Reasons]], ctx
     attached = Source.of(router, f"virtual_network_refs[{':'.join(gateway.fq_name)}]")
     for claim in (
         left,
+        assign(left, VISIBLE, False),
         refer(left, own if own is not None else SHARED_IPAM, ipam_subnets=[subnet]),
         service,
         refer(service, TEMPLATE),

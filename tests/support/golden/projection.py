@@ -54,4 +54,6 @@ def _resource(resource: dict[str, Any]) -> dict[str, Any]:
         # In Envoy's configuration an empty object or a zero may well mean something.
         return found
     reduced: dict[str, Any] = normal(found)
+    if (resource.get("id_perms") or {}).get("user_visible") is False:
+        reduced["id_perms"] = {"user_visible": False}
     return reduced

@@ -121,6 +121,8 @@ service_instance/service_health_check: port_tuple
 interface_route_table/self: service_instance
 service_health_check/self: service_instance
 project/network_ipam: logical_router
+project/security_group: service_instance
+security_group/self: project
 """
 
 

@@ -3,8 +3,9 @@
 The map comes from the configuration's files, the neighbourhood from the running compiler. ``intentc.cli.drawing``
 formats nodes and arrows.
 
-I/O: reads of the configuration's and compilers' files, or requests to the diagnostics; it prints, and changes nothing.
-No state.
+I/O: reads of the configuration's and compilers' files, of the environment and, for requests to the diagnostics, of
+certificates and the token's file; it prints. It sets the process's garbage collection and evaluation watchdog as the
+service does. No state of its own.
 """
 
 from __future__ import annotations

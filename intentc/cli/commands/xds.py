@@ -1,7 +1,8 @@
 """``intentc xds``: serves the Envoy elements in etcd to Envoys.
 
-It runs ``bridges.xds`` until a signal ends it; state and I/O are those of that package. Before, it opens the store; it
-logs, and prints its address on stdout.
+It runs ``bridges.xds`` and the diagnostics server beside it, on a port of its own, until a signal ends them; state and
+I/O are theirs. It reads configuration and certificates, opens the store and closes it, logs, and prints its address on
+stdout.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Why it exists: names from a control plane may contain anything, so escaping is not left to each template; and the
 content security policy, which lets no text run as a script, belongs with the rendering.
 
-State: the parsed templates, read from the package when first used. Pages are rendered in a thread; the age of times is
-by the clock. No other I/O.
+State: the parsed templates. I/O: reads of the package's templates and, through ``assets``, of its static files, each
+when first used; the age of times is by the clock. Pages are rendered in a thread.
 """
 
 from __future__ import annotations

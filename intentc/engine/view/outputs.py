@@ -1,7 +1,8 @@
 """Shows the outputs of an engine: who claims what of which object, what is there, and what a plan would write.
 
-It reads the claim book, the cache and the assumptions, live, and makes plans that nobody carries out; ``explain``
-evaluates an intent, and the runner remembers a failure of that. No state of its own, no I/O.
+It reads the claim book, the cache, the assumptions and the guard on deletes, live, and makes plans that nobody carries
+out. ``explain`` evaluates an intent: the runner remembers a failure of that, and guards it with the time budget and the
+crash marker's file. No state of its own, no other I/O.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class Outputs:
         return self._planner.guard.holds(name)
 
     def explain(self, key: Key) -> Explained:
-        """Evaluate an intent once more, for the reasons of its outputs. Changes nothing."""
+        """Evaluate an intent once more, for the reasons of its outputs, which stay as they are."""
         return self._runner.explain(key)
 
     def failed_explanation(self, key: Key) -> Problem | None:

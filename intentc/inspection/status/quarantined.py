@@ -1,7 +1,7 @@
 """Counts and lists what is in quarantine, each entry with its reason: everything that needs a change or an operator.
 
 Counts are sums of table sizes, since ``/status`` asks each second and there may be 20,000 entries. The list is ordered
-table by table, in the order of arrival, so that pages stay consistent while entries are added.
+table by table, by key or in the order of arrival, so that pages stay consistent while entries are added.
 
 It reads the engine's views and changes nothing. No state, no I/O.
 """
@@ -28,7 +28,7 @@ def held_count(world: World, states: States) -> int:
 
 
 def held_first(world: World, states: States, most: int) -> list[Key]:
-    """The first held ones, in the order in which they were held."""
+    """At most ``most`` of the held ones, those that can't be read before others, sorted."""
     unreadable, held = world.unreadable, states.held
     first = {*islice(unreadable, most), *islice((key for key in held if key not in unreadable), most)}
     return sorted(first)[:most]

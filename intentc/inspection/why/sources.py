@@ -2,7 +2,8 @@
 
 If more than 200 intents claim the object, only 200 are evaluated for their reasons, in slices.
 
-It reads the engine's views and changes nothing; the parts are collected in ``part_sources.Merging``. No state, no I/O.
+It reads the engine's views; the parts are collected in ``part_sources.Merging``. The evaluations leave outputs as they
+are, and are remembered and guarded as ``why`` says. No state, no other I/O.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """Answers ``GET /why``: everything known about one resource, as the page and the command show it.
 
-This module assembles the answer and keeps it small; each of its parts comes from a module of its own. An answer changes
-nothing, and the loop gets its turn between two evaluations.
+This module assembles the answer and keeps it small; each of its parts comes from a module of its own. The loop gets its
+turn between two evaluations.
 
-It reads the engine's views and the journal, and changes neither. No state. I/O: only that of ``history``,
-and of ``find`` for a deleted resource.
+It reads the engine's views and the journal. For reasons it has intents evaluated once more: no output changes, but the
+runner remembers which of these evaluations failed, and guards each with the time budget and the crash marker's file. No
+state of its own. Other I/O: that of ``history``, that of ``find`` for a deleted resource, and the clock, by which
+``absence`` ends its search.
 """
 
 from __future__ import annotations

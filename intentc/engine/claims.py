@@ -49,7 +49,7 @@ class Claims:
         return self._book.retain(origin)
 
     def replace_status(self, origin: Key, claims: Iterable[Claim]) -> frozenset[Name]:
-        """Set what an intent that is on hold claims of status; its other claims stay (docs/engine.md §4.4)."""
+        """Set what an intent that is on hold claims of status; its other claims stay (docs/engine.md §4.5)."""
         changed = self._book.replace_status(origin, claims)
         self._carriers.claims_changed(origin.uuid, changed)
         return changed

@@ -70,7 +70,7 @@ class Waiting(Exception):
 
 
 class OnHold(Exception):
-    """The evaluation found its input unusable: what the intent wanted of other objects stays (docs/engine.md §4.4)."""
+    """The evaluation found its input unusable: what the intent wanted of other objects stays (docs/engine.md §4.5)."""
 
 
 class Context:

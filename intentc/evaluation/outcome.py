@@ -15,7 +15,7 @@ from intentc.model import Claim, Fact, Key, Name, Problem, Read, Reason
 class Status(enum.Enum):
     """DONE: ``claims`` and ``facts`` replace the former ones. WAITING, FAILED, HELD: the former ones stay
     (docs/engine.md §4.2, §7), and the reads are added to the former ones. ON_HOLD: the same, by the intent's own
-    decision (docs/engine.md §4.4). DELETED: the intent was deleted; nothing is claimed. ENDING: its
+    decision (docs/engine.md §4.5). DELETED: the intent was deleted; nothing is claimed. ENDING: its
     resource is being deleted, and the run did not complete; ``claims`` replace the former ones, except for finalizers,
     and the facts stay (docs/engine.md §14.1)."""
 

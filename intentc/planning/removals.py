@@ -60,7 +60,7 @@ class Removals:
 
     def may_clear(self, draft: Draft) -> MayRemove:
         """Decides which items of the status may be cleared now. Unlike other claims, those of status may be known of an
-        intent that is on hold (docs/engine.md §4.4)."""
+        intent that is on hold (docs/engine.md §4.5)."""
         book = self._book
 
         def may(item: Item) -> bool:

@@ -7,6 +7,7 @@ follow. A section is a heading, a row of a table or an item of a list that begin
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -42,22 +43,30 @@ def files() -> Iterator[Path]:
                 yield path
 
 
+def numbers(text: str) -> Iterator[str]:
+    """The number of each section in the text of a document."""
+    heading = ""
+    for line in text.splitlines():
+        if match := re.match(r"#+ §?((?:[A-Z](?=\.)|\d+)(?:\.\d+)*)\.? ", line):
+            heading = match[1]
+            yield heading
+        elif match := re.match(r"(?:\| |- \*\*)§(\d[\d.]*\d)", line):
+            yield match[1]
+        elif match := re.match(r"(\d+)\. ", line):
+            yield f"{heading}.{match[1]}"
+        elif match := re.match(r"\| (★\d+b?) ", line):
+            yield match[1]
+
+
 @cache
 def sections(document: str) -> frozenset[str]:
     """The numbers of a document's sections."""
-    found: set[str] = set()
-    heading = ""
-    for line in (ROOT / "docs" / f"{document}.md").read_text().splitlines():
-        if match := re.match(r"#+ §?((?:[A-Z](?=\.)|\d+)(?:\.\d+)*)\.? ", line):
-            heading = match[1]
-            found.add(heading)
-        elif match := re.match(r"(?:\| |- \*\*)§(\d[\d.]*\d)", line):
-            found.add(match[1])
-        elif match := re.match(r"(\d+)\. ", line):
-            found.add(f"{heading}.{match[1]}")
-        elif match := re.match(r"\| (★\d+b?) ", line):
-            found.add(match[1])
-    return frozenset(found)
+    return frozenset(numbers((ROOT / "docs" / f"{document}.md").read_text()))
+
+
+def repeated(text: str) -> list[str]:
+    """The numbers that several sections of a document have."""
+    return [number for number, times in Counter(numbers(text)).items() if times > 1]
 
 
 def mistakes(text: str) -> Iterator[tuple[int, str]]:
@@ -96,6 +105,15 @@ def test_the_documents_refer_to_sections_that_exist(document: str) -> None:
         if number not in sections(other[1] if other else document):
             wrong.append(found[0])
     assert wrong == []
+
+
+@pytest.mark.parametrize("document", RULES)
+def test_each_number_is_that_of_one_section(document: str) -> None:
+    assert repeated((ROOT / "docs" / f"{document}.md").read_text()) == []
+
+
+def test_two_sections_of_one_number_are_found() -> None:
+    assert repeated("## §4 Evaluation\n### §4.4 One\n### §4.5 Two\n### §4.4 Three\n") == ["4.4"]
 
 
 @pytest.mark.parametrize(

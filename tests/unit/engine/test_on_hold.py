@@ -1,4 +1,4 @@
-"""An intent that finds its input unusable keeps what it made, also over a restart (docs/engine.md §4.4)."""
+"""An intent that finds its input unusable keeps what it made, also over a restart (docs/engine.md §4.5)."""
 
 from __future__ import annotations
 

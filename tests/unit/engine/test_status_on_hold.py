@@ -1,4 +1,4 @@
-"""An intent on hold reports its status, and keeps what it made and its facts (docs/engine.md §4.4)."""
+"""An intent on hold reports its status, and keeps what it made and its facts (docs/engine.md §4.5)."""
 
 from __future__ import annotations
 

@@ -30,7 +30,11 @@ class StatusPace:
     def permitted(self, plan: Plan, objects: ObjectQueue, drift: Drift) -> Plan:
         """The plan without a status that was written just now. ``objects``: where the object is planned again;
         ``drift``: is shown that what is then written is no repair."""
-        if not self._interval or not any(isinstance(operation, UpdateStatus) for operation in plan.operations):
+        if not self._interval:
+            return plan
+        if not any(isinstance(operation, UpdateStatus) for operation in plan.operations):
+            # The status is right, or the object is gone: a later write of it is not one that was left out.
+            self._left_out.discard(plan.name)
             return plan
         name, now = plan.name, self._clock()
         if name in self._left_out:

@@ -56,3 +56,16 @@ async def test_what_was_left_out_is_no_repair_when_it_is_written() -> None:
     pace.permitted(Plan(NAME, (WRITE,)), objects, drift)
     assert not drift.differs(NAME, 6, ("status.state",))
     objects.close()
+
+
+async def test_what_was_left_out_is_forgotten_once_the_status_is_right() -> None:
+    clock, objects = Clock(), ObjectQueue()
+    pace, drift = StatusPace(1.0, clock), Drift(clock)
+    pace.permitted(Plan(NAME, (WRITE,)), objects, drift)
+    pace.permitted(Plan(NAME, (WRITE,)), objects, drift)
+    pace.permitted(Plan(NAME), objects, drift)
+    drift.stands(NAME, 5)
+    clock.now = 1.1
+    assert pace.permitted(Plan(NAME, (WRITE,)), objects, drift).operations == (WRITE,)
+    assert drift.differs(NAME, 6, ("status.state",)), "somebody else changed it: a repair"
+    objects.close()

@@ -121,7 +121,7 @@ async def check_repair(system: SimulatedSystem) -> None:
 
 async def relations_of(system: SimulatedSystem) -> set[str]:
     """Features of an outcome: a ``merged object`` has references from several intents, and there may be a ``service
-    chain``."""
+    chain`` or ``service machines``."""
     world = await system.world()
     own = {instance["uuid"] for instance in world["routing_instance"].values()}
     merged = any(
@@ -130,4 +130,6 @@ async def relations_of(system: SimulatedSystem) -> set[str]:
         if (entries := world["routing_instance"][uuid].get("route_target_refs") or [])
     )
     chain = any(instance.get(field) for instance in world["routing_instance"].values() for field in INFORMATION)
-    return {name for name, is_there in (("merged object", merged), ("service chain", chain)) if is_there}
+    machines = any(mark(machine) for machine in world.get("virtual_machine", {}).values())
+    found = (("merged object", merged), ("service chain", chain), ("service machines", machines))
+    return {name for name, is_there in found if is_there}

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.oracle.contrail import Json
 from tests.property.policies import SERVICES, chain_rule, policy_references, policy_rules
+from tests.property.service_machines import machine_parts
 from tests.property.services import IPAM, Part, parts, serving, subnets
 from tests.property.switches import DEVICES, bindings, provided, ways
 from tests.property.vpns import bgpvpn_fields, bgpvpn_references, logging_fields, table_fields
@@ -223,6 +224,9 @@ def _of_service(part: Part) -> Put:
 
 service_parts = parts(names).map(_of_service)
 """Templates, service instances, their hosts, and the ports and addresses of these."""
+
+machine_services = machine_parts(names).map(lambda found: tuple(map(_of_service, found)))
+"""Services of version 1: the addresses of their ports depend on the order of arrival, so that ``anything`` has none."""
 
 bgp_services = st.builds(
     Put,

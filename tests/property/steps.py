@@ -53,6 +53,16 @@ class Apply(NamedTuple):
             await system.put(*resources.referring_to(self.put, there))
 
 
+class ApplyInOrder(NamedTuple):
+    """A user creates or updates one after the other."""
+
+    puts: tuple[Put, ...]
+
+    async def apply(self, system: SimulatedSystem) -> None:
+        for put in self.puts:
+            await Apply(put).apply(system)
+
+
 class Replace(NamedTuple):
     """A user deletes and creates in one transaction: another uuid under the same name."""
 
@@ -317,6 +327,8 @@ users_steps: st.SearchStrategy[Step] = st.one_of(
     _step(TearDown, resources.names),
     _step(Apply, resources.mesh_switches),
     _step(Apply, resources.bgp_services),
+    _step(ApplyInOrder, resources.machine_services),
+    _step(ApplyInOrder, resources.machine_services),
     _step(Remove, st.just("bgp_as_a_service"), _which),
 )
 """What users do to higher-level resources, and to route targets of their own."""

@@ -19,7 +19,7 @@ from tests.oracle.contrail import Expected, Json, World, actual, mark, normal
 from tests.property import switches
 from tests.property.profiles import share
 from tests.property.resources import PROJECTS, Put, tenants, without_automatic
-from tests.property.steps import USERS_KINDS, Apply, EditTargets, Step, histories
+from tests.property.steps import USERS_KINDS, Apply, ApplyInOrder, EditTargets, Step, histories
 from tests.support.simulated_clock import simulate
 from tests.support.simulated_system import INSTALLATION, LOADED, POOL, SimulatedSystem, stored_world
 
@@ -105,7 +105,9 @@ async def _compare_with_scratch(begin: list[Put], history: list[Step]) -> None:
 def leans_on_numbers(step: Step) -> bool:
     """Whether a user's router comes to refer to what was made for another: that reference keeps an object from being
     deleted, which a compile from scratch would never have made. Or the mesh is switched: its links then stay. Or a BGP
-    service gets ports, in the order of its interfaces' arrival."""
+    service gets ports, or the machines of services of version 1 addresses, in the order of their arrival."""
+    if isinstance(step, ApplyInOrder):
+        return True
     if isinstance(step, Apply) and (step.put.kind == "bgp_as_a_service" or "ibgp_auto_mesh" in step.put.fields):
         return True
     return isinstance(step, EditTargets) and step.kind == "logical_router" and step.how == "add"

@@ -176,5 +176,6 @@ async def test_without_rights_nothing_is_synced_and_the_reason_is_shown(
         ready, reasons = bridge.ready()
         assert not ready
         assert any("forbidden" in reason for reason in reasons)
-    with pytest.raises(urllib.error.HTTPError):
+    with pytest.raises(urllib.error.HTTPError) as refused:
         await anyio.to_thread.run_sync(cluster.ask, "GET", MAPPINGS, None, BRIDGE)
+    refused.value.close()

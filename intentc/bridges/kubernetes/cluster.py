@@ -132,7 +132,8 @@ class Cluster:
             await self._retired.aclose()
 
     def _extensions(self) -> dict[str, Any]:
-        return {"sni_hostname": self._access.server_name} if self._access.server_name else {}
+        name = {"sni_hostname": self._access.server_name} if self._access.server_name else {}
+        return {**name, "trace": _Opening()}
 
     async def _current(self) -> httpx2.AsyncClient:
         """The client; a new one if a file was replaced."""
@@ -156,6 +157,25 @@ class Cluster:
     def _unavailable(self, error: httpx2.HTTPError) -> ClusterError:
         words = str(error) or type(error).__name__
         return ClusterUnavailable(f"no answer from {self.server}: {words}")
+
+
+class _Opening:
+    """Closes the TCP connection of a TLS handshake that is cancelled.
+
+    httpcore2 does so for errors only, and nobody holds the connection afterwards, so that ``aclose`` misses it."""
+
+    def __init__(self) -> None:
+        self._stream: Any = None
+
+    async def __call__(self, event: str, info: Mapping[str, Any]) -> None:
+        """The extension ``trace`` of a request: ``event`` happened to its connection."""
+        if event == "connection.connect_tcp.complete":
+            self._stream = info["return_value"]
+        elif event == "connection.start_tls.complete":
+            self._stream = None
+        elif event == "connection.start_tls.failed" and self._stream is not None:
+            with anyio.CancelScope(shield=True):
+                await self._stream.aclose()
 
 
 def _error(status: int, headers: Mapping[str, str], body: bytes) -> ClusterError:

@@ -160,6 +160,7 @@ class KubeApiserver:
                 self.ask("GET", path)
                 return
             except urllib.error.HTTPError as error:
+                error.close()
                 if time.monotonic() > limit:
                     raise TimeoutError(f"{path}: {error}") from None
                 time.sleep(pause)
@@ -169,6 +170,9 @@ class KubeApiserver:
             request = urllib.request.Request(f"{self.url}/readyz", headers={"Authorization": f"Bearer {ADMIN}"})
             with urllib.request.urlopen(request, context=self._trust(), timeout=2) as answer:
                 return bool(answer.status == 200)
+        except urllib.error.HTTPError as error:
+            error.close()
+            return False
         except (OSError, urllib.error.URLError, ssl.SSLError):
             return False
 

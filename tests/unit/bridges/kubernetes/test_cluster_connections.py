@@ -9,6 +9,7 @@ import pytest
 
 from intentc.bridges.kubernetes.cluster import Cluster
 from intentc.loading.kubeconfig import ClusterAccess
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -32,5 +33,5 @@ async def test_a_request_cancelled_during_the_handshake_closes_its_connection() 
         await accepted.wait()
         group.cancel_scope.cancel()
     await cluster.aclose()
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE):
         await closed.wait()

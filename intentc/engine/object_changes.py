@@ -86,4 +86,6 @@ class ObjectChanges:
             actual = self._assumed.actual(name)
         except HeldInput:
             return True
-        return actual is not None and (actual.mark is not None or actual.has_status_claims)
+        return actual is not None and (
+            actual.mark is not None or actual.has_status_claims or self._planner.ending.concerns(actual)
+        )

@@ -25,7 +25,8 @@ from .status import carries_status
 
 class Orphans(NamedTuple):
     """``objects``: what would be deleted, name → the origin in its mark; without a mark the uuid of its parent, ``""``
-    if that is absent. ``fields``: objects that we did not make and that carry values of ours. ``owned``: kind → the
+    if that is absent. ``fields``: objects that we did not make and that carry values of ours, and all that have a
+    finalizer of ours. ``owned``: kind → the
     number of objects with our mark."""
 
     objects: Mapping[Name, str]
@@ -60,6 +61,8 @@ def find_orphans(
             if resource is None:
                 continue
             mark, unclaimed = resource.mark, resource.name not in book
+            if unclaimed and b'"finalizers"' in resource.raw and has_finalizer(Actual.seen(resource)):
+                fields.add(resource.name)
             if mark is not None and mark.installation == installation and mark.compiler in loaded:
                 owned[kind.name] = owned.get(kind.name, 0) + 1
                 if unclaimed and ownership_of_object(Actual.seen(resource), installation) is Ownership.OURS:
@@ -69,10 +72,7 @@ def find_orphans(
                     objects[resource.name] = ""
                 elif exists_only_claimed(kind, resource.fq_name):
                     objects[resource.name] = resource.parent.uuid if resource.parent is not None else ""
-                elif (
-                    (b'"finalizers"' in resource.raw and has_finalizer(Actual.seen(resource)))
-                    or carries_status(resource, installation)
-                ) or (
+                elif carries_status(resource, installation) or (
                     any(trace in resource.raw for trace in traces) and _carries_ours(resource, installation, assumed)
                 ):
                     fields.add(resource.name)

@@ -11,7 +11,6 @@ its parent. No I/O. The engine carries plans out and reports problems.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any
 
 from intentc.model import (
     SHARED,
@@ -35,7 +34,6 @@ from intentc.model import (
     object_uuid,
 )
 from intentc.model.kind import Relation
-from intentc.model.metadata import FINALIZERS
 from intentc.model.ownership import fits
 
 from .actual import Actual
@@ -55,13 +53,13 @@ from .diff import (
 )
 from .draft import Draft, Plan
 from .ending import Ending
+from .finalizers_and_status import FinalizersAndStatus
 from .guard import DeleteGuard
 from .merge import MERGES, Desired, merge
 from .orphans import find_orphans
 from .ownership import Ownership, exists_only_claimed, ownership_of_object, writes_entry
 from .removals import Removals
 from .replacement import is_replaced
-from .status import status_change
 from .unclaimed import shows_unclaimed
 
 
@@ -94,6 +92,7 @@ class Planner:
         self._book = book
         self._assumed = assumed
         self._removals = Removals(book, held, compiler_of_kind)
+        self._always = FinalizersAndStatus(self.ending, self._removals, installation)
         self._left_behind: set[Name] = set()
         for kind in schema:
             for relation in kind.relations.values():
@@ -120,7 +119,8 @@ class Planner:
             draft.is_in_place = True
             self._absent(draft)
         else:
-            match ownership_of_object(actual, self._installation):
+            ownership = ownership_of_object(actual, self._installation)
+            match ownership:
                 case Ownership.OURS:
                     self._ours(draft, actual)
                 case Ownership.SYSTEM:
@@ -131,6 +131,7 @@ class Planner:
                     self._others(draft, actual)
                 case Ownership.COPY:
                     self._copy(draft, actual)
+            self._always.plan(draft, actual, ownership)
         return draft.plan()
 
     def shows_unclaimed(self, name: Name) -> bool:
@@ -148,7 +149,7 @@ class Planner:
         draft = Draft(name, actual.kind, self._book.on(name), self._desired(actual))
         made = ownership is Ownership.OURS
         self._fields(draft, actual, made=made, may_remove=lambda _: True)
-        self._status(draft, actual, lambda _: True)
+        self._always.plan_all(draft, actual)
         return shows_unclaimed(draft, actual, self._assumed, self._installation, made=made)
 
     def note(self, plan: Plan) -> None:
@@ -236,7 +237,6 @@ class Planner:
             draft.waits_for.add(draft.name)
         else:
             self._fields(draft, actual, made=True)
-            self._status(draft, actual)
 
     def _end(self, draft: Draft, actual: Actual) -> None:
         """Delete what nobody needs, unless that must wait."""
@@ -263,7 +263,6 @@ class Planner:
         known_deleted = draft.name in self._left_behind or elsewhere
         if used or not known_deleted or not fits(draft.kind.ours, draft.name.fq_name):
             self._fields(draft, actual, made=False)
-            self._status(draft, actual)
             return
         # Its parent was deleted, so it has no meaning any more.
         if not self.guard.holds(draft.name) and self._removals.may_remove(draft, actual)(EXISTENCE):
@@ -280,7 +279,6 @@ class Planner:
     def _users(self, draft: Draft, actual: Actual) -> None:
         if self._name_is_free(draft, actual):
             self._fields(draft, actual, made=False)
-        self._status(draft, actual)
 
     def _others(self, draft: Draft, actual: Actual) -> None:
         if draft.claims and self._name_is_free(draft, actual):
@@ -315,6 +313,9 @@ class Planner:
                 draft.problems.append(Problem(origin.kind, self._title(origin), "NameTaken", message))
 
     def _delete(self, draft: Draft, actual: Actual) -> None:
+        if actual.is_being_deleted:
+            draft.waits_for.add(draft.name)
+            return
         held_by = blockers(self._schema, self._installation, self._assumed, actual, self._desired)
         draft.waits_for |= held_by.holders
         if not held_by.users:
@@ -330,16 +331,14 @@ class Planner:
             draft.operations.append(Update(actual.key, draft.name, {}, lists, actual.revision))
 
     def _fields(self, draft: Draft, actual: Actual, *, made: bool, may_remove: MayRemove | None = None) -> None:
-        """The changes of an object that stays: whole fields in one update, then single references."""
+        """The changes of an object that stays, except finalizers and status: whole fields in one update, then single
+        references."""
         kind, desired = draft.kind, draft.desired
         may_remove = may_remove or self._removals.may_remove(draft, actual)
-        finalizers = self._finalizers(draft, actual, may_remove)
         if actual.is_being_deleted:
-            # The server takes nothing else any more.
-            if finalizers:
-                draft.operations.append(Update(actual.key, draft.name, finalizers, {}, actual.revision))
+            # The server takes only finalizers and status any more.
             return
-        properties = property_changes(actual, desired, may_remove, made=made) | finalizers
+        properties = property_changes(actual, desired, may_remove, made=made)
         lists: dict[str, tuple[ReferenceValue, ...]] = {}
         relaxed: list[Key] = []
         add: list[Operation] = []
@@ -377,21 +376,6 @@ class Planner:
             draft.operations.append(update)
         draft.operations += add
         draft.operations += remove
-
-    def _finalizers(self, draft: Draft, actual: Actual, may_remove: MayRemove) -> dict[str, Any]:
-        """The change of the object's finalizers, as the change of a property."""
-        if not draft.desired.finalizers and not self.ending.concerns(actual):
-            return {}
-        wanted, waits_for = self.ending.finalizers(actual, draft.desired.finalizers, may_remove)
-        draft.waits_for |= waits_for
-        return {FINALIZERS: wanted} if wanted != actual.finalizers else {}
-
-    def _status(self, draft: Draft, actual: Actual, may_clear: MayRemove | None = None) -> None:
-        """The change of an object's status, after its other fields."""
-        may_clear = may_clear or self._removals.may_clear(draft)
-        change = status_change(actual, draft.desired, self._installation, may_clear)
-        if change is not None:
-            draft.operations.append(change)
 
     def _wanted(self, draft: Draft, relation: str, holder: Key, stored: Entries = NO_ENTRIES, *, made: bool) -> Wanted:
         """The desired entries of one relation whose targets exist; for the others the draft waits."""

@@ -10,6 +10,7 @@ import pytest
 
 from intentc.model import (
     MARK_KEY,
+    SHARED,
     Claim,
     Create,
     Delete,
@@ -42,6 +43,7 @@ SCHEMA = Schema(
             "phased": "phase",
             "properties": {"phase": {"type": "integer", "writer": "compiler"}},
         },
+        {"kind": "sack", "system": True, "ours": ".*", "only_claimed": ".*", "properties": {}},
     )
 )
 NORTH, SOUTH = Key("farm", "f-north"), Key("farm", "f-south")
@@ -66,11 +68,16 @@ class World(NaiveWorld):
         self.owners: dict[Name, str] = {}
         self.planner.ending.made_for = lambda origin: [name for name, of in self.owners.items() if of == origin]
 
-    def farm(self, key: Key, *finalizers: str, ending: bool = False) -> None:
+    def farm(self, key: Key, *finalizers: str, ending: bool = False, made_by: str = "", uuid: str = "") -> None:
+        """``made_by``: the installation in its mark, none if empty. ``uuid``: another one than the key's."""
         metadata: dict[str, Any] = {"finalizers": list(finalizers)}
         if ending:
             metadata["deletionTimestamp"] = WHEN
-        self.store("farm", {"uuid": key.uuid, "fq_name": list(FARMS[key].fq_name), "metadata": metadata})
+        data: dict[str, Any] = {"uuid": uuid or key.uuid, "fq_name": list(FARMS[key].fq_name), "metadata": metadata}
+        if made_by:
+            mark = {"key": MARK_KEY, "value": str(Mark(made_by, "toy", SHARED))}
+            data["annotations"] = {"key_value_pair": [mark]}
+        self.store("farm", data)
 
     def crate(self, name: str, phase: int, owner: Key = NORTH, *, stored: bool = True, ending: bool = False) -> Name:
         found = Name("crate", ("valley", name))
@@ -149,6 +156,79 @@ def test_a_claim_of_another_farm_holds_up_the_end() -> None:
     assert world.finalizers(NORTH) == (None, frozenset())
     world.claims(SOUTH)
     assert world.finalizers(NORTH) == ((), frozenset())
+
+
+GIVEN = object_uuid("test", FARMS[NORTH], SHARED)
+"""The uuid of a farm that we made."""
+
+
+@pytest.mark.parametrize("claimed", [False, True], ids=["that nobody claims", "that is claimed again"])
+def test_a_farm_of_ours_that_is_being_deleted_loses_our_finalizer(claimed: bool) -> None:
+    world = World()
+    world.farm(NORTH, OURS, THEIRS, ending=True, made_by="test", uuid=GIVEN)
+    if claimed:
+        world.claims(SOUTH, ResourceClaim(FARMS[NORTH], None, SHARED))
+    assert world.finalizers(NORTH) == ((THEIRS,), frozenset({FARMS[NORTH]}))
+    world.farm(NORTH, THEIRS, ending=True, made_by="test", uuid=GIVEN)
+    assert world.finalizers(NORTH) == (None, frozenset({FARMS[NORTH]}))
+
+
+def test_a_farm_of_ours_that_is_being_deleted_waits_for_its_crates() -> None:
+    world = World()
+    world.farm(NORTH, OURS, ending=True, made_by="test", uuid=GIVEN)
+    crate = world.crate("one", 1, Key("farm", GIVEN))
+    assert world.finalizers(NORTH) == (None, frozenset({FARMS[NORTH], crate}))
+
+
+@pytest.mark.parametrize("ending", [False, True], ids=["that stays", "that is being deleted"])
+def test_a_users_farm_whose_name_an_intent_claims_loses_our_finalizer(ending: bool) -> None:
+    world = World()
+    world.farm(NORTH, OURS, ending=ending)
+    world.farm(SOUTH)
+    world.claims(SOUTH, ResourceClaim(FARMS[NORTH], None, SOUTH.uuid))
+    assert world.finalizers(NORTH) == ((), frozenset())
+    assert [problem.reason for problem in world.planner.plan(FARMS[NORTH]).problems] == ["NameTaken"]
+
+
+def test_a_users_farm_whose_name_an_intent_claims_gets_its_own_finalizer() -> None:
+    world = World()
+    world.farm(NORTH)
+    world.farm(SOUTH)
+    world.claims(NORTH, finalizer())
+    world.claims(SOUTH, ResourceClaim(FARMS[NORTH], None, SOUTH.uuid))
+    assert world.finalizers(NORTH) == ((OURS,), frozenset())
+
+
+@pytest.mark.parametrize("made_by", ["test", "another"], ids=["a copy", "of another installation"])
+@pytest.mark.parametrize("claimed", [False, True], ids=["unclaimed", "claimed"])
+def test_whoever_made_it_our_finalizer_is_taken_from_what_is_being_deleted(made_by: str, claimed: bool) -> None:
+    world = World()
+    if claimed:
+        world.claims(SOUTH, ResourceClaim(FARMS[NORTH], None, SHARED))
+    world.farm(NORTH, OURS, THEIRS, made_by=made_by)
+    assert world.finalizers(NORTH) == (None, frozenset()), "until then it is left alone"
+    world.farm(NORTH, OURS, THEIRS, ending=True, made_by=made_by)
+    assert world.finalizers(NORTH) == ((THEIRS,), frozenset())
+    crate = world.crate("one", 1)
+    assert world.finalizers(NORTH) == (None, frozenset({crate}))
+
+
+def test_what_the_server_made_and_is_being_deleted_loses_our_finalizer_and_is_not_deleted_again() -> None:
+    world, name = World(), Name("sack", ("valley", "one"))
+    data = {"uuid": "s-one", "fq_name": list(name.fq_name)}
+    world.store("sack", {**data, "metadata": {"finalizers": [OURS]}})
+    assert verbs(world.planner.plan(name)) == [Delete]
+    world.store("sack", {**data, "metadata": {"finalizers": [OURS], "deletionTimestamp": WHEN}})
+    (update,) = world.planner.plan(name).operations
+    assert isinstance(update, Update) and update.properties == {FINALIZERS: ()}
+    assert world.planner.plan(name).waits_for == {name}
+
+
+@pytest.mark.parametrize("made_by", ["", "test", "another"])
+def test_a_pass_finds_farms_that_are_being_deleted_with_our_finalizer(made_by: str) -> None:
+    world = World()
+    world.farm(NORTH, OURS, ending=True, made_by=made_by)
+    assert names(world.planner.orphans()) == ["north"]
 
 
 def test_nothing_is_created_before_the_finalizers_of_its_evaluation_are_stored() -> None:

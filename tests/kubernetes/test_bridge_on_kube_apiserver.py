@@ -120,6 +120,35 @@ async def test_a_cluster_s_mappings_become_routes_and_follow(cluster: KubeApiser
         assert refused == []
 
 
+async def test_status_of_ours_is_written_and_taken_back_over_a_restart(
+    cluster: KubeApiserver, world: LiveSystem
+) -> None:
+    _grant(cluster)
+    await _ask(cluster, "POST", MAPPINGS, _mapping("quote"))
+    path = f"{MAPPINGS}/quote"
+
+    async def is_error() -> bool:
+        return bool((await _ask(cluster, "GET", path)).get("status", {}).get("state") == "Error")
+
+    async def is_cleared() -> bool:
+        return not (await _ask(cluster, "GET", path)).get("status")
+
+    async def claim(status: dict[str, Any]) -> None:
+        uid = (await _elements(world, "mapping"))["default:quote"]["uuid"]
+        claims = {"installation": world.path, "items": sorted(status)}
+        data = {"uuid": uid, "status": {"state": None, **status}, "status_claims": claims}
+        await world.sync(("UPDATE_STATUS", "mapping", data))
+
+    async with _bridge(cluster, world) as bridge:
+        await until(lambda: bridge.status()["converged"])
+        await claim({"state": "Error"})
+        await until_true(is_error)
+    await claim({})
+    async with _bridge(cluster, world, "two") as bridge:
+        await until_true(is_cleared)
+        assert bridge.reporter.rejected == {}
+
+
 def _changed(mapping: dict[str, Any]) -> dict[str, Any]:
     return {**mapping, "spec": {**mapping["spec"], "prefix": "/changed/"}}
 

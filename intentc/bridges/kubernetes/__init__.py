@@ -3,7 +3,8 @@
 The path of a change: ``informing`` lists and watches one kind of the cluster, over ``cluster``; ``informer`` decides
 what each answer means, so that no change is missed; ``projection`` keeps the declared fields of an object; ``mirror``
 compares them with what etcd holds, which ``stored`` follows, and says what to write; ``sending`` writes it as many
-items of one ``/sync``. ``serving`` runs all of it, and lets one process of an installation write.
+items of one ``/sync``. The status that compilers claim goes back: ``reporting`` sends what ``status_patch`` decides.
+``serving`` runs all of it, and lets one process of an installation write.
 
 State: what the cluster and etcd hold, in memory; everything is read again after a restart, but for the marks of
 ``synced`` in etcd. I/O: the cluster, the watch on etcd, the API server, and those marks.

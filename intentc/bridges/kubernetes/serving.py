@@ -27,13 +27,14 @@ from intentc.watch.protocol import Store, StoreError
 from intentc.watch.source import Source
 
 from .cluster import Cluster
-from .discovery import identity
+from .discovery import Served, identity
 from .informer import Complete, Deleted, Finding, Put
 from .informing import KindWatcher, Phase
 from .metrics import registry_of
 from .mirror import DeleteLimits, Mirror
 from .mirrored_kinds import manifest_kind
 from .projection import Projector
+from .reporting import Reporter
 from .sending import Sender, Writer
 from .stored import StoredCopies
 from .synced import SyncedMarks
@@ -113,7 +114,11 @@ class Bridge:
         projectors = {kind.name: Projector(kind, settings.finalizers) for kind in kinds}
         heartbeat = Heartbeat(settings.installation, settings.process, interval=settings.heartbeat_seconds)
         source = Source(store, f"/{settings.path.strip('/')}/", heartbeat=heartbeat)
-        self.copies = StoredCopies(source, projectors, self.mirror, self._applied)
+        statuses = {kind.name: kind.status for kind in kinds if kind.status is not None and not kind.status.is_input}
+        self.reporter = Reporter(
+            cluster, settings.installation, statuses, self._served, lambda: self._fence() is not None
+        )
+        self.copies = StoredCopies(source, projectors, self.mirror, self._applied, self.reporter.stored)
         self.registry = registry_of(self.status)
         self.cluster_id = ""
         self.tasks: dict[str, _KindTask] = {}
@@ -140,6 +145,7 @@ class Bridge:
                     task = self._task(kind, marks.get(kind.name))
                     group.start_soon(task.watcher.run)
                 group.start_soon(self.sender.run)
+                group.start_soon(self.reporter.run)
                 group.start_soon(self._tend)
         finally:
             with anyio.CancelScope(shield=True):
@@ -180,7 +186,7 @@ class Bridge:
             "applied_revision": self.copies.revision,
             "pending_writes": self.sender.pending,
             "last_error": self.sender.last_error,
-            "counters": dict(self.sender.counters),
+            "counters": dict(self.sender.counters + self.reporter.counters),
             "kinds": kinds,
             "withheld_deletes": [
                 f"{kind} {key.uuid}"
@@ -219,6 +225,9 @@ class Bridge:
             found.append(f"{key.kind} {who} is not mirrored: {reason}")
         for key, reason in list(self.sender.rejected.items())[:_SHOWN]:
             found.append(f"{key.kind} {self.mirror.name_of(key) or key.uuid} is not mirrored: {reason}")
+        for key, reason in list(self.reporter.rejected.items())[:_SHOWN]:
+            named = self.mirror.name_of(key) or key.uuid
+            found.append(f"the status of {key.kind} {named} is not written to the cluster: {reason}")
         for name in self.tasks:
             for who, uuid in list(self.mirror.taken_names(name))[:_SHOWN]:
                 found.append(f"{name} {who} is not mirrored: {uuid} in etcd has its name, and no bridge wrote that")
@@ -259,6 +268,10 @@ class Bridge:
     def _fence(self) -> str | None:
         return None if self._is_another() else self.election.fence()
 
+    def _served(self, name: str) -> Served | None:
+        task = self.tasks.get(name)
+        return task.watcher.served if task is not None else None
+
     def _list_begins(self, name: str) -> None:
         self.tasks[name].list_began_at = self.copies.revision
 
@@ -269,6 +282,7 @@ class Bridge:
             match finding:
                 case Put(found):
                     key = Key(name, found.uid)
+                    self.reporter.live(key, found.body)
                     try:
                         mirror.put(key, projector.wanted(found.body, version))
                     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -276,6 +290,7 @@ class Bridge:
                         mirror.cannot_copy(key, found.identity, str(error))
                 case Deleted(found):
                     mirror.deleted(Key(name, found.uid))
+                    self.reporter.live(Key(name, found.uid), None)
                 case Complete(seen, doubt):
                     self._complete(name, frozenset(uid for _, uid in seen), doubt)
         if mirror.has_dirty:
@@ -286,6 +301,7 @@ class Bridge:
             doubt = "the list is empty, and it is not known whether this is the same cluster"
         if doubt:
             _LOG.error("%s: the list of the cluster deletes nothing: %s", name, doubt)
+        self.reporter.listed(name, uids)
         self.mirror.listed(name, uids, doubt, self.tasks[name].list_began_at)
 
     def _applied(self) -> None:
@@ -293,6 +309,7 @@ class Bridge:
 
     def _on_won(self, leadership: Leadership) -> None:
         self.mirror.look_at_all()
+        self.reporter.look_at_all()
         self.sender.wake()
 
     async def _tend(self) -> None:
@@ -327,6 +344,7 @@ class Bridge:
             self._known_cluster = self.cluster_id or self._known_cluster
             await self._book.withdraw(kept)
             self.sender.wake()
+            self.reporter.look_at_all()
 
     async def _mark(self, fence: str) -> None:
         due: list[tuple[str, Mark]] = []

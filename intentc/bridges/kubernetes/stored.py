@@ -26,10 +26,16 @@ _LOG = logging.getLogger(__name__)
 
 
 class StoredCopies:
-    """The resources of mirrored kinds in etcd. ``applied`` is called after each delivery."""
+    """The resources of mirrored kinds in etcd. ``applied`` is called after each delivery, ``noted`` with
+    each value, None for one that is gone."""
 
     def __init__(
-        self, source: Source, projectors: Mapping[str, Projector], mirror: Mirror, applied: Callable[[], None]
+        self,
+        source: Source,
+        projectors: Mapping[str, Projector],
+        mirror: Mirror,
+        applied: Callable[[], None],
+        noted: Callable[[Key, bytes | None], None] = lambda key, value: None,
     ) -> None:
         self.source = source
         self.listed = anyio.Event()
@@ -39,6 +45,7 @@ class StoredCopies:
         self._projectors = projectors
         self._mirror = mirror
         self._applied = applied
+        self._noted = noted
         self._known: set[Key] = set()
 
     async def run(self) -> None:
@@ -57,6 +64,7 @@ class StoredCopies:
                 continue
             key = Key(change.kind, change.uuid)
             seen.add(key)
+            self._noted(key, change.value)
             if change.value is None:
                 self._known.discard(key)
                 self._mirror.stored(key, None)
@@ -66,5 +74,6 @@ class StoredCopies:
         if isinstance(item, Snapshot):
             for key in self._known - seen:
                 self._mirror.stored(key, None)
+                self._noted(key, None)
             self._known &= seen
         self.revision = item.revision

@@ -119,6 +119,8 @@ class FakeCluster:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         method, target, _ = head.split(" ", 2)
         parts = urlsplit(target)
+        length = next((int(one[15:]) for one in head.lower().split("\r\n") if one.startswith("content-length:")), 0)
+        content = await reader.readexactly(length)
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
         self.requests[f"{method} {parts.path}"] += 1
         if self.token and f"authorization: bearer {self.token}".lower() not in head.lower():
@@ -130,6 +132,9 @@ class FakeCluster:
                 writer.transport.abort()
                 return False
             await _send(writer, int(fault), {"message": "a fault"})
+            return True
+        if method == "PATCH":
+            await _send(writer, *self._patched(parts.path, query, json.loads(content)))
             return True
         if parts.path in self.kinds and query.get("watch"):
             await self._watch(writer, parts.path, query)
@@ -143,12 +148,37 @@ class FakeCluster:
             return 200, {"metadata": {"name": "kube-system", "uid": self.uid}}
         if path in self.kinds:
             return self._page(path, query)
+        if (found := self._object(path)) is not None:
+            return 200, found
         served = [
             {"name": listed.rpartition("/")[2], "kind": kind, "namespaced": namespaced}
             for listed, (kind, namespaced) in self.kinds.items()
             if listed.rpartition("/")[0] == path
         ]
+        served += [{**one, "name": f"{one['name']}/status"} for one in served]
         return (200, {"resources": served}) if served else (404, {"message": "page not found"})
+
+    def _object(self, path: str) -> Manifest | None:
+        base, _, rest = path.partition("/namespaces/")
+        namespace, _, rest = rest.partition("/")
+        plural, _, name = rest.partition("/")
+        return self.objects.get(f"{base}/{plural}", {}).get((namespace, name))
+
+    def _patched(self, path: str, query: dict[str, str], patch: Any) -> tuple[int, Any]:
+        """A merge patch of the top of a status, recorded for its manager."""
+        found = self._object(path.removesuffix("/status"))
+        if found is None:
+            return 404, {"reason": "NotFound", "message": f"{path} not found"}
+        metadata = found["metadata"]
+        if any(patch["metadata"][field] != metadata[field] for field in ("uid", "resourceVersion")):
+            return 409, {"reason": "Conflict", "message": "the object has been modified"}
+        status = {**found.get("status", {}), **patch["status"]}
+        status = {field: value for field, value in status.items() if value is not None}
+        fields: Manifest = {"f:status": {f"f:{field}": {} for field in patch["status"] if field in status}}
+        managers = [{"manager": query["fieldManager"], "fieldsV1": fields}]
+        base, _, rest = path.partition("/namespaces/")
+        given = {**metadata, "managedFields": managers}
+        return 200, self.put(f"{base}/{rest.split('/')[1]}", {**found, "metadata": given, "status": status})
 
     def _page(self, path: str, query: dict[str, str]) -> tuple[int, Any]:
         start, version = 0, self.version

@@ -274,6 +274,33 @@ async def test_a_kind_that_the_cluster_lacks_is_synced_as_absent(world: _World) 
         assert not bridge.tasks["service"].mark.served
 
 
+async def _claim(world: _World, status: dict[str, Any]) -> None:
+    uid = (await world.stored())["quote"]["uuid"]
+    claims = {"installation": "default", "items": sorted(status)}
+    data = {"uuid": uid, "status": {"state": None, "reason": None, **status}, "status_claims": claims}
+    await world.api.sync([{"kind": "mapping", "operation": "UPDATE_STATUS", "data": data}])
+
+
+async def test_status_of_ours_is_written_to_the_cluster_and_taken_back_over_a_restart(world: _World) -> None:
+    world.cluster.put(MAPPINGS, {**_mapping(), "status": {"theirs": "x"}})
+
+    def status() -> Any:
+        (found,) = world.cluster.objects[MAPPINGS].values()
+        return found["status"]
+
+    async with world.bridge() as bridge:
+        await until_true(world.synced)
+        assert status() == {"theirs": "x"}
+        world.cluster.faults.append(409)
+        await _claim(world, {"state": "Error", "reason": "why"})
+        await until(lambda: status() == {"theirs": "x", "state": "Error", "reason": "why"})
+        await until(lambda: bridge.reporter.counters == {"statuses": 1})
+    await _claim(world, {})
+    async with world.bridge("two") as bridge:
+        await until(lambda: status() == {"theirs": "x"})
+        await until(lambda: bridge.reporter.counters == {"statuses": 1})
+
+
 async def test_its_figures_are_metrics(world: _World) -> None:
     world.cluster.put(MAPPINGS, _mapping())
     async with world.bridge() as bridge:

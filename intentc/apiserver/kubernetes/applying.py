@@ -18,6 +18,7 @@ from .fieldsets import Fields, Path, element_step, fields_of, from_json, shown, 
 from .merge_keys import Forms
 
 APPLY, UPDATE = "Apply", "Update"
+_EMPTY: tuple[Any, ...] = (None, {}, [])
 
 
 class Owner(NamedTuple):
@@ -55,7 +56,8 @@ def apply(
     now: str,
     force: bool = False,
 ) -> Applied:
-    """``live`` (empty: a new resource) with ``configuration`` merged into it.
+    """``live`` (empty: a new resource) with ``configuration`` merged into it. ``configuration`` has only fields that
+    are stored (``unstored.stored_part``): who owned others would be in conflict with everybody who sets them, too.
 
     Raises ``Answered`` (409) naming each conflicting field and its owner, unless ``force``.
     """
@@ -165,7 +167,11 @@ def _conflicts(
     forms: Forms,
 ) -> Iterable[tuple[Path, Entry]]:
     for path in sorted(wanted):
-        if path[-1].startswith(("k:", "v:")) or value_at(live, path, forms) == value_at(configuration, path, forms):
+        if path[-1].startswith(("k:", "v:")):
+            continue
+        # What is empty is often not stored.
+        there, here = (value_at(one, path, forms) for one in (live, configuration))
+        if there == here or (there in _EMPTY and here in _EMPTY):
             continue
         for one in entries:
             if one.owner != owner and path in one.fields:

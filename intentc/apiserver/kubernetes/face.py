@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import secrets
 import string
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
 from intentc.model import Key, Name
@@ -37,6 +37,7 @@ from .shown import (
     manifest,
     with_server_fields,
 )
+from .unstored import stored_part, unstored_fields
 
 _LETTERS = string.ascii_lowercase + string.digits
 _RANDOM = 5
@@ -54,6 +55,14 @@ class Place(NamedTuple):
     def fq_name(self) -> tuple[str, ...]:
         """As it is stored."""
         return (self.namespace, self.name) if self.offered.is_namespaced else (self.name,)
+
+
+class Written(NamedTuple):
+    """A resource after a write. ``unstored``: the fields that a client sent and that are not stored."""
+
+    manifest: Manifest
+    is_new: bool = False
+    unstored: Sequence[str] = ()
 
 
 Edit = Callable[[Manifest], Manifest]
@@ -78,7 +87,7 @@ class Face:
 
     async def create(
         self, offered: Offered, namespace: str, given: Any, options: WriteOptions, caller: Caller
-    ) -> Manifest:
+    ) -> Written:
         """Create a resource; ``metadata.generateName`` is completed to a name."""
         sent = completed(given, offered, namespace)
         metadata = sent["metadata"]
@@ -94,9 +103,10 @@ class Face:
         async def work(draft: Draft) -> Key:
             return await self._create(draft, place, sent, options, caller, UPDATE)
 
-        return await self._answer(place, work, options.dry_run)
+        made = await self._answer(place, work, options.dry_run)
+        return Written(made, True, unstored_fields(offered, sent))
 
-    async def replace(self, place: Place, given: Any, options: WriteOptions, caller: Caller) -> Manifest:
+    async def replace(self, place: Place, given: Any, options: WriteOptions, caller: Caller) -> Written:
         """Replace a resource by ``given`` (PUT). Kinds that kubectl does not know need a ``resourceVersion``."""
         sent = completed(given, place.offered, place.namespace, place.name)
         if not sent["metadata"].get("resourceVersion") and not place.offered.is_built_in:
@@ -110,24 +120,28 @@ class Face:
 
         return await self.change(place, edit, options, caller)
 
-    async def change(self, place: Place, edit: Edit, options: WriteOptions, caller: Caller) -> Manifest:
+    async def change(self, place: Place, edit: Edit, options: WriteOptions, caller: Caller) -> Written:
         """Change a resource to what ``edit`` makes of it."""
+        unstored: Sequence[str] = ()
 
         async def work(draft: Draft) -> Manifest:
+            nonlocal unstored
             found = await self._found(draft, place, caller)
             after = completed(edit(found.manifest), place.offered, place.namespace, place.name)
             if options.subresource:
                 await self._write_status(draft, place, found, after, caller)
                 return await self._shown(draft, place.offered, found.key)
             await self._write(draft, place, found, after, options, caller)
+            unstored = unstored_fields(place.offered, after)
             # Without its last finalizer a resource that is being deleted is gone.
             is_gone = await draft.document(found.key) is None
             return after if is_gone else await self._shown(draft, place.offered, found.key)
 
-        return _at(*await self.server.transact(work, place.offered.kind.name, dry_run=options.dry_run))
+        now = _at(*await self.server.transact(work, place.offered.kind.name, dry_run=options.dry_run))
+        return Written(now, unstored=unstored)
 
-    async def apply(self, place: Place, given: Any, options: WriteOptions, caller: Caller) -> tuple[Manifest, bool]:
-        """Apply a configuration (server-side apply); returns the resource, and whether it is new."""
+    async def apply(self, place: Place, given: Any, options: WriteOptions, caller: Caller) -> Written:
+        """Apply a configuration (server-side apply)."""
         sent = completed(given, place.offered, place.namespace, place.name)
         if sent["metadata"].get("managedFields"):
             raise Answered(400, "BadRequest", "metadata.managedFields must be nil")
@@ -139,10 +153,9 @@ class Face:
             if is_new:
                 return await self._create(draft, place, sent, options, caller, APPLY)
             found = await self._found(draft, place, caller)
-            configuration = {**bare(sent), "metadata": {**bare(sent)["metadata"]}}
             applied = apply(
                 bare(found.manifest),
-                configuration,
+                stored_part(place.offered, bare(sent)),
                 found.beside.entries,
                 Owner(options.manager, APPLY),
                 place.offered.forms,
@@ -156,7 +169,8 @@ class Face:
             await beside_module.stage(draft, found.key, found.beside, Beside(applied.entries, text))
             return found.key
 
-        return await self._answer(place, work, options.dry_run), is_new
+        now = await self._answer(place, work, options.dry_run)
+        return Written(now, is_new, unstored_fields(place.offered, sent))
 
     async def delete(self, place: Place, options: DeleteOptions, caller: Caller) -> Manifest:
         """Delete a resource. Returns a ``Status``, or the resource while finalizers keep it."""
@@ -231,7 +245,7 @@ class Face:
         fresh = manifest(place.offered, created, 0)
         owner, forms = Owner(options.manager, operation), place.offered.forms
         if operation == APPLY:
-            entries = apply({}, body, (), owner, forms, now=self._now()).entries
+            entries = apply({}, stored_part(place.offered, body), (), owner, forms, now=self._now()).entries
         else:
             entries = updated({}, bare(fresh), (), owner, forms, now=self._now())
         await beside_module.stage(draft, key, await beside_module.read(draft, key), Beside(entries, last_applied(sent)))

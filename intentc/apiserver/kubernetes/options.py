@@ -22,7 +22,8 @@ _LONGEST_NAME = 128
 
 class WriteOptions(NamedTuple):
     """``manager``: the name of the field manager; ``force``: an application takes fields from others; ``subresource``:
-    ``status``, or empty. ``fieldValidation`` is not read: unknown fields are rejected, whatever it says."""
+    ``status``, or empty. ``fieldValidation`` is not read: unknown fields are rejected, or answered with a warning,
+    whatever it says."""
 
     dry_run: bool = False
     manager: str = "unknown"

@@ -27,12 +27,13 @@ from ..errors import ApiError, BadRequest, from_store
 from ..service import ApiServer
 from . import discovery, openapi, openapi_messages, patches, tables
 from .catalog import Offered
-from .face import Edit, Face, Place
+from .face import Edit, Face, Place, Written
 from .failures import Answered, failure
 from .lists import find, with_beside
 from .options import DeleteOptions, delete_options, flag, list_options, watch_options, write_options
 from .shown import Manifest
 from .streams import EventStream
+from .unstored import warnings
 from .watches import Watching
 
 _JSON = "application/json"
@@ -203,7 +204,7 @@ class _Calls:
                 sent = _decoded(await self._body(request))
                 options = write_options(query, request.headers.get("user-agent", ""))
                 made = await self._face.create(offered, target.namespace, sent, options, caller)
-                return self._one(request, offered, made, status=201)
+                return _after(made)
         elif request.method == "GET":
             return self._one(request, offered, await self._face.get(place, caller))
         elif request.method in ("PUT", "PATCH"):
@@ -218,26 +219,24 @@ class _Calls:
         options = options._replace(subresource=subresource)
         raw = await self._body(request)
         if request.method == "PUT":
-            changed = await self._face.replace(place, _decoded(raw), options, caller)
-            return self._one(request, place.offered, changed)
+            return _after(await self._face.replace(place, _decoded(raw), options, caller))
         media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media == _APPLY and subresource:
             raise Answered(415, "UnsupportedMediaType", "server-side apply of a status is not offered; send a patch")
         if media == _APPLY:
-            applied, is_new = await self._face.apply(place, _decoded(raw, is_yaml=True), options, caller)
-            return self._one(request, place.offered, applied, status=201 if is_new else 200)
+            return _after(await self._face.apply(place, _decoded(raw, is_yaml=True), options, caller))
         edit = _edit(media, _decoded(raw), place.offered)
-        return self._one(request, place.offered, await self._face.change(place, edit, options, caller))
+        return _after(await self._face.change(place, edit, options, caller))
 
-    def _one(self, request: Request, offered: Offered, manifest: Manifest, *, status: int = 200) -> Response:
+    def _one(self, request: Request, offered: Offered, manifest: Manifest) -> Response:
         accept, query = request.headers.get("accept", ""), request.query_params
-        if request.method == "GET" and (version := tables.wanted(accept)):
+        if version := tables.wanted(accept):
             metadata = {"resourceVersion": manifest["metadata"]["resourceVersion"]}
             included = query.get("includeObject", "Metadata")
             return _answer(
                 tables.table(offered, [manifest], _now(), version=version, included=included, metadata=metadata)
             )
-        return _answer(manifest, status=status)
+        return _answer(manifest)
 
     async def _list(self, request: Request, place: Place, caller: Caller) -> Response:
         offered, query = place.offered, request.query_params
@@ -317,6 +316,14 @@ def _decoded(raw: bytes, *, is_yaml: bool = False) -> Any:
 
 def _answer(body: Mapping[str, Any], *, status: int = 200, media: str = _JSON) -> Response:
     return Response(msgspec.json.encode(body), status, media_type=media)
+
+
+def _after(written: Written) -> Response:
+    """The answer to a write, with a warning of each field that is not stored."""
+    response = _answer(written.manifest, status=201 if written.is_new else 200)
+    for warning in warnings(written.unstored):
+        response.headers.append("Warning", warning)
+    return response
 
 
 def _failed(error: ApiError, target: Target | None = None) -> Response:

@@ -154,6 +154,18 @@ async def test_a_deletion_waits_for_the_last_finalizer(kubectl: Kubectl, client:
     assert (await client.get(url)).status_code == 404
 
 
+async def test_undeclared_fields_are_warned_of_and_belong_to_nobody(kubectl: Kubectl) -> None:
+    spec = {"sessionAffinity": "None", "ports": [{"port": 80}]}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": spec}
+    for manager in ("a", "b"):
+        command = ("apply", "--server-side", f"--field-manager={manager}", "-f", "-")
+        done = await kubectl(*command, stdin=msgspec.json.encode(service).decode())
+        assert (done.code, lines(done.err)) == (
+            0,
+            ['Warning: unknown field "spec.sessionAffinity": accepted, not stored'],
+        )
+
+
 async def test_a_condition_of_a_status_is_waited_for(etcd_store: EtcdStore, path: str, tmp_path: Path) -> None:
     schema = load_schema("app", directories=[Path(__file__).parents[2] / "support" / "app" / "schemas"])
     async with served(etcd_store, schema, path) as client:

@@ -76,6 +76,8 @@ class ApiServer:
         self.resources = Resources(schema, self.source, self.permissions)
         self._mutator = Mutator(store, schema, Layout(path), max_txn_ops)
         self.readiness = Readiness(store, path)
+        # Set when the server drains: answers that would go on, as watches do, end then.
+        self.is_ending = anyio.Event()
         # Two requests of this process that allocate from one pool would only fail each other's transaction.
         self._numbers = anyio.Lock()
 

@@ -69,7 +69,7 @@ async def running_api_server(
     source: Source | None = None,
     seeds: bool = True,
 ) -> AsyncIterator[Running]:
-    """Serve on ``host``:``port`` (0: a free one) until the block ends; calls under way may end.
+    """Serve on ``host``:``port`` (0: a free one) until the block ends; calls under way may end, watches end at once.
 
     ``certificate``, ``certificate_key``: PEM files for TLS (1.2 and newer); ``client_ca``: clients must show a
     certificate signed by one of these authorities. ``keystone``: None is ``no_auth``. ``policy``: who may do what; by
@@ -122,6 +122,7 @@ async def running_api_server(
             except Exception as error:  # raised below, so that the caller gets it unwrapped, not in an exception group
                 failure = error
             finally:
+                server.is_ending.set()
                 http.should_exit = True
         if failure is not None:
             raise failure

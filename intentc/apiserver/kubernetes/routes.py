@@ -260,7 +260,7 @@ class _Calls:
         watching = Watching(self._server, place.offered, place.namespace, options, caller)
         version = tables.wanted(request.headers.get("accept", ""))
         included = request.query_params.get("includeObject", "Metadata")
-        return EventStream(watching, place.offered, options.seconds, version, included)
+        return EventStream(watching, place.offered, options.seconds, version, included, self._server.is_ending)
 
     async def _delete_all(self, request: Request, place: Place, caller: Caller) -> Response:
         options: DeleteOptions = delete_options(request.query_params, await self._body(request))

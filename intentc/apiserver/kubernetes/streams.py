@@ -1,4 +1,5 @@
-"""The answer to a watch: one JSON object a line, until the client goes, the time is over, or an error ends it.
+"""The answer to a watch: one JSON object a line, until the client goes, the time is over, the server drains,
+or an error ends it.
 
 Why it exists: a watch holds a watch of etcd, which must be closed in the task that opened it, also if the client
 disconnects while nothing happens. An error is the last line, of type ``ERROR``.
@@ -32,11 +33,20 @@ _LONGEST = 3600.0
 
 class EventStream(Response):
     """Streams the events of ``watching``. ``seconds``: how long, 0 for the default; ``version``: of the tables in which
-    resources are shown, empty for resources; ``included``: what a table's row carries."""
+    resources are shown, empty for resources; ``included``: what a table's row carries; ``is_ending``: set when the
+    server drains."""
 
     media_type = "application/json"
 
-    def __init__(self, watching: Watching, offered: Offered, seconds: int, version: str, included: str) -> None:
+    def __init__(
+        self,
+        watching: Watching,
+        offered: Offered,
+        seconds: int,
+        version: str,
+        included: str,
+        is_ending: anyio.Event,
+    ) -> None:
         self.status_code = 200
         self.background = None
         self.init_headers({"Cache-Control": "no-cache, private"})
@@ -45,6 +55,7 @@ class EventStream(Response):
         self._seconds = float(seconds or _LONGEST)
         self._version = version
         self._included = included
+        self._is_ending = is_ending
         self._has_headings = False
         self._has_ended = False
         self._sending = anyio.Lock()
@@ -54,7 +65,8 @@ class EventStream(Response):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_disconnected, receive, tasks.cancel_scope)
             tasks.start_soon(self._send_bookmarks, send)
-            with anyio.move_on_after(self._seconds):
+            with anyio.move_on_after(self._seconds) as lasting:
+                tasks.start_soon(_ended, self._is_ending, lasting)
                 async with aclosing(self._lines()) as lines:
                     async for line in lines:
                         await self._send(send, line)
@@ -105,4 +117,9 @@ def _line(event: str, shown: dict[str, Any]) -> bytes:
 async def _disconnected(receive: Receive, scope: anyio.CancelScope) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+    scope.cancel()
+
+
+async def _ended(is_ending: anyio.Event, scope: anyio.CancelScope) -> None:
+    await is_ending.wait()
     scope.cancel()

@@ -15,6 +15,7 @@ from intentc.apiserver.kubernetes import streams
 from intentc.loading import load_schema
 from intentc.model import Schema
 from intentc.watch.etcd import EtcdStore
+from tests.support.api_server import served
 from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
@@ -159,3 +160,28 @@ async def test_events_as_tables_name_the_columns_once(client: httpx2.AsyncClient
     tables = [msgspec.json.decode(line)["object"] for line in lines]
     assert [bool(one["columnDefinitions"]) for one in tables] == [True, False]
     assert [one["rows"][0]["cells"][0] for one in tables] == ["a", "b"]
+
+
+async def test_a_watch_ends_cleanly_when_the_server_drains(
+    etcd_store: EtcdStore, schema: Schema, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    # Cut off by uvicorn's limit instead, the client would see an incomplete answer.
+    rest: list[bytes] = []
+    async with anyio.create_task_group() as tasks, served(etcd_store, schema, path) as client:
+        await client.post(MAPPINGS, json=mapping("m"))
+        has_begun = anyio.Event()
+
+        async def watch() -> None:
+            async with (
+                httpx2.AsyncClient(base_url=client.base_url, timeout=PATIENCE, trust_env=False) as watcher,
+                watcher.stream("GET", MAPPINGS, params={"watch": "true"}) as answer,
+            ):
+                async for line in answer.aiter_bytes():
+                    rest.append(line)
+                    has_begun.set()
+
+        tasks.start_soon(watch)
+        with anyio.fail_after(PATIENCE):
+            await has_begun.wait()
+    assert len(rest) == 1
+    assert "exceeded" not in caplog.text

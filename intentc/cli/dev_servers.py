@@ -2,9 +2,10 @@
 
 Why it exists: tests of the whole chain start exactly what the command starts. A file with its configuration is for
 commands in other terminals: ``dev`` chooses some settings itself (ports, compilers, a gateway's addresses), and a
-command with other settings would answer differently. The command prints messages; ``dev_gateway`` runs Envoy.
+command with other settings would answer differently; a kubeconfig beside it leads kubectl to the API server. The
+command prints messages; ``dev_gateway`` runs Envoy.
 
-State and I/O: these servers and the file, until ``dev`` ends.
+State and I/O: these servers and the files, until ``dev`` ends.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ _TRANSACTION = 1024
 
 
 class Running(NamedTuple):
-    """The servers of ``dev``, and the configuration that reaches them; ``file``: that configuration, while they run."""
+    """The servers of ``dev``, and the configuration that reaches them; ``file``: that configuration, ``kubeconfig``:
+    the API server as kubectl finds it, both while they run."""
 
     service: CompilerService
     configuration: Configuration
@@ -35,6 +37,7 @@ class Running(NamedTuple):
     api_server: str
     diagnostics: str
     file: Path
+    kubeconfig: Path
 
 
 @asynccontextmanager
@@ -69,7 +72,9 @@ async def running(configuration: Configuration) -> AsyncIterator[Running]:
                     group.start_soon(service.run)
                     reached = _reaching(configuration, etcd.endpoint, Url(server.url), Address(diagnostics[7:]))
                     with written(reached) as file:
-                        yield Running(service, reached, etcd.endpoint, server.url, diagnostics, file)
+                        kubeconfig = file.with_name("kubeconfig")
+                        kubeconfig.write_bytes(msgspec.yaml.encode(kubeconfig_of(server.url)))
+                        yield Running(service, reached, etcd.endpoint, server.url, diagnostics, file, kubeconfig)
                     group.cancel_scope.cancel()
         finally:
             with anyio.CancelScope(shield=True):
@@ -99,6 +104,19 @@ def written(configuration: Configuration) -> Iterator[Path]:
         path.touch(mode=0o600)
         path.write_bytes(msgspec.yaml.encode(_document(configuration), enc_hook=str))
         yield path
+
+
+def kubeconfig_of(server: str) -> dict[str, Any]:
+    """A kubeconfig with one context, which leads to ``server``, a URL that asks for no credentials."""
+    name = "intentc"
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": {"server": server}}],
+        "users": [{"name": name, "user": {}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+        "current-context": name,
+    }
 
 
 def _document(configuration: Configuration) -> dict[str, Any]:

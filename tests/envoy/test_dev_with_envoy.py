@@ -53,7 +53,7 @@ class Sample:
 
     @property
     def dev(self) -> list[str]:
-        return ["dev", "--compiler", "ambassador", "--load", *self.files]
+        return ["dev", "--compiler", "ambassador", "--kubernetes", "--load", *self.files]
 
 
 class Dev:
@@ -142,6 +142,14 @@ async def test_it_shows_what_was_compiled_and_a_request_that_passed(own_sample: 
     )
 
 
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="what it says to type is for kubectl")
+async def test_the_kubeconfig_that_it_prints_leads_kubectl_to_the_mappings(dev: Dev) -> None:
+    done = await anyio.run_process(
+        ["kubectl", "get", "mappings", "-A", "-o", "name"], env=environment_with(dev.exports)
+    )
+    assert "mapping.getambassador.io/greeting\n" in done.stdout.decode()
+
+
 @pytest.mark.skipif(shutil.which("curl") is None, reason="what it says to type is for curl")
 async def test_what_it_says_to_type_works(dev: Dev, sample: Sample) -> None:
     commands = re.findall(r"^  (curl .*)$", dev.printed, re.MULTILINE)
@@ -179,8 +187,8 @@ async def test_an_audit_beside_it_finds_nothing_to_change(dev: Dev) -> None:
     assert done.code == 0, (done.out, done.err)
 
 
-async def test_one_export_leads_to_all_of_it_and_is_for_its_owner_only(dev: Dev) -> None:
-    assert list(dev.exports) == ["INTENTC_CONFIG_FILE"]
+async def test_one_export_leads_intentc_to_all_of_it_and_is_for_its_owner_only(dev: Dev) -> None:
+    assert list(dev.exports) == ["INTENTC_CONFIG_FILE", "KUBECONFIG"]
     file = anyio.Path(dev.exports["INTENTC_CONFIG_FILE"])
     modes = [(await path.stat()).st_mode & 0o777 for path in (file, file.parent)]
     assert modes == [0o600, 0o700]

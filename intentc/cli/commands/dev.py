@@ -51,12 +51,14 @@ _ON_THIS_MACHINE = {
 )
 @click.argument("more", metavar="[FILE]...", nargs=-1, shell_complete=complete_files)
 @compilers_option
+@click.option("--kubernetes", is_flag=True, help="Print a kubeconfig by which kubectl works on the API server.")
 @click.option("--exit-when-converged", is_flag=True, help="Print the compiled resources, then end.")
 @configured()
 def command(
     files: tuple[str, ...],
     more: tuple[str, ...],
     compilers: tuple[str, ...],
+    kubernetes: bool,
     exit_when_converged: bool,
     loaded: Loaded,
 ) -> int:
@@ -71,7 +73,7 @@ def command(
 
     adapted_now = loaded._replace(configuration=adapted(loaded.configuration))
     again = keep_running((*files, *more), compilers, loaded.file)
-    return run_service(_dev, (*files, *more), again if exit_when_converged else "", adapted_now, adapted)
+    return run_service(_dev, (*files, *more), again if exit_when_converged else "", kubernetes, adapted_now, adapted)
 
 
 def keep_running(files: Sequence[str], compilers: Sequence[str], configuration: Path | None) -> str:
@@ -91,6 +93,7 @@ def keep_running(files: Sequence[str], compilers: Sequence[str], configuration: 
 async def _dev(
     files: tuple[str, ...],
     again: str,
+    kubernetes: bool,
     loaded: Loaded,
     adapted: Callable[[Configuration], Configuration],
 ) -> int:
@@ -121,7 +124,7 @@ async def _dev(
         engine = started.service.engine
         reloading = reloading_of(engine, find_compilers(configuration.intentc.compilers), loaded, adapted=adapted)
         group.start_soon(reloading.run)
-        _introduce(started, stays=not again)
+        _introduce(started, stays=not again, kubernetes=kubernetes)
         if resources:
             code = await _load(resources, started)
         await engine.settled()
@@ -172,8 +175,9 @@ def _on_this_machine(configuration: Configuration) -> Configuration:
     return msgspec.structs.replace(configuration, intentc=msgspec.structs.replace(own, settings=settings))
 
 
-def _introduce(started: Running, *, stays: bool) -> None:
-    """Print all addresses. ``stays``: it runs until Ctrl-C, so other terminals can use it."""
+def _introduce(started: Running, *, stays: bool, kubernetes: bool) -> None:
+    """Print all addresses. ``stays``: it runs until Ctrl-C, so other terminals can use it, with kubectl if
+    ``kubernetes``."""
     click.echo(f"etcd         {started.etcd}  (its data is deleted at the end)", err=True)
     click.echo(f"API server   {started.api_server}", err=True)
     click.echo(f"diagnostics  {started.diagnostics}/", err=True)
@@ -182,7 +186,17 @@ def _introduce(started: Running, *, stays: bool) -> None:
         return
     click.echo("\nFrom another terminal:", err=True)
     click.echo(f"  export {CONFIG_FILE_VARIABLE}={shlex.quote(str(started.file))}", err=True)
-    click.echo("  intentc get KIND [NAME]; intentc show [VIEW]; intentc apply --wait FILE; intentc audit\n", err=True)
+    click.echo("  intentc get KIND [NAME]; intentc show [VIEW]; intentc apply --wait FILE; intentc audit", err=True)
+    if kubernetes:
+        click.echo(f"  export KUBECONFIG={shlex.quote(str(started.kubeconfig))}", err=True)
+        world = started.service.engine.world
+        kinds = [kind for kind in world.schema if kind.written_as_manifests and not kind.system]
+        shown = "kubectl get KIND [NAME]; kubectl apply -f FILE; kubectl edit KIND NAME"
+        none = (
+            "kubectl sees nothing here: no kind of these compilers is written as manifests; add --compiler ambassador"
+        )
+        click.echo(f"  {shown if kinds else none}", err=True)
+    click.echo(err=True)
 
 
 async def _load(resources: Sequence[Input], started: Running) -> int:

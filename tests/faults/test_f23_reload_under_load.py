@@ -16,23 +16,19 @@ import anyio
 import msgspec
 import pytest
 
-from intentc.loading.paths import reactions_file
 from tests.faults.load import Tenants, offer
 from tests.faults.oracles import check, flat, listed
 from tests.faults.scale import BASE, RELOADS
 from tests.faults.scale_writing import seeded
 from tests.support.contrail_content import LOCAL, group, rule, rules
 from tests.support.process_system import ProcessSystem
+from tests.support.shipped_map import SHIPPED, WITHOUT_GROUPS, to_groups
 from tests.support.waiting import pauses
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
-SHIPPED = reactions_file("contrail").read_text()
-_GROUPS = "    self: [security_group, security_logging_object]\n"
-WITHOUT_GROUPS = SHIPPED.replace(_GROUPS, "    self: [security_logging_object]\n")
-"""A change of a group does not lead to those that name it."""
-TO_NETWORKS = SHIPPED.replace(_GROUPS, "    self: [security_group, security_logging_object, all: virtual_network]\n")
-UNKNOWN = SHIPPED.replace(_GROUPS, "    self: [security_groups]\n")
+TO_NETWORKS = to_groups("[security_group, security_logging_object, project, all: virtual_network]")
+UNKNOWN = to_groups("[security_groups]")
 TORN = SHIPPED[: len(SHIPPED) // 2] + "\n  ]"
 _LOAD = BASE._replace(rate=BASE.rate // 2, seconds=min(BASE.seconds, 10.0))
 """Offered again and again, until the rounds are over; half the base load, since each round has a fifth of the world

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from intentc.loading.paths import reactions_file
 from tests.support.commands import Intentc
 from tests.support.contrail_content import LOCAL, group, rule, rules
 from tests.support.live_system import LiveSystem
+from tests.support.shipped_map import to_groups
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -47,8 +47,7 @@ async def test_an_edge_that_was_of_use_is_not_idle(world: LiveSystem, intentc: I
 
 async def test_a_reaction_that_is_missing_was_counted(world: LiveSystem, intentc: Intentc, tmp_path: Path) -> None:
     lacking = tmp_path / "map.yml"
-    shipped = reactions_file("contrail").read_text()
-    lacking.write_text(shipped.replace("self: [security_group, security_logging_object]", "self: []"))
+    lacking.write_text(to_groups("[]"))
     configuration = json.loads(intentc.configuration.read_text())
     configuration["intentc"]["reactions"] = {"contrail": str(lacking)}
     intentc.write(configuration)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from intentc.loading.paths import reactions_file
 from intentc.testing import load
+from tests.support.shipped_map import WITHOUT_GROUPS
 from tests.unit.cli.asked_compiler import answering
 from tests.unit.cli.running import Intentc
 
@@ -47,9 +47,7 @@ def test_nothing_is_missing_in_what_ships_and_idle_entries_are_notes(intentc: In
 
 
 def test_a_missing_reaction_is_a_warning_with_an_example(intentc: Intentc, with_map: Callable[[str], Path]) -> None:
-    shipped = reactions_file("contrail").read_text()
-    lacking = shipped.replace("self: [security_group, security_logging_object]", "self: [security_logging_object]")
-    configuration = with_map(lacking)
+    configuration = with_map(WITHOUT_GROUPS)
     ended = intentc("check", "--reads", TENANT, "--config-file", configuration)
     assert ended.code == 0
     assert "MissingReaction" in ended.out

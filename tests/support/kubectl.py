@@ -38,7 +38,9 @@ class Kubectl:
 
     def __init__(self, program: str, url: str, home: Path, token: str = "") -> None:
         self._command = [program, "--server", url, *(["--token", token] if token else [])]
-        self._environment = {"PATH": os.environ["PATH"], "HOME": str(home), "KUBECONFIG": str(home / "none")}
+        empty = home / "kubeconfig"
+        empty.touch()  # kubectl 1.20 warns of a file that is not there
+        self._environment = {"PATH": os.environ["PATH"], "HOME": str(home), "KUBECONFIG": str(empty)}
 
     async def __call__(self, *arguments: str, stdin: str = "", environment: dict[str, str] | None = None) -> Ended:
         """Run one command to its end."""

@@ -79,9 +79,7 @@ class Credentials:
     async def _of_program(self, program: Exec) -> str:
         async with self._running:
             given = self._given
-            if given is None or (
-                given.until is not None and (given.until - self._now()).total_seconds() < _EARLY_SECONDS
-            ):
+            if given is None or self._ends(given):
                 given = self._given = await _ask(program)
             return given.token
 

@@ -336,15 +336,22 @@ class Bridge:
 
     async def _obey(self) -> None:
         for kept in await self._book.list():
-            if not isinstance(kept.directive, AllowDeletes):
+            if not isinstance(kept.directive, AllowDeletes) or not self._is_listed(kept.directive.kind):
                 continue
             number = self.mirror.approve(kept.directive.kind)
             _LOG.warning("%d deletes of copies of %s are approved", number, kept.directive.kind)
-            # The present cluster is the one to mirror from now on.
-            self._known_cluster = self.cluster_id or self._known_cluster
+            if self._is_another() and not self.mirror.withheld:
+                _LOG.warning("cluster %s is mirrored from now on", self.cluster_id)
+                self._known_cluster = self.cluster_id
             await self._book.withdraw(kept)
             self.sender.wake()
             self.reporter.look_at_all()
+
+    def _is_listed(self, name: str) -> bool:
+        """Whether it is known what an approval for this kind approves. That of another cluster waits for all kinds,
+        since the last one has it mirrored."""
+        tasks = self.tasks.values() if self._is_another() else [self.tasks[name]] if name in self.tasks else []
+        return all(task.watcher.informer.complete or task.watcher.state.phase is Phase.NOT_SERVED for task in tasks)
 
     async def _mark(self, fence: str) -> None:
         due: list[tuple[str, Mark]] = []

@@ -216,6 +216,27 @@ async def test_an_api_server_restarted_empty_deletes_nothing_until_that_is_appro
         assert (await world.stored())["quote"]["service"] == "of another cluster"
 
 
+async def test_another_cluster_is_mirrored_only_when_the_deletions_of_every_kind_are_approved(world: _World) -> None:
+    world.cluster.put(MAPPINGS, _mapping())
+    world.cluster.put(SERVICES, {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "d"}})
+    async with world.bridge() as bridge:
+        await until(lambda: bridge.status()["converged"])
+        world.cluster.emptied()
+        await until(lambda: set(bridge.mirror.withheld) == {"mapping", "service"})
+        await Book(world.store, "default/kubernetes").put(AllowDeletes(kind="mapping"))
+        await until(lambda: set(bridge.mirror.withheld) == {"service"})
+        assert bridge.status()["attention"][0].startswith("nothing is written: this is cluster")
+    # The process knew of the approval, and carried nothing out.
+    async with world.bridge() as bridge:
+        await until(lambda: set(bridge.mirror.withheld) == {"mapping", "service"})
+        for kind in ("mapping", "service"):
+            assert len(await world.stored(kind)) == 1
+            await Book(world.store, "default/kubernetes").put(AllowDeletes(kind=kind))
+        await until_true(world.same)
+        await until(lambda: bridge.status()["converged"])
+        assert await world.stored("service") == {}
+
+
 async def test_an_object_that_the_api_server_rejects_is_reported_and_the_others_are_copied(world: _World) -> None:
     bad = _mapping("bad")
     bad["spec"]["timeout_ms"] = "soon"

@@ -31,6 +31,14 @@ _METADATA_TYPES = TypeTable(TYPES, METADATA)
 _STATUS = "status"
 _MIRRORED = "mirrored"
 
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError, TypeError, AttributeError)
+
+
+class _Copy(msgspec.Struct):
+    metadata: dict[str, Any]
+    fq_name: Any = None
+
+
 Prune = Callable[[Any], Any]
 """Returns a value without what is not declared; it may return the value itself."""
 
@@ -61,14 +69,15 @@ class Projector:
         return Wanted(identity_of(flat["fq_name"]), _digest(said), _ENCODER.encode(document))
 
     def stored(self, raw: bytes, revision: int) -> Stored | None:
-        """What etcd holds under a key; None if it can't be read, which a copy of the object repairs."""
+        """What etcd holds under a key; None for a value of which nothing can be read. A copy that can't be read as its
+        kind has an empty digest, which no object has: it is replaced, or deleted with its object."""
         try:
             document = self._kind.stored_form(without_nulls(_DECODER.decode(raw)))
             metadata = document.get(METADATA) or {}
             name = [str(part) for part in document["fq_name"]]
             return Stored(identity_of(name), _digest(self._said(document)), bool(metadata.get(_MIRRORED)), revision)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError, TypeError, AttributeError):
-            return None
+        except _UNREADABLE:
+            return _unreadable_copy(raw, revision)
 
     def _said(self, flat: Mapping[str, Any]) -> dict[str, Any]:
         """What a resource in its flat form says, as far as clusters decide it."""
@@ -84,9 +93,20 @@ class Projector:
         return said
 
 
-def identity_of(fq_name: list[str]) -> Identity:
+def _unreadable_copy(raw: bytes, revision: int) -> Stored | None:
+    """A value that is not of its kind, as far as it says that a bridge wrote it."""
+    try:
+        found = msgspec.json.decode(raw, type=_Copy)
+    except _UNREADABLE:
+        return None
+    if not found.metadata.get(_MIRRORED):
+        return None
+    return Stored(identity_of(found.fq_name if isinstance(found.fq_name, list) else []), b"", True, revision)
+
+
+def identity_of(fq_name: list[Any]) -> Identity:
     """The identity of an object with this fq_name: [namespace, name], or [name]."""
-    return Identity(fq_name[0] if len(fq_name) > 1 else "", fq_name[-1] if fq_name else "")
+    return Identity(str(fq_name[0]) if len(fq_name) > 1 else "", str(fq_name[-1]) if fq_name else "")
 
 
 def _digest(said: Mapping[str, Any]) -> bytes:

@@ -1,9 +1,10 @@
 """Runs the Kubernetes bridge: the watches of both sides, the election, the writes and the marks.
 
 Why it exists: ``intentc kubernetes``, ``intentc dev`` and the tests share it. Every process watches both sides; the one
-that leads writes. Callers handle commands and signals.
+that leads writes. ``marking`` and ``approvals`` decide what the parts say together. Callers handle commands and
+signals.
 
-State: the tasks, and what identifies the cluster; the parts keep their own. I/O: that of the parts.
+State: the tasks of the kinds; the parts keep their own. I/O: that of the parts.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 import anyio
 import msgspec
 
-from intentc.directives import AllowDeletes, Book
+from intentc.directives import Book
 from intentc.leading import DEFAULT_TTL_SECONDS, Election, KeeperFactory, Leadership
 from intentc.model import Key, Kind
 from intentc.model.synced import Mark
@@ -26,29 +27,31 @@ from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.protocol import Store, StoreError
 from intentc.watch.source import Source
 
+from .approvals import Approvals
 from .cluster import Cluster
-from .discovery import Served, identity
+from .cluster_identity import ClusterIdentity
+from .discovery import Served
 from .informer import Complete, Deleted, Finding, Put
 from .informing import KindWatcher, Phase
+from .kind_task import KindTask
+from .marking import Marker
 from .metrics import registry_of
 from .mirror import DeleteLimits, Mirror
 from .mirrored_kinds import manifest_kind
 from .projection import Projector
 from .reporting import Reporter
 from .sending import Sender, Writer
+from .status import status_of
 from .stored import StoredCopies
 from .synced import SyncedMarks
 
 _LOG = logging.getLogger(__name__)
 _TEND_SECONDS = 1.0
 """Between looks at what is complete, at directives, and at kinds that need another list."""
-_MARK_SECONDS = 60.0
-"""Between two marks of a kind that differ only in the version."""
 _RELIST_SECONDS = 30.0
 """Between two lists of a kind because of copies without an object."""
 _NOT_SERVED_SECONDS = 30.0
 """A kind that the cluster lacks for so long does not exist there: CRDs appear some time after a server's start."""
-_SHOWN = 100
 
 
 class Settings(NamedTuple):
@@ -69,19 +72,6 @@ class Settings(NamedTuple):
 def leader_of(installation: str) -> str:
     """Under which name the bridges of an installation elect one that writes, and find their directives."""
     return f"{installation}/kubernetes"
-
-
-class _KindTask:
-    """What is known of one kind beyond its watcher."""
-
-    def __init__(self, kind: Kind, watcher: KindWatcher, mark: Mark | None) -> None:
-        self.kind = kind
-        self.watcher = watcher
-        self.mark = mark
-        self.marked_at = -_MARK_SECONDS
-        self.relisted_at = -_RELIST_SECONDS
-        self.list_began_at = 0
-        """Up to which revision etcd was known when the present list began."""
 
 
 class Bridge:
@@ -120,16 +110,18 @@ class Bridge:
         )
         self.copies = StoredCopies(source, projectors, self.mirror, self._applied, self.reporter.stored)
         self.registry = registry_of(self.status)
-        self.cluster_id = ""
-        self.tasks: dict[str, _KindTask] = {}
+        self.cluster = cluster
+        self.identity = ClusterIdentity(cluster)
+        self.tasks: dict[str, KindTask] = {}
         self._kinds = kinds
-        self._cluster = cluster
         self._projectors: Mapping[str, Projector] = projectors
         self._marks = SyncedMarks(store, settings.installation, self._leader)
-        self._book = Book(store, self._leader)
+        self._approvals = Approvals(Book(store, self._leader), self.tasks, self.mirror, self.identity)
         self._settings = settings
         self._clock = clock
-        self._known_cluster = ""
+        self._marker = Marker(
+            self._marks, self.tasks, self.mirror, self.sender, self.identity, settings.not_served_seconds, clock
+        )
 
     async def run(self) -> None:
         """Mirror until cancelled; then resign."""
@@ -140,7 +132,7 @@ class Bridge:
                 group.start_soon(self.election.run)
                 await self.copies.listed.wait()
                 marks = await self._read_marks()
-                self._known_cluster = next((mark.cluster for mark in marks.values() if mark.cluster), "")
+                self.identity.mirrored = next((mark.cluster for mark in marks.values() if mark.cluster), "")
                 for kind in self._kinds:
                     task = self._task(kind, marks.get(kind.name))
                     group.start_soon(task.watcher.run)
@@ -176,62 +168,7 @@ class Bridge:
 
     def status(self) -> dict[str, Any]:
         """The status as JSON."""
-        kinds = {name: self._kind_status(name, task) for name, task in self.tasks.items()}
-        return {
-            "converged": bool(kinds) and self.sender.idle and all(one["synced"] for one in kinds.values()),
-            "leading": self.election.fence() is not None,
-            "leader": self.election.leader() or "",
-            "cluster": self._cluster.server,
-            "cluster_id": self.cluster_id,
-            "applied_revision": self.copies.revision,
-            "pending_writes": self.sender.pending,
-            "last_error": self.sender.last_error,
-            "counters": dict(self.sender.counters + self.reporter.counters),
-            "kinds": kinds,
-            "withheld_deletes": [
-                f"{kind} {key.uuid}"
-                for kind, held in self.mirror.withheld.items()
-                for key in sorted(held.keys)[:_SHOWN]
-            ],
-            "attention": self._attention(),
-        }
-
-    def _kind_status(self, name: str, task: _KindTask) -> dict[str, Any]:
-        objects, copies = self.mirror.counts(name)
-        watcher = task.watcher
-        held = self.mirror.withheld.get(name)
-        return {
-            "phase": watcher.state.phase.value,
-            "error": watcher.state.error,
-            "served": watcher.served.path if watcher.served is not None else "",
-            "version": watcher.informer.version,
-            "objects": objects,
-            "copies": copies,
-            "synced": task.mark is not None,
-            "rejected": sum(key.kind == name for key in (*self.mirror.unusable, *self.sender.rejected)),
-            "withheld_deletes": len(held.keys) if held is not None else 0,
-            "counters": dict(watcher.counters),
-        }
-
-    def _attention(self) -> list[str]:
-        another = self._is_another()
-        found = [f"nothing is written: {another}; see withheld_deletes"] if another else []
-        found += [
-            f"{len(held.keys)} copies of {kind} are not deleted: {held.reason}; if that is intended, "
-            f"`intentc allow-deletes --mirrored {kind}`"
-            for kind, held in self.mirror.withheld.items()
-        ]
-        for key, (who, reason) in list(self.mirror.unusable.items())[:_SHOWN]:
-            found.append(f"{key.kind} {who} is not mirrored: {reason}")
-        for key, reason in list(self.sender.rejected.items())[:_SHOWN]:
-            found.append(f"{key.kind} {self.mirror.name_of(key) or key.uuid} is not mirrored: {reason}")
-        for key, reason in list(self.reporter.rejected.items())[:_SHOWN]:
-            named = self.mirror.name_of(key) or key.uuid
-            found.append(f"the status of {key.kind} {named} is not written to the cluster: {reason}")
-        for name in self.tasks:
-            for who, uuid in list(self.mirror.taken_names(name))[:_SHOWN]:
-                found.append(f"{name} {who} is not mirrored: {uuid} in etcd has its name, and no bridge wrote that")
-        return found
+        return status_of(self)
 
     async def _read_marks(self) -> dict[str, Mark]:
         while True:
@@ -241,32 +178,20 @@ class Bridge:
                 _LOG.warning("the marks can't be read yet: %s", error)
                 await anyio.sleep(self._settings.tend_seconds)
 
-    def _task(self, kind: Kind, mark: Mark | None) -> _KindTask:
+    def _task(self, kind: Kind, mark: Mark | None) -> KindTask:
         watcher = KindWatcher(
-            self._cluster,
+            self.cluster,
             manifest_kind(kind),
             partial(self._apply, kind.name),
-            self._doubt,
+            self.identity.ask,
             version=mark.version if mark is not None else "",
             on_list=partial(self._list_begins, kind.name),
         )
-        task = self.tasks[kind.name] = _KindTask(kind, watcher, mark)
+        task = self.tasks[kind.name] = KindTask(kind, watcher, mark)
         return task
 
-    async def _doubt(self) -> str:
-        """Why the cluster may be another one than that which was mirrored."""
-        found = await identity(self._cluster)
-        self.cluster_id = found or self.cluster_id
-        return self._is_another()
-
-    def _is_another(self) -> str:
-        """Whether the cluster is another one, in words: then nothing is written until an operator approves."""
-        if self.cluster_id and self._known_cluster and self.cluster_id != self._known_cluster:
-            return f"this is cluster {self.cluster_id}, and {self._known_cluster} was mirrored"
-        return ""
-
     def _fence(self) -> str | None:
-        return None if self._is_another() else self.election.fence()
+        return None if self.identity.doubt else self.election.fence()
 
     def _served(self, name: str) -> Served | None:
         task = self.tasks.get(name)
@@ -297,7 +222,7 @@ class Bridge:
             self.sender.wake()
 
     def _complete(self, name: str, uids: frozenset[str], doubt: str) -> None:
-        if not doubt and not uids and not self.cluster_id and self.mirror.counts(name)[1]:
+        if not doubt and not uids and not self.identity.present and self.mirror.counts(name)[1]:
             doubt = "the list is empty, and it is not known whether this is the same cluster"
         if doubt:
             _LOG.error("%s: the list of the cluster deletes nothing: %s", name, doubt)
@@ -308,22 +233,33 @@ class Bridge:
         self.sender.applied(self.copies.revision)
 
     def _on_won(self, leadership: Leadership) -> None:
+        self._look_at_all()
+
+    def _look_at_all(self) -> None:
+        """Look at everything: this process may write now."""
         self.mirror.look_at_all()
         self.reporter.look_at_all()
         self.sender.wake()
 
     async def _tend(self) -> None:
         """Write the marks, obey approvals, and list again what needs it."""
+        could_write = False
         while True:
             await anyio.sleep(self._settings.tend_seconds)
             self._list_again()
+            can_write = self._fence() is not None
+            if can_write and not could_write:
+                # The doubt about the cluster may be over.
+                self._look_at_all()
+            could_write = can_write
             fence = self.election.fence()
             if fence is None:
                 continue
             try:
-                await self._obey()
-                if not self._is_another():
-                    await self._mark(fence)
+                if await self._approvals.obey():
+                    self._look_at_all()
+                if not self.identity.doubt:
+                    await self._marker.write(fence)
             except StoreError as error:
                 _LOG.debug("the marks can't be written yet: %s", error)
 
@@ -333,57 +269,6 @@ class Bridge:
             if task.watcher.informer.complete and self._clock() - task.relisted_at >= _RELIST_SECONDS:
                 task.relisted_at = self._clock()
                 task.watcher.list_again()
-
-    async def _obey(self) -> None:
-        for kept in await self._book.list():
-            if not isinstance(kept.directive, AllowDeletes) or not self._is_listed(kept.directive.kind):
-                continue
-            number = self.mirror.approve(kept.directive.kind)
-            _LOG.warning("%d deletes of copies of %s are approved", number, kept.directive.kind)
-            if self._is_another() and not self.mirror.withheld:
-                _LOG.warning("cluster %s is mirrored from now on", self.cluster_id)
-                self._known_cluster = self.cluster_id
-            await self._book.withdraw(kept)
-            self.sender.wake()
-            self.reporter.look_at_all()
-
-    def _is_listed(self, name: str) -> bool:
-        """Whether it is known what an approval for this kind approves. That of another cluster waits for all kinds,
-        since the last one has it mirrored."""
-        tasks = self.tasks.values() if self._is_another() else [self.tasks[name]] if name in self.tasks else []
-        return all(task.watcher.informer.complete or task.watcher.state.phase is Phase.NOT_SERVED for task in tasks)
-
-    async def _mark(self, fence: str) -> None:
-        due: list[tuple[str, Mark]] = []
-        for name, task in self.tasks.items():
-            mark = self._present_mark(name, task)
-            if mark is None or mark == task.mark:
-                continue
-            same = task.mark is not None and (mark.cluster, mark.served) == (task.mark.cluster, task.mark.served)
-            if not (same and self._clock() - task.marked_at < _MARK_SECONDS):
-                due.append((name, mark))
-        if due and await self._marks.write(due, fence):
-            for name, mark in due:
-                if self.tasks[name].mark is None:
-                    _LOG.info("%s is synced", name)
-                self.tasks[name].mark, self.tasks[name].marked_at = mark, self._clock()
-            self._known_cluster = self._known_cluster or self.cluster_id
-
-    def _present_mark(self, name: str, task: _KindTask) -> Mark | None:
-        """The mark that a kind deserves now; None if it has to wait."""
-        watcher, state = task.watcher, task.watcher.state
-        if name in self.mirror.withheld:
-            # The former mark must show to a process that starts now that this is another cluster.
-            return None
-        if state.phase is Phase.NOT_SERVED:
-            long = time.time() - state.since >= self._settings.not_served_seconds
-            nothing = self.mirror.counts(name) == (0, 0)
-            return Mark(self.cluster_id, "", served=False) if long and nothing else None
-        if not watcher.informer.complete:
-            return None
-        if task.mark is None and not (self.sender.idle and self.mirror.is_copied(name, self.sender.rejected.keys())):
-            return None
-        return Mark(self.cluster_id, watcher.informer.version)
 
 
 @asynccontextmanager

@@ -25,7 +25,8 @@ class FakeCluster:
     """Objects by path of their list (``/apis/example.org/v1/farms``).
 
     ``faults``: how the next answers fail: a status, or ``"cut"``; ``cut_after``: bytes of the next watch's answer after
-    which its connection is cut; ``token``: what requests must carry, empty for nothing.
+    which its connection is cut; ``token``: what requests must carry, empty for nothing; ``is_identifiable``: whether
+    the namespace kube-system may be read.
     """
 
     def __init__(self) -> None:
@@ -38,6 +39,7 @@ class FakeCluster:
         self.faults: list[int | str] = []
         self.cut_after: list[int] = []
         self.token = ""
+        self.is_identifiable = True
         self.requests: Counter[str] = Counter()
         self.port = 0
         self._changed = asyncio.Event()
@@ -144,6 +146,8 @@ class FakeCluster:
         return True
 
     def _found(self, path: str, query: dict[str, str]) -> tuple[int, Any]:
+        if path == "/api/v1/namespaces/kube-system" and not self.is_identifiable:
+            return 403, {"reason": "Forbidden", "message": 'namespaces "kube-system" is forbidden'}
         if path == "/api/v1/namespaces/kube-system":
             return 200, {"metadata": {"name": "kube-system", "uid": self.uid}}
         if path in self.kinds:

@@ -17,9 +17,9 @@ from intentc.bridges.kubernetes.serving import Bridge, Settings, running_bridge
 from intentc.directives import AllowDeletes, Book
 from intentc.loading.schemas import load_schema
 from intentc.model import Schema
-from intentc.model.synced import synced_key
+from intentc.model.synced import Mark, synced_key
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import prefix_end
+from intentc.watch.protocol import Put, prefix_end
 from intentc.writing.connection import in_process
 from intentc.writing.mirroring import MirrorService
 from tests.support.kube.fake_cluster import FakeCluster, running_fake_cluster
@@ -67,7 +67,10 @@ class _World:
         prefix = f"/test/{kind}/"
         found = await self.store.range(prefix, prefix_end(prefix))
         documents = [msgspec.json.decode(item.value) for item in found.items]
-        return {document["fq_name"][-1]: document for document in documents}
+        names = [
+            document["fq_name"] if isinstance(document["fq_name"], list) else ["unreadable"] for document in documents
+        ]
+        return {name[-1]: document for name, document in zip(names, documents, strict=True)}
 
     async def same(self) -> bool:
         """Whether the copies are those of the cluster, by uid and service."""
@@ -235,6 +238,69 @@ async def test_another_cluster_is_mirrored_only_when_the_deletions_of_every_kind
         await until_true(world.same)
         await until(lambda: bridge.status()["converged"])
         assert await world.stored("service") == {}
+
+
+async def test_a_cluster_whose_id_can_t_be_read_is_no_known_one_until_that_is_granted(world: _World) -> None:
+    world.cluster.put(MAPPINGS, _mapping("one"))
+    async with world.bridge():
+        await until_true(world.synced)
+    world.cluster.is_identifiable = False
+    world.cluster.put(MAPPINGS, _mapping("two"))
+    async with world.bridge() as bridge:
+        await until(lambda: bridge.status()["kinds"].get("mapping", {}).get("phase") == "denied")
+        await until(lambda: bridge.election.fence() is not None)
+        (words,) = bridge.status()["attention"]
+        assert words.startswith("nothing is written: it is unknown which cluster this is, and ")
+        assert "grant `get` of the namespace kube-system" in words
+        assert not bridge.sender.counters
+        world.cluster.is_identifiable = True
+        await until_true(world.same)
+        assert bridge.status()["attention"] == []
+
+
+async def test_the_doubt_about_another_cluster_stays_when_its_id_can_t_be_read(world: _World) -> None:
+    world.cluster.put(MAPPINGS, _mapping())
+    async with world.bridge() as bridge:
+        await until_true(world.synced)
+        world.cluster.emptied()
+        await until(lambda: bool(bridge.mirror.withheld))
+        world.cluster.is_identifiable = False
+        world.cluster.cut()
+        await until(lambda: bridge.identity.is_unreadable)
+        assert bridge.sender._fence() is None
+    async with world.bridge() as bridge:
+        await until(lambda: bridge.identity.is_unreadable and bridge.election.fence() is not None)
+        assert len(await world.stored()) == 1
+        assert bridge.identity.doubt
+
+
+async def test_a_cluster_without_a_readable_id_is_mirrored_once_that_is_approved(world: _World) -> None:
+    async with world.bridge():
+        await until_true(world.synced)
+    world.cluster.is_identifiable = False
+    world.cluster.put(MAPPINGS, _mapping())
+    async with world.bridge() as bridge:
+        await until(lambda: bool(bridge.status()["attention"]))
+        assert "`intentc allow-deletes --mirrored mapping` has it mirrored" in bridge.status()["attention"][0]
+        await Book(world.store, "default/kubernetes").put(AllowDeletes(kind="mapping"))
+        await until_true(world.same)
+        await until(lambda: all(task.mark == Mark("", task.watcher.informer.version) for task in bridge.tasks.values()))
+    async with world.bridge() as bridge:
+        await until(lambda: bridge.status()["converged"])
+        assert bridge.status()["attention"] == []
+
+
+async def test_a_copy_that_can_t_be_read_as_its_kind_is_replaced_and_deleted_with_its_object(world: _World) -> None:
+    world.cluster.put(MAPPINGS, _mapping("one"))
+    world.cluster.put(MAPPINGS, _mapping("two"))
+    async with world.bridge():
+        await until_true(world.synced)
+    for found in (await world.stored()).values():
+        broken = msgspec.json.encode({**found, "fq_name": 5})
+        await world.store.transaction([], [Put(f"/test/mapping/{found['uuid']}", broken)])
+    world.cluster.delete(MAPPINGS, "one")
+    async with world.bridge():
+        await until_true(world.same)
 
 
 async def test_an_object_that_the_api_server_rejects_is_reported_and_the_others_are_copied(world: _World) -> None:

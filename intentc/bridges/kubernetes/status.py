@@ -1,0 +1,82 @@
+"""Describes the state of a bridge as JSON, for ``/status`` of its diagnostics and for its metrics.
+
+Why apart: what people see is an interface of its own; ``docs/operating.md`` describes it.
+
+Reads of the bridge's parts alone: no state, no I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from .kind_task import KindTask
+
+if TYPE_CHECKING:
+    from .serving import Bridge
+
+_SHOWN = 100
+
+
+def status_of(bridge: Bridge) -> dict[str, Any]:
+    """The status of ``bridge``."""
+    kinds = {name: _kind_status(bridge, name, task) for name, task in bridge.tasks.items()}
+    return {
+        "converged": bool(kinds) and bridge.sender.idle and all(one["synced"] for one in kinds.values()),
+        "leading": bridge.election.fence() is not None,
+        "leader": bridge.election.leader() or "",
+        "cluster": bridge.cluster.server,
+        "cluster_id": bridge.identity.present or "",
+        "applied_revision": bridge.copies.revision,
+        "pending_writes": bridge.sender.pending,
+        "last_error": bridge.sender.last_error,
+        "counters": dict(bridge.sender.counters + bridge.reporter.counters),
+        "kinds": kinds,
+        "withheld_deletes": [
+            f"{kind} {key.uuid}" for kind, held in bridge.mirror.withheld.items() for key in sorted(held.keys)[:_SHOWN]
+        ],
+        "attention": list(_attention(bridge)),
+    }
+
+
+def _kind_status(bridge: Bridge, name: str, task: KindTask) -> dict[str, Any]:
+    objects, copies = bridge.mirror.counts(name)
+    watcher = task.watcher
+    held = bridge.mirror.withheld.get(name)
+    return {
+        "phase": watcher.state.phase.value,
+        "error": watcher.state.error,
+        "served": watcher.served.path if watcher.served is not None else "",
+        "version": watcher.informer.version,
+        "objects": objects,
+        "copies": copies,
+        "synced": task.mark is not None,
+        "rejected": sum(key.kind == name for key in (*bridge.mirror.unusable, *bridge.sender.rejected)),
+        "withheld_deletes": len(held.keys) if held is not None else 0,
+        "counters": dict(watcher.counters),
+    }
+
+
+def _attention(bridge: Bridge) -> Iterator[str]:
+    mirror = bridge.mirror
+    if doubt := bridge.identity.doubt:
+        kind = next(iter(bridge.tasks), "KIND")
+        yield f"nothing is written: {doubt}" + (
+            f"; or `intentc allow-deletes --mirrored {kind}` has it mirrored"
+            if bridge.identity.is_unreadable
+            else "; see withheld_deletes"
+        )
+    for kind, held in mirror.withheld.items():
+        yield (
+            f"{len(held.keys)} copies of {kind} are not deleted: {held.reason}; if that is intended, "
+            f"`intentc allow-deletes --mirrored {kind}`"
+        )
+    for key, (who, reason) in list(mirror.unusable.items())[:_SHOWN]:
+        yield f"{key.kind} {who} is not mirrored: {reason}"
+    for key, reason in list(bridge.sender.rejected.items())[:_SHOWN]:
+        yield f"{key.kind} {mirror.name_of(key) or key.uuid} is not mirrored: {reason}"
+    for key, reason in list(bridge.reporter.rejected.items())[:_SHOWN]:
+        yield f"the status of {key.kind} {mirror.name_of(key) or key.uuid} is not written to the cluster: {reason}"
+    for name in bridge.tasks:
+        for who, uuid in list(mirror.taken_names(name))[:_SHOWN]:
+            yield f"{name} {who} is not mirrored: {uuid} in etcd has its name, and no bridge wrote that"

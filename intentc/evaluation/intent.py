@@ -168,6 +168,7 @@ class Intent(View):
         phase: int = 0,
         immutable: Iterable[str] = (),
         once: bool = False,
+        kept: bool = False,
         owner: View | None = None,
     ) -> ResourceClaim:
         """A claim that an object exists in a Kubernetes cluster, owned by this resource and deleted with it
@@ -176,9 +177,10 @@ class Intent(View):
         ``manifest``: plain Kubernetes JSON with exactly the fields that the compiler owns; without a namespace the
         object is cluster-scoped. ``phase``: lower ones are created first, and deleted last. ``immutable``: paths with
         dots (``spec.selector``), whose change means delete and create. ``once``: a Job that is done is not made again
-        with the same content. ``owner``: the resource that owns it, for an intent of a fact. Raises ``InvalidInput``
-        for what can't be a manifest."""
-        fields = claimed_fields(manifest, phase=phase, immutable=immutable, once=once)
+        with the same content. ``kept``: the object stays in the cluster when nobody claims it any more, such as a
+        Namespace that others use. ``owner``: the resource that owns it, for an intent of a fact. Raises
+        ``InvalidInput`` for what can't be a manifest."""
+        fields = claimed_fields(manifest, phase=phase, immutable=immutable, once=once, kept=kept)
         name = Name(MANIFEST, name_of(target_of(manifest)))
         return ResourceClaim(name, None, (owner or self).key.uuid, tuple(sorted(fields.items())))
 

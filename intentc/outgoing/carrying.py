@@ -37,7 +37,7 @@ class Step(enum.Enum):
 
 class Wanted(NamedTuple):
     """What a manifest wants. ``body``: identity and owned fields, with our label. ``is_ending``: the manifest is being
-    deleted, so its object must not exist."""
+    deleted, so its object must not exist. ``kept``: the object stays in the cluster when its manifest is deleted."""
 
     body: Mapping[str, Any]
     digest: str
@@ -45,6 +45,7 @@ class Wanted(NamedTuple):
     once: bool
     is_ending: bool
     installation: str
+    kept: bool = False
 
 
 def wanted_of(fields: Mapping[str, Any], installation: str) -> Wanted:
@@ -55,15 +56,23 @@ def wanted_of(fields: Mapping[str, Any], installation: str) -> Wanted:
     body = {**body, "metadata": {**metadata, "labels": labels}}
     ending = bool((fields.get("metadata") or {}).get("deletionTimestamp"))
     immutable = tuple(fields.get("immutable") or ())
-    return Wanted(body, digest_of(body), immutable, bool(fields.get("once")), ending, installation)
+    once, kept = bool(fields.get("once")), bool(fields.get("kept"))
+    return Wanted(body, digest_of(body), immutable, once, ending, installation, kept)
+
+
+def is_taken(wanted: Wanted, live: Mapping[str, Any] | None) -> bool:
+    """Whether somebody else made the object that the cluster has under this name: it lacks our label."""
+    labels = ((live or {}).get("metadata") or {}).get("labels") or {}
+    return live is not None and labels.get(INSTALLATION_LABEL) != wanted.installation
 
 
 def next_step(wanted: Wanted, live: Mapping[str, Any] | None, seen: Mapping[str, Any] | None) -> Step:
     """The next step for an object. ``live``: as the cluster has it, None if it is absent. ``seen``: the stored
     ``observed`` of the manifest as plain JSON, None if there is none."""
     metadata = (live or {}).get("metadata") or {}
-    is_ours = (metadata.get("labels") or {}).get(INSTALLATION_LABEL) == wanted.installation
-    if live is not None and not is_ours:
+    if wanted.is_ending and wanted.kept:
+        return Step.RELEASE
+    if is_taken(wanted, live):
         return Step.RELEASE if wanted.is_ending else Step.TAKEN
     if live is None:
         if wanted.is_ending:

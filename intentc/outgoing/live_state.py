@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .carrying import Wanted
+from .carrying import Wanted, is_taken
 from .owned_fields import differences
 
 _COUNTS = {
@@ -29,8 +29,10 @@ def observed_fields(
     """The fields of the ``observed`` of a manifest, without those that have their default.
 
     ``live``: as the cluster has the object, None if it is absent. ``seen``: the stored ``observed``. ``rejected``: the
-    cluster's words, if it rejected the last write."""
+    cluster's words, if it rejected the last write. Of an object that somebody else made, only that is kept."""
     former = seen or {}
+    if is_taken(wanted, live):
+        return _set({"gone": True, "taken": True, "rejected": rejected})
     if live is None:
         kept = former if wanted.once and former.get("done") and former.get("digest") == wanted.digest else {}
         return _set({"gone": True, "done": kept.get("done"), "digest": kept.get("digest"), "rejected": rejected})

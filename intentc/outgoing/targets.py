@@ -92,7 +92,12 @@ def name_of(target: Target) -> tuple[str, str]:
 
 
 def claimed_fields(
-    manifest: Mapping[str, Any], *, phase: int = 0, immutable: Iterable[str] = (), once: bool = False
+    manifest: Mapping[str, Any],
+    *,
+    phase: int = 0,
+    immutable: Iterable[str] = (),
+    once: bool = False,
+    kept: bool = False,
 ) -> dict[str, Any]:
     """The fields of a ``manifest`` for plain Kubernetes JSON. ``immutable``: paths with dots, whose change means delete
     and create. Raises ``InvalidInput`` for fields that only the cluster writes, and for an incomplete identity."""
@@ -125,6 +130,7 @@ def claimed_fields(
         "phase": phase,
         "immutable": sorted(immutable),
         "once": once,
+        "kept": kept,
     }
     return {field: value for field, value in fields.items() if value not in ({}, [], 0, False)}
 

@@ -164,7 +164,7 @@ class FakeCluster:
                 rejected, acted = f"{place} was made by somebody else; rename or delete it", False
             case _:
                 acted = False
-        found = observed_fields(wanted, self._objects.get(place) if step is not Step.TAKEN else None, seen, rejected)
+        found = observed_fields(wanted, self._objects.get(place), seen, rejected)
         return await self._answer(offline, resource, answer, found) or acted
 
     def _rejection(self, place: Place, wanted: Wanted) -> str:

@@ -61,6 +61,18 @@ def test_an_object_that_somebody_else_made_is_neither_changed_nor_deleted() -> N
     assert next_step(ending, live(one, ours=False), None) is Step.RELEASE
 
 
+def test_of_an_object_that_somebody_else_made_only_that_is_kept() -> None:
+    one = wanted()
+    theirs = live(one, ours=False, status={"conditions": [{"type": "Available", "status": "True"}]})
+    found = observed_fields(one, theirs, None, "rename it")
+    assert found == {"gone": True, "taken": True, "rejected": "rename it"}
+
+
+def test_a_kept_object_stays_when_its_manifest_is_deleted() -> None:
+    kept = wanted(ending=True)._replace(kept=True)
+    assert next_step(kept, live(kept), None) is Step.RELEASE
+
+
 def test_a_job_that_is_done_is_not_made_again_until_its_content_differs() -> None:
     once = wanted(once=True)
     seen = observed_fields(once, live(once, status=COMPLETE), None)

@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("intentc", "tests", "reactions", "config", "sample", "docs/adr")
 SUFFIXES = {".py", ".yml", ".yaml", ".json", ".toml", ".md"}
-RULES = {"engine": "§", "ambassador": "§", "contrail": "", "gateway": "§"}
+RULES = {"engine": "§", "ambassador": "§", "appgw": "§", "contrail": "", "gateway": "§"}
 """Document of rules → what its sections' numbers begin with."""
 
 NUMBER = re.compile(r"§ ?(?P<sign>\d+(?:\.\d+)*)|(?<![\w./\-])(?P<letter>[A-H]\.\d+(?:\.\d+)*)(?!\w)|(?P<star>★\d+b?)")

@@ -1,12 +1,33 @@
 """One object of an instance: its manifest, and how it is created, changed and deleted.
 
-A value only: no state, no I/O.
+Values only: no state, no I/O.
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+
+from ..instance import Instance
+from .labels import common_annotations
+
+
+class Phase(enum.IntEnum):
+    """The order of creation; objects are deleted in the reverse order (docs/gateway.md §8, §10)."""
+
+    NAMESPACE = 1
+    CLUSTER_ROLE = 2
+    CLUSTER_ROLE_BINDING = 3
+    SERVICE_ACCOUNT = 4
+    ROLE = 5
+    ROLE_BINDING = 6
+    CONFIGURATION = 7
+    CERTIFICATES = 8
+    CONTOUR = 9
+    ENVOY = 10
+    CONTOUR_SERVICE = 11
+    ENVOY_SERVICE = 12
 
 
 class Child(NamedTuple):
@@ -14,6 +35,18 @@ class Child(NamedTuple):
     ``Intent.manifest`` (docs/engine.md §13.1)."""
 
     manifest: Mapping[str, Any]
-    phase: int
+    phase: Phase
     immutable: tuple[str, ...] = ()
     once: bool = False
+
+
+def metadata(instance: Instance, name: str, labels: Mapping[str, str], namespace: str = "") -> dict[str, Any]:
+    """The metadata of a child, with the annotations that every child has; without ``namespace`` it is
+    cluster-scoped."""
+    found: dict[str, Any] = {"name": name}
+    if namespace:
+        found["namespace"] = namespace
+    found["labels"] = dict(labels)
+    if own := common_annotations(instance):
+        found["annotations"] = own
+    return found

@@ -5,6 +5,8 @@ the attempt as well, and here a queue, an event or an election decides when one 
 
 ``Backoff`` is a value; the waits have random jitter. State: ``Retries`` counts the failures of one connection, whose
 owner calls it. No I/O but the clock and chance.
+
+Touches: clock, randomness.
 """
 
 from __future__ import annotations

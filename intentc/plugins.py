@@ -5,6 +5,8 @@ error. Only named compilers are imported. Their authors decide what a compiler h
 
 I/O: importing compilers and reading the files that ship with them. State: the list of installed compilers, read once;
 ``loading`` keeps the schemas.
+
+Touches: files.
 """
 
 from __future__ import annotations

@@ -7,4 +7,6 @@ interfaces. Nothing here compiles.
 
 Its only lasting state is in etcd, below its own keys (``layout``); ``mutation`` alone writes there. In memory: tokens
 and log-ins, one mutation at a time, and the last readiness. I/O: etcd, HTTP, the clock, random uuids, and the log.
+
+Touches: clock, etcd, HTTP, logs, randomness, sockets; through others: environment, files.
 """

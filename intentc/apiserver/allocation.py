@@ -5,6 +5,8 @@ all. ``pools.py`` has the pools, ``admission/subnets.py`` the meaning of an addr
 
 It reads and changes the draft, and fills numbers and addresses into the document of the change that it gets;
 ``mutation`` commits. No state; no I/O of its own.
+
+Touches: nothing itself; through others: etcd.
 """
 
 from __future__ import annotations

@@ -24,6 +24,8 @@ Additions to Contrail's API; ``GET /`` announces those that a client must know:
 
 It keeps no state, and reaches etcd only through ``ApiServer``, tokens only through ``Keystone``. I/O: requests and
 answers over HTTP, and the log.
+
+Touches: HTTP, logs; through others: clock, environment, etcd, randomness.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ static users. Tokens are kept in this process: after a restart clients get 401 a
 
 State: the tokens and the rates of log-ins, in memory (``logins``). I/O: the clock, random tokens, and the passwords'
 files.
+
+Touches: clock, randomness; through others: files.
 """
 
 from __future__ import annotations

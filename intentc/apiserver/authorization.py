@@ -4,6 +4,8 @@ Why it exists: the decision must be readable and testable without a server. ``pe
 raises errors; ``auth`` identifies the caller. The rules are Contrail's (``aaa_mode``).
 
 Pure functions of values: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ parents and reference targets are created before their dependents, and deleted a
 
 It reads etcd through the draft, and changes the draft alone; an error gets the index of its item. ``mutation`` commits,
 ``resources`` makes the single changes. State: the rejections of one call. No I/O of its own.
+
+Touches: nothing itself; through others: clock, etcd, randomness.
 """
 
 from __future__ import annotations

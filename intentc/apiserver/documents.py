@@ -4,6 +4,8 @@ Why it exists: values in etcd must be canonical (equal content, equal bytes) and
 everything else in an answer is computed from the index. ``draft`` reads and writes them.
 
 Pure functions: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ writer was faster, the work is repeated on a new draft (``mutation.py``). ``reso
 values are allowed.
 
 State: one mutation under way, in memory. I/O: reads of the store; it writes nothing there: ``mutation`` commits.
+
+Touches: nothing itself; through others: etcd.
 """
 
 from __future__ import annotations

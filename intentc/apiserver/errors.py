@@ -4,6 +4,8 @@ Why it exists: rules raise these far below HTTP, and each entry point (HTTP, in 
 The message is for people: it names the kind, field or key, and what to do next.
 
 Values only, but that ``within`` adds the place of an item to an error: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ being deleted to those who still have to clean up after it. ``resources.py`` sta
 A resource that a bridge mirrors is deleted at once: the cluster that it comes from carries out its finalizers.
 
 Pure functions of documents; times come from the caller.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

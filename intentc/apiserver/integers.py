@@ -4,6 +4,8 @@ Why it exists: ``str.isdigit`` accepts superscripts, and ``int`` raises on them 
 would end in a 500. Callers decide what an integer means.
 
 Pure: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ Resources are at ``/<path>/<kind>/<uuid>``; the compiler watches them. An index 
 compare over one range. The modules that write the keys define their values.
 
 Pure: keys and prefixes from values; no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

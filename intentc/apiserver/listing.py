@@ -7,6 +7,8 @@ them with the reasons.
 
 I/O: reads of the store, directly and through the draft that it gets, which keeps what was read. It writes nothing. No
 state.
+
+Touches: etcd.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Why it exists: the offline compile and the engine's tests write through the same
 a live system. Errors are interpreted by the code that reads HTTP answers.
 
 It owns no state: everything is in the server's store, which its calls read and write. No I/O of its own.
+
+Touches: nothing itself; through others: clock, etcd, randomness.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Why it exists: a log-in needs no token, so without limits one client could guess
 table of tokens until everybody else's are displaced. ``auth`` checks passwords.
 
 State: attempts and tokens, in memory; ``auth`` alone changes them. No I/O but the clock.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

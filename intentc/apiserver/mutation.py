@@ -5,6 +5,8 @@ limit, and the fence is added. Nothing else in the API server writes to the stor
 
 I/O: it commits to the store, reads through the draft, which it completes, and waits a random time before it repeats. It
 keeps no state between mutations.
+
+Touches: clock, etcd, randomness.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ mutation checks here. ``authorization`` makes the decisions.
 
 It reads through the draft, and changes neither draft nor documents. State: what it found for a caller, kept as long as
 the draft. No I/O of its own.
+
+Touches: nothing itself; through others: etcd.
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ its own with the family's ranges. It is created with its first number and delete
 
 It reads these keys through the draft, stages them on the draft, and keeps no state; ``mutation`` commits. No I/O of its
 own.
+
+Touches: nothing itself; through others: etcd.
 """
 
 from __future__ import annotations

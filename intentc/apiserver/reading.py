@@ -4,6 +4,8 @@ Why it exists: a mutation decides by what it reads and then commits under compar
 compares come from one place. Reads are gathered: a batch of a hundred resources costs a few round trips.
 
 State: what one mutation has read. I/O: reads of the store; ``mutation`` writes.
+
+Touches: etcd.
 """
 
 from __future__ import annotations

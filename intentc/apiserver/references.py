@@ -5,6 +5,8 @@ document in place, ``apply`` returns a new one; ``mutation`` commits. An ``attr`
 has one.
 
 No state; no I/O of its own; it stages no write.
+
+Touches: nothing itself; through others: etcd.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Why it exists: ``app.py`` stays a list of calls. Nothing here touches the store.
 
 No state, no I/O: it returns values, and raises the errors that a client gets.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ implement mutations; here they are bound to the store.
 
 All state that outlives a call is in etcd, but for the readiness (``readiness``); a lock lets one call at a time take
 numbers. I/O: reads and transactions of the store.
+
+Touches: nothing itself; through others: clock, etcd, randomness.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Why it exists: ``intentc apiserver``, ``intentc dev`` and the tests share it. Th
 
 State and I/O: the listening socket and the server's tasks, until the block is left; reads of certificates, and the
 seeds, which it has written; ``app`` answers requests.
+
+Touches: HTTP, sockets; through others: clock, environment, etcd, files, logs, randomness.
 """
 
 from __future__ import annotations

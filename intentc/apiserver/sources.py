@@ -4,6 +4,8 @@ Why it exists: a live server uses random uuids and the clock; an offline compile
 input every time, so its source derives them from their purpose.
 
 No state. I/O: a live source reads the clock and random bytes, nothing else.
+
+Touches: clock, randomness.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ has calls of its own, is left out of all other writes, and its write changes no 
 the resource. Single items can be written, by a mask, so that several writers need not agree on the rest.
 
 It changes the draft alone. No state.
+
+Touches: nothing itself; through others: clock, etcd.
 """
 
 from __future__ import annotations

@@ -2,4 +2,6 @@
 
 A bridge reads compiled objects from etcd, keeps its state in its own process, and writes nothing of a compiler's. I/O:
 etcd, and the connections of the other systems.
+
+Touches: nothing outside memory.
 """

@@ -6,6 +6,9 @@
 No state, unless a command says so. I/O: they reach a running compiler over its diagnostics, resources over the API
 server, and directives over etcd; ``plan``, ``audit`` and ``release`` read the live state from etcd. They print on
 stdout and stderr.
+
+Touches: clock, environment, etcd, files, HTTP, logs, processes, randomness, sockets, terminal, threads; through others:
+API server, gRPC, metrics.
 """
 
 from .entry import main

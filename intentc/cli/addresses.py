@@ -1,6 +1,8 @@
 """The type of options that take an address to listen on.
 
 A declaration: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ resources are sent, and in which order.
 
 I/O: requests to the API server. State: the connection, the revision of the last change, and in ``Touching`` the keys of
 all changes.
+
+Touches: nothing itself; through others: clock, HTTP.
 """
 
 from __future__ import annotations

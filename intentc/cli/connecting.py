@@ -5,6 +5,8 @@ decides how to use them; heavy imports stay in the functions.
 
 I/O: it reads the certificates and keys that the configuration names, to check them. The connections connect when they
 are used. No state.
+
+Touches: files, sockets.
 """
 
 from __future__ import annotations

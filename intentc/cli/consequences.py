@@ -4,6 +4,8 @@ Why it exists: a large system always has something held. A user who applies an u
 error. The compiler (``/why``) knows which intents are behind an object, and what made an intent run.
 
 I/O: requests to the diagnostics, which change nothing there; lines on stderr. No state.
+
+Touches: terminal; through others: files, HTTP, sockets.
 """
 
 from __future__ import annotations

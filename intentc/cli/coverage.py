@@ -4,6 +4,8 @@
 turns both into findings.
 
 I/O: reads of files, or requests to the diagnostics; lines on stderr. No state.
+
+Touches: terminal; through others: API server, clock, etcd, files, HTTP, logs, processes, randomness, sockets.
 """
 
 from __future__ import annotations

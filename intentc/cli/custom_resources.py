@@ -4,6 +4,8 @@ Why it exists: who has none of the peer's installs these, and a cluster then che
 API server does. ``model/structural_schema`` makes the schemas; ``intentc crds`` prints the documents.
 
 Pure: kinds in, documents out; no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ With ``remove_references``, references that users wrote to them are removed in t
 compilers never block a deletion, and children have to be deleted themselves.
 
 I/O: requests to the API server, by the client that it gets. No state.
+
+Touches: nothing itself; through others: clock, files, HTTP.
 """
 
 from __future__ import annotations

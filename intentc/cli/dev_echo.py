@@ -5,6 +5,8 @@ Why it exists: a sample with a gateway needs services behind it, and a newcomer 
 
 State and I/O: the process of these services and a temporary directory with its log, until ``dev`` ends. Only ``wanted``
 is a pure function.
+
+Touches: clock, environment, files, processes, randomness, threads.
 """
 
 from __future__ import annotations

@@ -6,6 +6,9 @@ command with other settings would answer differently; a kubeconfig beside it lea
 command prints messages; ``dev_gateway`` runs Envoy.
 
 State and I/O: these servers and the files, until ``dev`` ends.
+
+Touches: files, randomness; through others: API server, clock, environment, etcd, gRPC, HTTP, logs, metrics, processes,
+sockets, threads.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ rest. A directive is a key in etcd, so it can be stored while no compiler runs; 
 
 I/O: reads of names from the API server, revisions and directives from etcd, status from diagnostics, and for signatures
 the clock, user and host; lines on stderr; the commands write through ``book``. State: the connection to etcd.
+
+Touches: clock, environment, etcd, sockets, terminal; through others: files, gRPC, HTTP.
 """
 
 from __future__ import annotations

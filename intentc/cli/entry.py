@@ -2,6 +2,8 @@
 
 No state. It replaces the process's standard streams, runs a command, and ends the process with its exit code. I/O: the
 command's, reads of arguments and environment, and lines on stdout and stderr.
+
+Touches: environment, files, processes, terminal; through others: clock, logs, threads.
 """
 
 from __future__ import annotations

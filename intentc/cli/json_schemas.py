@@ -4,6 +4,8 @@
 check with them. They know less than ``intentc check``, which also checks whether kinds have a relation, for example.
 
 I/O: ``write`` makes the directory and writes the files; the other functions return documents. No state.
+
+Touches: files.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Why it exists: unreadable resources must be found too, or nobody could delete or
 to do with the resource.
 
 I/O: reads from the API server, by the client that it gets; it changes nothing. No state.
+
+Touches: nothing itself; through others: clock, HTTP.
 """
 
 from __future__ import annotations

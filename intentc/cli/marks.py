@@ -4,6 +4,8 @@ Why apart from ``planning``: this module reads values leniently, since an object
 be released. The command decides what to do with the objects.
 
 I/O: reads of etcd, and lines on stderr about unreadable objects. No state.
+
+Touches: etcd, terminal.
 """
 
 from __future__ import annotations

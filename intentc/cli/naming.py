@@ -2,6 +2,8 @@
 
 I/O: ``named`` reads the resource from the API server, ``reject_kind_as_file`` asks whether a file exists; nothing is
 written. No state.
+
+Touches: files; through others: clock, HTTP.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Applies resources of files to an ``Offline``, with errors that name the files.
 
 It applies resources to the ``Offline`` that it gets, in memory, and changes nothing else. No state of its own, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

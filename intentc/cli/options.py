@@ -5,6 +5,8 @@ everywhere. ``loading.configuration`` loads, ``output`` prints.
 
 No state. I/O: ``load_configuration`` reads the configuration's file and environment variables, sets up the process's
 logs, and logs.
+
+Touches: environment, files, logs; through others: terminal.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Why it exists: a file may hold a child before its parent, and too many resources
 find what it names. The kinds declare what refers to what; the server checks whether a target exists.
 
 Pure functions of values: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

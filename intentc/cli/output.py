@@ -4,6 +4,8 @@ Tables are plain aligned columns, never cut, for people and for ``awk``. JSON an
 result and for many, with its version.
 
 I/O: stdout. No state.
+
+Touches: terminal.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Formats a plan for a terminal: what the user changes, what follows, and a summary line.
 
 It returns lines, and prints nothing. No state; no I/O but that it reads NO_COLOR from the environment.
+
+Touches: environment.
 """
 
 from __future__ import annotations

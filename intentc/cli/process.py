@@ -5,6 +5,8 @@ again into force.
 
 State: the process's settings, which it changes: signal handlers, garbage collector, watchdog, and at a reload logs. It
 calls the reload that it gets. I/O: signals, logs, and reads of the configuration at a reload.
+
+Touches: environment, logs, processes; through others: clock, files, terminal, threads.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ Why not rich: the log writes to the same terminal, and one line that is erased b
 
 I/O: one line of the terminal, on stderr. State: the line that is shown, and a handler among those of the root logger
 while it shows.
+
+Touches: clock, logs, terminal.
 """
 
 from __future__ import annotations

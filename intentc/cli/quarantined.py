@@ -4,6 +4,8 @@ Why it exists: only the compiler knows what is held, rejected or contended, so d
 its ``/status`` before they are stored. If no compiler answers, the resource is looked up like any other.
 
 I/O: requests to the diagnostics, and reads of the API server and of revisions in etcd; they change nothing. No state.
+
+Touches: nothing itself; through others: clock, etcd, files, HTTP, sockets.
 """
 
 from __future__ import annotations

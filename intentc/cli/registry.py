@@ -4,6 +4,8 @@ Why it exists: help must be quick, and ``intentc --config-file F`` alone must ru
 ``run`` after it. Each command is ``command`` in ``cli/commands/<name>.py`` (``_`` in place of ``-``).
 
 No state. I/O: it imports the called command's module, and reads environment variables.
+
+Touches: environment; through others: processes, terminal.
 """
 
 from __future__ import annotations

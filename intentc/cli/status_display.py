@@ -3,6 +3,8 @@
 Why apart: importing rich is slow, and only a terminal needs it.
 
 State: what is shown. I/O: the terminal, and the clock.
+
+Touches: terminal; through others: clock.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ is printed, and when it is flushed.
 
 State: it replaces ``sys.stdout`` and ``sys.stderr``, and keeps the replaced ones. I/O: writes to their descriptors, and
 waits while these are full.
+
+Touches: sockets, terminal.
 """
 
 from __future__ import annotations

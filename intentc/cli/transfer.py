@@ -4,6 +4,8 @@ Why it exists: ``apply`` and ``delete`` share these steps. All changes go in one
 if they are too many, in as few transactions as it accepts.
 
 I/O: reads of files (or stdin), requests to the API server, and results on stdout. No state.
+
+Touches: nothing itself; through others: clock, files, HTTP, terminal.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ contains the commit in a file, which ``hatch_build.py`` writes with the function
 the commit is ``unknown``. This module imports only the standard library, since the build runs it by itself.
 
 I/O: reads of the package's metadata and files, and a process of git in a checkout. No state.
+
+Touches: files, processes.
 """
 
 from __future__ import annotations

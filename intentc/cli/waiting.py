@@ -5,6 +5,8 @@ converged means. ``where`` in all functions: the section ``intentc.diagnostics``
 
 I/O: requests to the diagnostics, which change nothing there; reads of certificates and of the token's file; waits by
 the clock. No state.
+
+Touches: clock, files, HTTP, sockets.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Names come from anyone who may write resources: control characters are escaped, so that no name moves the cursor.
 
 I/O: it prints on stdout, and reads the clock. No state beyond one answer.
+
+Touches: clock, terminal.
 """
 
 from __future__ import annotations

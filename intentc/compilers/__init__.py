@@ -2,4 +2,6 @@
 
 A compiler imports the author's API (``intentc``) and its own package, nothing else of intentc. It does no I/O and
 keeps no state but caches of pure functions: intents compute their outputs from what they read through ``ctx``.
+
+Touches: nothing outside memory.
 """

@@ -8,4 +8,7 @@ web server.
 
 It changes nothing in the engine. I/O: HTTP and the log; state: connections, followers of events, the token, log levels
 and known secrets, and the pages' files.
+
+Touches: clock, files, HTTP, logs, metrics, sockets, terminal; through others: environment, processes, randomness,
+threads.
 """

@@ -7,6 +7,8 @@ configurations.
 
 State: whether the token could be read. I/O: ``PresentToken`` reads the token's file again and logs; ``Guard`` answers
 401 or 403 itself, or passes the request on with a mark that the client is known.
+
+Touches: HTTP, logs; through others: files.
 """
 
 from __future__ import annotations

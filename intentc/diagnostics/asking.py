@@ -4,6 +4,8 @@ Why it exists: commands, pages and people with ``curl`` ask the same questions. 
 bounds the answers; an ``Asked`` computes them.
 
 It asks ``Asked`` and ``Observed``, which change nothing, and has no state. I/O: the answers.
+
+Touches: HTTP; through others: clock, files, logs, processes, randomness, threads.
 """
 
 from __future__ import annotations

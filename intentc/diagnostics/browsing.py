@@ -4,6 +4,8 @@ Why it exists: there may be 10,000 routes, and every answer must be small. Rows 
 long lists within a row are cut. The compilers define the rows (``Browsed``).
 
 It asks ``Browsed``, and changes nothing. No state; I/O: the answers.
+
+Touches: nothing itself; through others: threads.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ one that does not read is disconnected and may return with ``Last-Event-ID``. ``
 
 State: the followers, their unsent lines, and the last status, in memory. I/O: answers to them, at times that the loop's
 clock decides. It changes nothing in the engine.
+
+Touches: clock, HTTP.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ Why it exists: the former compiler logged whole resources and its own password. 
 
 State: the known secrets, here and in the formatter; ``set_up`` replaces the handlers and levels of the process's
 logging. I/O: the handler writes lines to stderr, or the stream that it gets.
+
+Touches: logs, terminal.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ Why it exists: metric names are an interface, so they are defined in one place, 
 
 No state: the figures are the engine's, and it changes none. I/O: at a scrape it reads figures of this process from the
 system.
+
+Touches: files, metrics; through others: clock.
 """
 
 from __future__ import annotations

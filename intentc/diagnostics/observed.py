@@ -3,6 +3,8 @@
 Why it exists: the diagnostics must not depend on the engine, and their tests must not need one.
 
 Declarations only: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

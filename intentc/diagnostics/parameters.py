@@ -3,6 +3,8 @@
 Why it exists: if a misspelt parameter were ignored, the answer would be to another question, and nobody would notice.
 
 Pure: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Why it exists: uvicorn by default takes over the process's signals and logging; 
 ``app`` builds the application.
 
 State and I/O: the socket and the server's task, until the block is left; it reads the certificates.
+
+Touches: HTTP, sockets; through others: clock, environment, files, logs, metrics, processes, randomness, threads.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ own roles restrict who may write.
 
 I/O: the directives' keys in etcd, which are this package's own, and the log. State: the directives in force. It changes
 the engine by its verbs alone.
+
+Touches: clock, etcd, logs; through others: randomness.
 """
 
 from .actions import OperatorActions

@@ -4,6 +4,8 @@ Why a protocol: directives are read from etcd and know nothing of queues and pla
 Every call is synchronous, cheap, and idempotent: after a gap in the watch, or on a standby, it may be repeated.
 
 Declarations only: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

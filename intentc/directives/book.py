@@ -4,6 +4,8 @@ Why apart from watching: commands put and list directives without a compiler. Wi
 a directive that was put again meanwhile is not lost.
 
 I/O: the directives' keys in etcd, and the log. No state.
+
+Touches: etcd, logs.
 """
 
 from __future__ import annotations

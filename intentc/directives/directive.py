@@ -4,6 +4,8 @@ Why strict: a directive that is only partly understood could hold or delete the 
 field, or whose value disagrees with its key, is rejected as a whole. ``operator_actions`` carries directives out.
 
 Values and their form in etcd: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

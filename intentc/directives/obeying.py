@@ -5,6 +5,8 @@ event has the same result as a directive that arrived in time. ``watching`` deci
 withdrawn; the engine carries the actions out.
 
 State: the directives in force, in memory. It changes the engine by ``OperatorActions`` alone; no I/O but the log.
+
+Touches: logs; through others: clock.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ is called at the start, before directives are loaded.
 
 I/O: it reads resources' revisions and directives from etcd and the clock, puts directives into etcd, and writes nothing
 else. No state.
+
+Touches: clock, etcd; through others: logs.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ address.
 
 State: that process and its folder, which it ends and deletes. I/O: files in it, requests to Envoy's admin address, the
 clock, and a look for the binary in PATH and packages.
+
+Touches: clock, environment, files, HTTP, processes, randomness, threads.
 """
 
 from __future__ import annotations

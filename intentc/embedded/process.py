@@ -5,6 +5,8 @@ behind. ``etcd`` and ``envoy`` decide what is started, and when it is ready.
 
 I/O: it starts processes, by a thread that lasts, signals and ends them, reads their logs, and probes ports. State: none
 but that thread, one for each process.
+
+Touches: environment, files, processes, sockets, threads.
 """
 
 from __future__ import annotations

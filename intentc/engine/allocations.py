@@ -8,6 +8,8 @@ what allocations are used for; the API server decides who holds which.
 State: requested, held and uncertain allocations, in memory. I/O: it lists, requests and frees allocations at the API
 server, by permission, and logs. It puts numbers into ``logic`` and rejected requests into the state tables, schedules
 the intents that read them, and reports answers to the permission, the throttle and ``carriers``.
+
+Touches: API server, logs; through others: clock, randomness.
 """
 
 from __future__ import annotations

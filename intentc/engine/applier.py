@@ -6,6 +6,8 @@ It neither evaluates nor plans. ``restore_guard`` and ``orphan_collector`` hear 
 
 State: whether a listing was applied. It changes the world through ``logic``, and the other steps by their methods. I/O:
 ``LastGoodValues`` reads etcd for a listing; the log.
+
+Touches: clock, logs; through others: etcd, randomness.
 """
 
 from __future__ import annotations

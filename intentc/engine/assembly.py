@@ -4,6 +4,8 @@ The service (etcd and HTTP), the offline compile and the tests of intents (memor
 pass in here; ``engine.py`` is the same for all. The commands read the configuration.
 
 No state; it makes an engine and its stages, and starts nothing; opening connections is the caller's business. No I/O.
+
+Touches: clock.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@
 
 No state of its own, no I/O. It changes the claim book, the guard of deletions, the records of ``drift``, the queue of
 objects and ``carriers``, and asks ``allocations`` who has numbers.
+
+Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ the pause doubles up to 1 hour. The other parts are written as usual.
 
 State: the revision at which each object was last right, and the repair times and back-off of each part. ``repairs``
 decides what is written. No I/O but the clock.
+
+Touches: nothing itself; through others: randomness.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ never changed anything is what `check --reads` calls idle. The map itself define
 
 State: the counts since the start, in memory; ``evaluator`` adds to them, and what runs does not depend on them. No I/O
 but the clock at the start.
+
+Touches: clock.
 """
 
 from __future__ import annotations

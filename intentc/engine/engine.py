@@ -54,6 +54,8 @@ converged    *quiet* holds; only rejected    a condition no longer holds        
 ending       ``run`` is cancelled or fails   no write is under way, or 8        as *withheld*; writes under way may end
                                              seconds have passed
 ===========  ==============================  =================================  =======================================
+
+Touches: clock; through others: API server, etcd, files, logs, processes, randomness.
 """
 
 from __future__ import annotations

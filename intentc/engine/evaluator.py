@@ -6,6 +6,8 @@ control after a few milliseconds at the latest (docs/engine.md §1.7). ``evaluat
 
 State: cooldowns and counters, in memory. It changes the state tables of intents, recorded reads and facts in ``logic``,
 claims, allocations' requests, the journal and the queues, by their methods. No I/O but the clock, waiting, and the log.
+
+Touches: clock, logs; through others: files, processes, randomness.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 The fields are an interface (docs/operating.md), so one place makes them. They never hold bodies.
 
 It reads the world and the journal, and changes neither; no state, no I/O.
+
+Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ scheduler.
 
 No I/O and no state of its own: it ends assumptions, notes carriers, reports to the planner which objects lost their
 parent, and fills and wakes the queue of objects.
+
+Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

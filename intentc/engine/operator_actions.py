@@ -5,6 +5,8 @@ one, and how it outlives a restart.
 
 State: who is paused. It changes the state tables, the records of ``drift`` and the guard of deletions, and fills the
 queues; no I/O.
+
+Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

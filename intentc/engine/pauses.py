@@ -4,6 +4,8 @@
 
 No state of its own. It reads the claim book and the world, and adds objects that a paused intent made to the state
 tables. No I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

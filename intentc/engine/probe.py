@@ -4,6 +4,8 @@ Why it exists: readiness follows from the last request, and a compiler with noth
 ready after the server stopped, and not ready long after the server is back. The ``throttle`` handles the answer.
 
 I/O: one read of the API server at a time, whose answer goes to ``throttle``, and waiting. No state.
+
+Touches: API server, clock; through others: logs, randomness.
 """
 
 from __future__ import annotations

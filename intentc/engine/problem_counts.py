@@ -4,6 +4,8 @@ Why kept: ``/status`` is asked every second, and gathering the problems of 20,00
 ``state_tables`` knows who reports them.
 
 State: problem and count, in memory. No I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ The next plan then starts from what is there. ``planning`` folds what was read i
 
 I/O: reads at the API server, never a write, and the log. No state: it puts what it read into ``planning``'s
 assumptions, and queues the objects to be planned again.
+
+Touches: API server, logs; through others: clock.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ of one object defers that object alone. ``object_planner`` decides what is writt
 
 State: the tasks under way, in memory. It changes the queue, the states of objects, ``carriers`` and the throttle by
 their methods. I/O: none of its own but waiting; ``sender`` writes.
+
+Touches: nothing itself; through others: API server, clock, logs, randomness.
 """
 
 from __future__ import annotations

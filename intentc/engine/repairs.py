@@ -4,6 +4,8 @@
 
 State: the objects that differ now, in memory. It returns a smaller plan, and changes the records of ``drift``, the
 contended objects in the state tables, and the queue. No I/O but the log.
+
+Touches: logs; through others: clock, randomness.
 """
 
 from __future__ import annotations

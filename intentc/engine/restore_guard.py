@@ -6,6 +6,8 @@ caller that needs more (an audit, for example). docs/guarantees.md has the fault
 
 State: whether the restored world is evaluated, whether a confirmation is required, and the number of restores. It
 withholds writes, and voids assumptions, journal, allocations and the last written revision. No I/O but the log.
+
+Touches: logs; through others: clock.
 """
 
 from __future__ import annotations

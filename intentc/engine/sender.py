@@ -5,6 +5,8 @@ be written; ``writing`` makes the requests.
 
 I/O: all writes of objects pass here, and the log. State: counters and the revision of the last write. It changes the
 assumptions, the journal and the queue of objects by their methods.
+
+Touches: API server, logs; through others: clock, randomness.
 """
 
 from __future__ import annotations

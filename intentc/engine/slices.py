@@ -4,6 +4,8 @@ asyncio switches tasks only where one waits, and a worker that finds its next jo
 (docs/engine.md §1.7).
 
 State: when the present slice ends. No I/O but the loop's clock.
+
+Touches: clock.
 """
 
 from __future__ import annotations

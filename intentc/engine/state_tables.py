@@ -6,6 +6,8 @@ reason (docs/engine.md §7). ``evaluator`` calls ``note``, ``stop``, ``cut_off``
 subject directly.
 
 State: the tables, in memory. No I/O.
+
+Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ The first write is made at once. Further ones within the interval are left out o
 again at its end, so that the last status counts. ``object_planner`` passes each permitted plan through here.
 
 State: when each status was written last, in memory. No I/O.
+
+Touches: nothing itself; through others: clock, randomness.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ outcome, too, also while planning. ``sender`` sends the writes.
 
 State: the conflicts of each object so far, and that another compiler leads. It changes the states of objects, their
 queue, the permission and the throttle. I/O: read-backs, by ``read_back``, and the log.
+
+Touches: logs; through others: API server, clock, randomness.
 """
 
 from __future__ import annotations

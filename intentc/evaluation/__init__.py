@@ -6,6 +6,8 @@ evaluation, ``budget.py`` and ``watchdog.py`` bound its time, and ``crash_marker
 evaluation was under way. Logic and queue decide when to evaluate; planning handles the claims. No I/O, except for the
 crash marker's file, timers and signals of the process, and the log. State: what a runner has checked, and the present
 run.
+
+Touches: clock, environment, files, logs, processes, randomness, threads.
 """
 
 from . import status

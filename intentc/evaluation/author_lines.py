@@ -3,6 +3,8 @@
 Kept apart because two kinds of stack are read: that of an exception, and that of an evaluation that is cut off.
 
 It only reads frames and tracebacks; no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

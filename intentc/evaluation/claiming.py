@@ -3,6 +3,8 @@
 Values may be plain here; the runner converts them to the schema's structs.
 
 Pure: it makes values, no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@
 load what it names.
 
 No state: a description that is not changed after it is made. It loads and evaluates nothing; no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ requests and problems for the runner. One context serves one run.
 
 State: the reads, requests, problems and reasons of that run; ``runner`` takes them at its end. It never changes the
 ``World``. No I/O.
+
+Touches: nothing itself; through others: files.
 """
 
 from __future__ import annotations

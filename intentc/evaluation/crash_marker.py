@@ -6,6 +6,8 @@ is held.
 
 State: the key under evaluation, in mapped memory, and the suspects that were found. I/O: it makes, locks, reads and
 deletes the files in the state directory, which no other module touches; the environment names that directory; the log.
+
+Touches: environment, files, logs, randomness.
 """
 
 from __future__ import annotations

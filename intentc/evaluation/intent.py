@@ -5,6 +5,8 @@ reads its own output would never converge (docs/engine.md §5.1).
 
 State: the resource that it shows, and names and values that were read once. Nobody can change a resource through it;
 the context that it reads through records the reads. No I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Checked while the evaluation runs (docs/engine.md §4.3). ``budget.py`` enforces
 for it.
 
 Values only: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Why it exists: a cluster writes to metadata all the time (heartbeats in annotati
 that reads one annotation must run again when that one changes, and not for another (docs/engine.md §3.1).
 
 It reads through the context, which records each part. State: whether a map was already read as a whole.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The outcome of one evaluation, as a value for the engine.
 
 Values only: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ many objects, and only the compiler's author knows how. The engine has the objec
 thing, not the object's, and again only the author knows how they relate (``Compiler(names=…)``).
 
 Declarations only: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

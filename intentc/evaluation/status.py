@@ -11,6 +11,8 @@ An author says what holds now. Which conditions are written, and with which time
 and by the API server. The kind's schema declares the conditions and the fields that may be claimed.
 
 Pure: it makes values, no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

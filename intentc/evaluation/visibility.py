@@ -3,6 +3,8 @@
 Error messages are for authors: they name the rule, and the nearest valid name.
 
 State: what the schema allows, computed once; no I/O.
+
+Touches: nothing itself; through others: files.
 """
 
 from __future__ import annotations

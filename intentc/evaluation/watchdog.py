@@ -6,6 +6,8 @@ of the process, which doesn't pass while it is stopped, starved or asleep (docs/
 
 State: the CPU time since it was wound. I/O: it owns the process's profiling timer and ``SIGPROF``, whose handler writes
 to stderr and ends the process; it touches nothing else.
+
+Touches: clock, processes.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ intents again to collect their reasons; the engine remembers which of these eval
 the journal's files, in a thread, and the clock. Its only state is the samples behind ``/status``, the findings of the
 last maps, a salt for comparing secrets, and locks. ``answers`` implements the interface that ``diagnostics`` calls,
 with one module per question. The page and the commands decide how answers look.
+
+Touches: randomness, threads; through others: clock, files, logs, processes.
 """
 
 from .answers import Answers

@@ -3,6 +3,8 @@
 Implements ``diagnostics.Asked``. All but ``reactions``, ``journal`` and ``follow`` share three turns, its only state.
 Nothing is changed in the engine. I/O: history may be read from the journal's files, in a thread
 (``lookup/disk_thread``).
+
+Touches: nothing itself; through others: clock, files, logs, processes, randomness, threads.
 """
 
 from __future__ import annotations

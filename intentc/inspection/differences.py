@@ -7,6 +7,8 @@ mark are ignored. The result of ``differences`` never contains a secret, only th
 ``differing_values`` does, for digests: it must not be shown.
 
 Pure but for a random salt of this process, drawn at import; no I/O.
+
+Touches: randomness.
 """
 
 from __future__ import annotations

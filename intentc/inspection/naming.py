@@ -4,6 +4,8 @@ Every answer uses these three keys, so programs can ask about any resource that 
 person may type as a name.
 
 It reads the world that it gets, and changes nothing. No state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

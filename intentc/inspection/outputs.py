@@ -4,6 +4,8 @@
 their resources is input. Values that the server maintains
 (permissions, times) and our own mark are left out, so equivalent worlds look the same. It reads the engine's views, or
 the resources that it gets, and changes nothing. No state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

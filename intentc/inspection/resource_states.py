@@ -6,6 +6,8 @@ compiled, its outputs stay; ``rejected``: the API server rejects it; ``delayed``
 now; ``withheld``: its deletion needs approval; ``absent``. ``why/waiting.py`` says what must happen first.
 
 It reads the engine's views and changes nothing. No state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

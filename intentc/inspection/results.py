@@ -6,6 +6,8 @@ the commands choose, page and show the rows.
 
 It reads the engine's views and changes nothing. State: a lock, since one view is computed at a time, and what was
 gathered for it. No I/O; views are computed in a thread.
+
+Touches: threads.
 """
 
 from __future__ import annotations

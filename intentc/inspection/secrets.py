@@ -6,6 +6,8 @@ resource or of its references, and from facts, so these are followed.
 
 It reads the engine's views and changes nothing there; ``concealed_outputs`` replaces values in the documents that it
 gets. No state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

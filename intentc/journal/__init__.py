@@ -4,6 +4,8 @@
 ``searching`` finds them there after a restart. Commands and pages word the answer to "why".
 
 State: the lines, in memory. I/O: the journal's files, which it owns; it changes nothing else.
+
+Touches: clock, files, logs, threads.
 """
 
 from .entries import Entry, Kept, Line, Write, touches

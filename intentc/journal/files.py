@@ -6,6 +6,8 @@ what was kept. ``records`` defines the lines, ``keeping`` decides when they are 
 
 State: its open file and how long it is. I/O: it writes, locks and deletes files in that directory, and reads their
 beginnings.
+
+Touches: files.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ the ring: there is no queue that a slow follower could fill.
 
 State: the ring, the former names and the waiting followers, in memory; the engine's steps add to it. No I/O but the
 clock.
+
+Touches: clock.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ could be written are counted, and logged once.
 
 State: how far it has written, and what was lost. I/O: the journal's files, in a thread (at the end in the caller's),
 and the log. It changes nothing in the journal.
+
+Touches: clock, logs, threads; through others: files.
 """
 
 from __future__ import annotations

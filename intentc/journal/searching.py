@@ -6,6 +6,8 @@ files are read and not mapped: access to a map behind a file's new end kills the
 
 I/O: reads of the files, the clock, pauses of its thread, and the log. State: one search, and the warnings that were
 logged.
+
+Touches: clock, files, logs.
 """
 
 from __future__ import annotations

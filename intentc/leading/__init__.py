@@ -8,6 +8,8 @@ what a leader does and a standby does not.
 
 It owns the leader's key, its lease, and the claim on the path, all in etcd. State: the tenure, in memory. I/O: calls to
 etcd, reads of ``/proc``, the clock, and the log.
+
+Touches: clock, environment, etcd, files, logs, processes; through others: gRPC, randomness, threads.
 """
 
 from .catching_up import caught_up

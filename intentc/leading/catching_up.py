@@ -4,6 +4,8 @@ Why it exists: a standby's view lags as its watch does. If it wrote from a view 
 revert its predecessor's last writes. The watch applies what is missing.
 
 I/O: one read of etcd. No state.
+
+Touches: etcd.
 """
 
 from __future__ import annotations

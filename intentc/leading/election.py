@@ -7,6 +7,8 @@ as lost. State, in memory: the tenure, the lease, the known leader, the back-off
 and since when etcd does not answer. I/O: calls to etcd about the lease, the key and the leader's versions; this
 machine's processes, in ``/proc`` and by signal 0, to learn whether the leader's is dead; the clock; the log. It calls
 ``on_won`` and ``on_lost``, and changes nothing else.
+
+Touches: clock, etcd, logs; through others: environment, files, gRPC, processes, randomness, threads.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ event loop does not cost the leadership; a store in this process needs neither.
 
 State: until when the lease is held. I/O: it renews one lease, through the store that it gets, by the clock; it neither
 grants nor revokes it.
+
+Touches: clock, etcd; through others: threads.
 """
 
 from __future__ import annotations

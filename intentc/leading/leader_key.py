@@ -6,6 +6,8 @@ winning means.
 
 I/O: the leader's key and that of the versions in etcd, and the lease of a dead leader, which ``remove`` revokes; no
 other key. No state; ``Outage`` is its caller's.
+
+Touches: clock, etcd; through others: logs, randomness.
 """
 
 from __future__ import annotations

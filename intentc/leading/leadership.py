@@ -4,6 +4,8 @@ Why it exists: the same few fields are written into the leader's key, read from 
 code that writes. ``election`` decides when a leadership begins and ends.
 
 Values only, and their form in etcd: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Versions before claims wrote below a path without claiming it. Their traces show
 once in the life of a path, before it is claimed. ``path_claim`` claims paths.
 
 I/O: reads of etcd; it writes nothing there. No state.
+
+Touches: etcd.
 """
 
 from __future__ import annotations

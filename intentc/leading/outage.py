@@ -3,6 +3,8 @@
 Why it exists: an election retries without end, and its attempts in an hour without etcd must not fill the log.
 
 State: whether the outage was logged, and the back-off's count. I/O: the log, and waiting.
+
+Touches: clock, logs; through others: randomness.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ still belong to an installation of a version before claims: ``other_installation
 decides which process of the installation writes.
 
 I/O: reads of etcd and the clock; it writes and deletes that key alone. No state.
+
+Touches: clock, etcd.
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ The fence covers a wrong proof: the key of the former holder is deleted, so the 
 still sends. No data depends on this module, only the time without a leader.
 
 I/O: reads of ``/proc``, and a signal 0 to ask whether a process exists. No state.
+
+Touches: environment, files, processes.
 """
 
 from __future__ import annotations

@@ -5,4 +5,6 @@ diagnostics, the xDS server and the echo services of ``dev`` share these guards.
 
 State: the open connections (``connections``). I/O: accepting and closing sockets, answers to rejected requests, and the
 log.
+
+Touches: clock, environment, files, HTTP, logs, sockets.
 """

@@ -7,6 +7,8 @@ connections with a request in progress stay. ``origin`` and the applications che
 
 State: open connections, their timers, counters for the log, one spare descriptor. I/O: accepts and closes sockets,
 answers 400 to what is no request, and logs.
+
+Touches: clock, environment, files, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ Clients that are no browsers send neither ``Origin`` nor ``Sec-Fetch-Site``. Tok
 formats the answer to a rejected request.
 
 No state. I/O: a request passes to the application unchanged, or is answered.
+
+Touches: HTTP.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Only this package knows YAML. It checks what it can while file and line are know
 
 I/O: reads of files, stdin and the environment; it writes nothing. State: schemas and types that were loaded, and
 secrets read from files.
+
+Touches: environment, files, terminal.
 """
 
 from .convert import convert, did_you_mean, in_words, unknown_field

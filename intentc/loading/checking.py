@@ -4,6 +4,8 @@ Why it exists: the API server rejects invalid resources, and compilers that extr
 report the same faults beforehand. The model decodes stored values leniently.
 
 State: a cache of the types that were built for each kind. No I/O; nothing that it gets is changed.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ and words for people, and an unknown key gets the nearest known ones. Schemas, r
 files use it.
 
 Pure: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

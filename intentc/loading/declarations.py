@@ -4,6 +4,8 @@
 probably meant. ``schemas.py`` reads the files and builds the kinds.
 
 Pure: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 The other modules of ``loading`` read these files.
 
 No state. I/O: it looks which folder exists.
+
+Touches: files.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ flattened here, so that no other module handles them. Only the fields that ident
 checks the others.
 
 I/O: reads of files, folders and stdin. No state; what can't be loaded is added to a list of errors, which callers get.
+
+Touches: files, terminal.
 """
 
 from __future__ import annotations

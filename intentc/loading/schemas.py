@@ -12,6 +12,8 @@ of those kinds that are loaded, too.
 ``declarations.py`` checks each file; here references to unknown kinds are found. ``model`` builds the kinds.
 
 I/O: reading files. State: the schemas that were loaded, kept until the process ends.
+
+Touches: files.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ keys, turns the key ``on`` into ``True`` and ``1:1`` into 61, and forgets line n
 values in one pass, within limits, by YAML 1.2's rules for plain scalars. ``convert.py`` converts them to types.
 
 I/O: reads of the file, if a path is given. State: one document while it is read, and its lines in ``Located``.
+
+Touches: files.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 State: the world in memory: cache, graph, recorded reads, facts and allocations. It does no I/O but reading maps, and
 awaits nothing. Others see the states that the cache holds as values; the cache itself stays inside.
+
+Touches: nothing outside memory.
 """
 
 from .cache import Held, Pending, State, shown, with_history

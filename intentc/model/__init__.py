@@ -2,6 +2,8 @@
 
 The bottom layer: it imports nothing of intentc, knows no kind by name, and does no I/O, except in ``files``. No state
 but tables that a module makes for its owner, and what kinds computed once.
+
+Touches: files.
 """
 
 from .claims import (

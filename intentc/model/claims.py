@@ -5,6 +5,8 @@ into its desired state; nothing here knows the present state. Property and attri
 the kind's schema (``kind.py``), never dicts or lists.
 
 Values only: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

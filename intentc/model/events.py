@@ -4,6 +4,8 @@ Values stay bytes here; ``logic/decoding.py`` decodes them. ``watch`` decides wh
 how gaps are noticed.
 
 Values only: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

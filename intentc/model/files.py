@@ -4,6 +4,8 @@ Why in the bottom layer: configuration, watch and writing each keep something th
 each other, and must not reach different results.
 
 I/O: reads of files, and of their times. No state: callers keep the stamps.
+
+Touches: files.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@
 whether the target of a reference exists, and what admission fills in or rejects.
 
 State: none but caches of what it computed; a kind is not changed once it is built. No I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ few thousand brackets makes them fail. Every value from etcd and every request b
 next to nothing for valid ones. ``logic.decoding`` and ``apiserver.requests`` limit the depth.
 
 Pure: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

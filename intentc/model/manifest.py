@@ -8,6 +8,8 @@ People write manifests; after decoding everything has the flat form, which is al
 is an annotation of the manifest, and stands in the common field ``annotations`` of the flat form.
 
 Functions of values that change none of them: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

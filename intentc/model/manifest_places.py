@@ -4,6 +4,8 @@ Why it exists: a kind has a name in snake_case, and fields without their place. 
 spelling (``TCPMapping``), the resource's name in URLs (``tcpmappings``), and ``spec.prefix``.
 
 Pure functions of values: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

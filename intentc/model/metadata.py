@@ -5,6 +5,8 @@ Name, namespace and uid are not in it: they are the resource's ``fq_name`` and `
 manifests; ``apiserver/admission/metadata.py`` fills in what the server owns.
 
 Values and pure functions: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

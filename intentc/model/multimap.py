@@ -4,6 +4,8 @@ Relations, indexes and readers all are such tables, with mostly one member a key
 so it is made only for the second. It is a plain container: what keys and members mean is its owner's business.
 
 State: its members; no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ A key (kind and uuid) changes when an object is deleted and created again; a nam
 are identified by key, desired objects by name. ``ownership.py`` has the uuids and marks of our own objects.
 
 Values only: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Both are constant for the life of an object, so that a restart recognises its ow
 *claims* an object now is never stored. ``planning`` decides what follows from ownership.
 
 Pure functions of values: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """A problem: something in the input that a person must fix, reported on the resource that it is about.
 
 Values only: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

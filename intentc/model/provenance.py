@@ -5,6 +5,8 @@ are as true after a restart as before. What is read is known anyway (``reads``);
 and which part of them. Other modules add revisions, and word the answer.
 
 Values only: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

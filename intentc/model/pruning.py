@@ -4,6 +4,8 @@ Why it exists: a cluster's resources have many fields that no compiler reads (mo
 they are right, and not stored: they would fill etcd, and change without a meaning.
 
 Pure functions of plain JSON, which they don't change: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

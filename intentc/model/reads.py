@@ -5,6 +5,8 @@ sort. Absence and the empty set are results like any other, under the same tuple
 records reads and finds readers; the ``World`` answers reads.
 
 Pure functions and values: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

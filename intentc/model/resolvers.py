@@ -5,6 +5,8 @@ targets *offer* values. A link holds if they match. ``logic/cache/graph.py`` kee
 kinds use which resolver.
 
 Pure functions: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Decoded once on arrival, for validation (``kind.py``), then kept small: values a
 (docs/engine.md §2.1). The kind compares inputs, since the schema says which fields are input.
 
 Values only: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ A declaration is the content of a schema file as plain values (``KindSpec``); ``
 numbers in errors. The registry finds a kind by its name for every other part.
 
 A value that is not changed once it is built; no other state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

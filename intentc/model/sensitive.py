@@ -5,6 +5,8 @@ listing of compiled objects and in no message. Other modules decide what is show
 rightly returns a user's own resource complete.
 
 ``concealed`` replaces values in the document that it gets; the other functions change nothing. No state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ and fields by path (``loadBalancer.ingress``). Several intents, compilers and ot
 their own, so an item is the unit of claims, merges and writes (docs/engine.md §5.8).
 
 Pure functions of values: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

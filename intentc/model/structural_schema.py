@@ -8,6 +8,8 @@ integer or a text. Types, enums and bounds are those of the schema file. A defau
 cluster would write defaults into the stored object, and ``-1`` for "not set" may be below the field's minimum.
 
 Pure functions of values: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Why in the model: the bridge writes it, and the service reads it (``needs_synced``); neither knows the other.
 
 Values only: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ A schema file declares structured types by name; kinds use them for properties a
 (YAML, with lines); ``kind.py`` uses the types.
 
 State: the types that were built for one schema. No I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

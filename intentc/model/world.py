@@ -5,6 +5,8 @@ settings. ``evaluation`` hides what compilers wrote, not this module. Sets are t
 that their order is always the same for an evaluation.
 
 Declarations only: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

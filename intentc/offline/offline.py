@@ -5,6 +5,8 @@ caller's task in a fixed order, and values that a live server chooses (uuids, ti
 same input gives the same bytes.
 
 State: that engine, its store, and the numbers that were given, in memory. No I/O but the clock.
+
+Touches: nothing itself; through others: API server, clock, etcd, files, logs, processes, randomness.
 """
 
 from __future__ import annotations

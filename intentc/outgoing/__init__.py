@@ -6,6 +6,8 @@ that the bridge and the fake cluster of ``intentc.testing`` decide alike. Who ta
 ``intentc.bridges``; what compilers may claim, in ``evaluation``.
 
 Pure functions of values: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from .carrying import FINALIZER, INSTALLATION_LABEL, Step, Wanted, next_step, wanted_of

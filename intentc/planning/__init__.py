@@ -3,6 +3,8 @@
 ``ClaimBook`` keeps the claims; ``Planner`` merges the claims on one object, compares them with what ``Assumed`` says
 exists, and returns a ``Plan``. It does no I/O but the clock; its state is in memory: claims, assumptions, withheld
 deletions. Other packages evaluate and write.
+
+Touches: clock.
 """
 
 from .actual import Actual

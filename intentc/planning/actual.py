@@ -5,6 +5,8 @@ object never need them. ``ownership.py`` decides whether the object is ours.
 
 State: one object, to which ``assumed.py`` applies our unseen writes; the empty values of each kind, made once. The
 cache is read, never changed. No I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

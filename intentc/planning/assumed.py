@@ -6,6 +6,8 @@ event of its key at or after the revision in the answer; if the answer had none,
 is not the echo of another write. ``expired`` lists what is left after two seconds; reading the object back settles it.
 
 State: the assumptions, in memory; the cache is read, never changed. No I/O but the clock.
+
+Touches: clock.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ The contributions of an origin that is held since before the first pass are unkn
 is such an origin (``unknown``), only what this process saw claimed and then withdrawn may be removed (``withdrawn``).
 
 State: the claims, in memory; nothing else holds them. No I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

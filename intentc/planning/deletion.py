@@ -6,6 +6,8 @@ References of ours end when their holders are planned; a user's reference is rep
 object should be deleted at all.
 
 It reads the assumptions and the cache, and changes nothing; ``desired`` and ``doomed`` are asked. No state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Functions of values that change none of them: no state, no I/O; they ask ``may_remove``, by which the planner notes what
 is deferred. A field is compared after the schema's defaults, a list of references as a set. ``MayRemove`` decides what
 must not be removed now. The planner decides which fields may be written on which object, and orders the writes.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Kept apart so that the planner's rules only decide, and the draft keeps what they decided.
 
 State: the operations and problems of one plan; only ``planner`` changes them. No I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

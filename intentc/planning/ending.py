@@ -4,6 +4,8 @@ Everything is read from the store: which objects an owner still has, and whether
 that is killed anywhere goes on where the store stands. ``planner`` asks it about each object that it plans.
 
 It only reads; no state of its own.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

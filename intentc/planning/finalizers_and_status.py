@@ -5,6 +5,8 @@ Apart from the other fields, because nothing that holds those back holds these: 
 waits for its own deletion, would otherwise keep a finalizer of ours for ever, and so never be gone. ``planner`` calls
 it after it has planned the rest; ``ending`` and ``status`` say what is right. It reads the object, and adds to the
 draft that it gets. No state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

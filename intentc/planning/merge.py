@@ -6,6 +6,8 @@ merged. Contributors that disagree get a problem each, and the stored value stay
 other about a shared list. The order of contributors never matters. ``diff.py`` computes the writes.
 
 It makes a new value of the claims, and changes none of them. State: one merge. No I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Claimants are never stored, so after a restart orphans are known only after the 
 the candidates; whether and when each is deleted is decided when it is planned.
 
 It reads the claims, the cache and the assumptions, and changes nothing. No state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ Decided only from its mark, its uuid and its kind, so that a restart decides ali
 (adopting, reporting, deleting).
 
 It reads the object and the assumptions that it gets, and changes nothing. No state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ first waits for its name (``Plan.waits_for``) and is planned again when that cha
 our own unseen writes. ``plan`` changes nothing, so anybody may look at a plan; ``note`` keeps what a plan that is acted
 on leaves for later, and ``orphans`` makes a pass, both in the claim book and the guard. State: what was left behind by
 its parent. No I/O. The engine carries plans out and reports problems.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@
 again when the reason ends.
 
 It reads the claim book; no state of its own, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

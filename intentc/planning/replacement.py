@@ -4,6 +4,8 @@ Why apart: an object keeps its uuid and its mark for life, so whoever owns it by
 ``planner`` decides when the deletion may be made.
 
 Pure functions of values: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ item nor its value shows who wrote it. Times are not compared. The planner decid
 written, and what may be cleared now.
 
 Pure functions of values: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 
 It knows neither intents nor objects, only hashable keys, so one implementation serves the job queue (by intent) and the
 planning queue (by object). The engine does the work. The queues do no I/O but the clock; their state is in memory.
+
+Touches: clock; through others: randomness.
 """
 
 from .keyed import Clock, KeyedQueue, Timer

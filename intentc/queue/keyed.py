@@ -10,6 +10,8 @@ workers, and what counts as a failure.
 
 State, in memory: the keys that wait, those under work, and how often each failed, until it is forgotten. No I/O but
 timers, the clock, and chance in the back-off.
+
+Touches: clock; through others: randomness.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ A held key delays no other, and its outputs stay as they are (docs/engine.md §7
 decides when a key is tried again.
 
 State: the held keys, in memory. No I/O but the clock.
+
+Touches: clock.
 """
 
 from __future__ import annotations

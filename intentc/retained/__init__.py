@@ -6,6 +6,8 @@ value; the engine knows which intents are held.
 
 I/O: the keys of the retained values in etcd, which are this package's own, reads of etcd's history, and the log. State:
 what etcd retains now.
+
+Touches: clock, etcd, logs; through others: randomness.
 """
 
 from .facts import RetainedFacts, retained_facts_prefix

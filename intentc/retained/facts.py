@@ -11,6 +11,8 @@ these fields that this process has already loaded: nothing in etcd names code to
 a new compiler version are ignored.
 
 I/O: reads, puts and deletions of these keys in etcd; waits between attempts, and the log. No state but the back-off.
+
+Touches: clock, etcd, logs; through others: randomness.
 """
 
 from __future__ import annotations

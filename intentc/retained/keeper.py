@@ -5,6 +5,8 @@ its last good values.
 
 State: what etcd retains now, and what it rejected. I/O: through ``values`` and ``facts`` alone; waits, and the log. It
 changes nothing in the engine.
+
+Touches: clock, logs; through others: etcd.
 """
 
 from __future__ import annotations

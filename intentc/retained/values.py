@@ -8,6 +8,8 @@ created again starts without one.
 
 I/O: reads of etcd's history; reads, puts and deletions of these keys; waits between attempts, and the log. No state but
 the back-off; ``KnownValues`` holds what was read.
+
+Touches: clock, etcd, logs; through others: randomness.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ runs are logged and take effect at the next start. Files are read in threads. Th
 
 State: whether a reload is requested, and the configuration in force. It changes the engine by its verbs and the record
 of reloads alone. I/O: reads of files, in threads, and the log.
+
+Touches: clock, logs, threads; through others: files.
 """
 
 from __future__ import annotations

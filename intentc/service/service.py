@@ -5,6 +5,9 @@ directives, relist, lag, status, probe, audits, takeover, retained values, journ
 ``diagnostics.Observed``. It changes the engine by its verbs, and gives the journal its directory.
 State: these tasks, the lag, and whether it runs. I/O: through what it was given; besides these the clock, host name and
 process id, the journal's files, and the log.
+
+Touches: API server, clock, environment, logs, sockets; through others: etcd, files, gRPC, processes, randomness,
+threads.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 It is read every second, so it uses only values that exist anyway; ``inspection/status`` counts pending references and
 samples rates in the background, and writes the sentences. No I/O but the clock; state: the last samples, and whether
 the first load is done. It reads the engine's views, and notes the last written revision in the watch's progress.
+
+Touches: clock.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Why it exists: before a kind was listed completely, an intent can't know whether
 and would remove what it made before. The bridge writes a mark for each kind (``model/synced.py``).
 
 I/O: reads of the marks in etcd. No state.
+
+Touches: etcd.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ last writes, reads the allocations, and carries out its own plans (docs/engine.m
 
 State: the present leadership, and how many there were. It changes the engine by its verbs alone. I/O: etcd, through the
 election and the claim that it gets; waiting, and the log.
+
+Touches: clock, logs; through others: API server, environment, etcd, files, gRPC, processes, randomness, threads.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@
 It depends on no test framework. Compilers are found by their entry points.
 
 State: one engine in memory for each service, and the recorded calls. I/O: reads of files.
+
+Touches: API server; through others: clock, etcd, files, logs, processes, randomness.
 """
 
 from intentc.model import AddReference, Create, Delete, Operation, Problem, RemoveReference, Update, UpdateStatus

@@ -5,6 +5,8 @@ the bridge's next write, or what a cluster's own controllers do next (a Deployme
 Service gets an address, a deleted object disappears). Tests hold objects back, reject them, or change them like users.
 
 State: the objects of the cluster, in memory; what the bridge knows is in the store. No I/O.
+
+Touches: nothing itself; through others: clock, etcd, randomness.
 """
 
 from __future__ import annotations

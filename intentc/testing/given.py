@@ -3,6 +3,8 @@
 Only the service that receives them knows the kinds, so files are read here and resolved there.
 
 I/O: reads of files. No state; what it gets stays as it is.
+
+Touches: nothing itself; through others: files.
 """
 
 from __future__ import annotations

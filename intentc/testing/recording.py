@@ -4,6 +4,8 @@ The target is a mock, the API server in this process, or, before the test begins
 everything and allocates numbers, so that the outputs of the cached resources count as written.
 
 State: the recorded calls, in memory, and the next number. Calls are passed on to the target; no other I/O.
+
+Touches: API server.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ With a mocked ``WriteService`` the test gives whole resources, and the engine wr
 through the API server in this process, with its seeds and its rules, as in ``intentc compile``.
 
 State: one engine and one store, in memory, and whether they were started. I/O: reads of the compilers' files.
+
+Touches: nothing itself; through others: API server, clock, etcd, files, logs, processes, randomness.
 """
 
 from __future__ import annotations

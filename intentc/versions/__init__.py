@@ -2,4 +2,6 @@
 
 A schema file names one per version under ``converted``, where moves of paths are not enough. Pure functions of plain
 JSON, in one module per kind, imported by name: no state, no I/O.
+
+Touches: nothing outside memory.
 """

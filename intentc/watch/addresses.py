@@ -6,6 +6,8 @@ when to use the next.
 
 I/O: reads of TLS files, and their times. It opens a channel for its caller and keeps none; ``drain`` opens one to
 nowhere. No state.
+
+Touches: files, gRPC.
 """
 
 from __future__ import annotations

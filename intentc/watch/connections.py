@@ -7,6 +7,8 @@ it stale. ``etcd`` and ``etcd_watch`` decide what is called, and what the answer
 State: the present member, the channels and the token. I/O: calls to etcd, reads of the TLS files for each new channel
 and of their times later, and what the given ``password`` does at each log-in. ``drain`` opens channels that lead
 nowhere.
+
+Touches: gRPC; through others: files.
 """
 
 from __future__ import annotations

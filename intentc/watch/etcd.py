@@ -6,6 +6,8 @@ repetition, ``etcd_watch`` watch streams.
 
 I/O: gRPC calls to etcd, which read, write, and grant leases as callers ask. State: the connections, which ``close``
 ends.
+
+Touches: clock, gRPC; through others: files.
 """
 
 from __future__ import annotations

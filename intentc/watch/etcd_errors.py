@@ -4,6 +4,8 @@ Why it exists: most of etcd's errors differ only in their text, and grpc.aio rep
 ``CancelledError``, which ends a task silently. Both are handled here, once.
 
 No state. It waits for the call that it wraps, and does no I/O of its own.
+
+Touches: gRPC.
 """
 
 from __future__ import annotations

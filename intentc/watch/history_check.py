@@ -6,6 +6,8 @@ or deletion that we saw is missing. ``source`` decides what follows.
 
 No I/O but reads of the store that ``confirmed`` gets. State: one key that was written, and one that was deleted, with
 their revisions.
+
+Touches: etcd.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ what follows when the lease is lost.
 
 State: the thread, its connection, and until when the lease is held. I/O: it renews the lease in etcd, and neither
 grants nor revokes one; the clock, and the log.
+
+Touches: clock, gRPC, logs, threads; through others: files.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ the same conformance suite as etcd (``tests/integration/watch``), and promises n
 are for tests: duplicates, losses, silence, cuts, a restore from a backup.
 
 State: the whole store, in memory. No I/O but the clock, which ends leases.
+
+Touches: clock.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Why it exists: a listing reads many pages at one revision, and the relist reads 
 only the present state could not replace etcd. ``memory`` adds transactions, leases and watches.
 
 State: all versions of all keys, in memory; ``MemoryStore`` alone changes them. No I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ places where a test's faults apply. The store makes it and wakes it.
 
 State: its position, the batches to deliver, the error that ends it, and the faults of a test; the store owns the
 history. No I/O; it waits for changes, or until leases end.
+
+Touches: clock.
 """
 
 from __future__ import annotations

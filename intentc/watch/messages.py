@@ -4,6 +4,8 @@ Why it exists: only this module and the two that call etcd should know that prot
 intentc; bytes that are not UTF-8 survive both ways by ``surrogateescape``.
 
 Pure functions: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

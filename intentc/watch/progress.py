@@ -6,6 +6,8 @@ watch resumes after what was *applied*, not after what was received, and a relis
 the store must leave out keys that changed while it was reading (``Applied``).
 
 State: revisions, and what is recorded for a relist, in memory; the source and its consumer advance them. No I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

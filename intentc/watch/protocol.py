@@ -9,6 +9,8 @@ Keys are text, values are bytes. Revisions are etcd's: one counter for the whole
 transaction that writes.
 
 Declarations and values only: no state, no I/O. The stores do the I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ then the consumer finds the difference. The consumer interprets the changes.
 
 State: how far it has come, its phase, and the counters. I/O: reads of the store and the heartbeat's key, and nothing
 else is written; the clock, and the log.
+
+Touches: clock, etcd, logs; through others: randomness, threads.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Why it exists: a watch that falls behind silently is a fault that stays hidden; 
 delivering is counted here by name. ``diagnostics`` publishes the figures.
 
 State: the counters, and the foreign keys that were logged; ``source`` and its parts change them. No I/O but the log.
+
+Touches: logs.
 """
 
 from __future__ import annotations

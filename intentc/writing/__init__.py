@@ -4,6 +4,8 @@
 
 I/O: all requests to the API server and to Keystone are here, and reads of certificates. State: connections, the token,
 what is known of the server, and what waits to be sent. What to write is decided elsewhere.
+
+Touches: clock, files, HTTP, logs, sockets; through others: randomness.
 """
 
 from .dry_run import DryRun

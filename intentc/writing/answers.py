@@ -2,6 +2,8 @@
 
 It reads status, headers and body, and changes none of them. No state; no I/O but the clock, where an answer names a
 time. Callers decide what follows from an error.
+
+Touches: clock.
 """
 
 from __future__ import annotations

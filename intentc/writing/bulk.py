@@ -8,6 +8,8 @@ is alone. ``encode.py`` encodes operations.
 
 State: the writes that wait, until each has its answer, the tasks that carry them out, and the size of batches. I/O:
 requests through ``Connection``, and the log. It notes in ``Capabilities`` what answers show.
+
+Touches: logs; through others: clock, HTTP.
 """
 
 from __future__ import annotations

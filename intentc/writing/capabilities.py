@@ -4,6 +4,8 @@ Why it exists: Contrail's server lacks what ours adds (``apiserver/app.py`` list
 Each missing capability is logged once. The modules that write adapt to it.
 
 State: what is known of the server. I/O: ``learn`` asks it once, through the connection that it gets; the log.
+
+Touches: logs; through others: clock, HTTP.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ or body is ever part of a message. ``answers.py`` interprets answers.
 
 State: the sockets and the token; it keeps no resource. I/O: requests to the API server, and to Keystone through
 ``keystone``.
+
+Touches: HTTP; through others: clock, files, sockets.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ It acknowledges every write without a revision. It allocates no numbers, since o
 placeholder instead (docs/engine.md §8).
 
 State: the recorded calls. No I/O. Nothing is sent.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

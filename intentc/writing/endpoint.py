@@ -4,6 +4,8 @@ Values, and what is wrong if one side rejects the other's certificate. Callers f
 configuration; no ``repr`` shows a secret.
 
 No state. I/O: reads of certificate files, and of their times, when they are asked for.
+
+Touches: files, sockets.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ reads are one request each. Every write carries its preconditions and the fence.
 with a new token, or without the item that failed its batch): the engine decides what a failure means. The exception are
 relaxations, which ``relaxing`` retries in the background. State: the connection, capabilities, waiting batches, pending
 relaxations; a crash loses it. I/O: requests to the API server.
+
+Touches: clock, HTTP; through others: files, logs, randomness, sockets.
 """
 
 from __future__ import annotations

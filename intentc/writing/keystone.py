@@ -5,6 +5,8 @@ quote what we sent. ``connection.py`` sends requests, and repeats them with the 
 
 State: the token, and until when a rejected log-in is not repeated. I/O: requests to Keystone, the clock, and the
 password, read again for each log-in.
+
+Touches: clock, HTTP.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Why it exists: a bridge has whole documents and no claims: it creates or replace
 of both a document needs. ``bulk`` shares the requests; ``bridges/kubernetes/sending`` decides what to write.
 
 State: the writes under way. I/O: requests through ``Connection``.
+
+Touches: clock; through others: files, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ transaction has no such gap.
 
 State: the relaxations that are owed, in memory, and the task that retries them. I/O: requests to the API server, and
 the log.
+
+Touches: clock, logs; through others: HTTP, randomness.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ files uses new connections; requests under way end on the old ones. ``connection
 
 State: the connections, how many requests each generation has under way, and the files' times. I/O: requests through
 these connections, looks at the files' times, and the log.
+
+Touches: HTTP, logs; through others: files.
 """
 
 from __future__ import annotations

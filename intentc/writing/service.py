@@ -5,6 +5,8 @@ and tests mock them. Each write is of one object; implementations may gather wri
 what a failure means for the object (docs/engine.md §6.3).
 
 Declarations only: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ each subject with rules of its own has a file, and ``checked_only`` has two smal
 declare what they need to read, which numbers they request, and what is created along with a resource (``rules.py``);
 the server reads and writes. ``prepare``, ``admit`` and ``stamps`` change the document that they get, in place; no state
 but caches of types.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -3,4 +3,6 @@
 ``routes`` answers requests; ``catalog`` knows what is offered; ``discovery``, ``openapi`` and ``tables`` describe it;
 ``face`` reads and writes resources through the API server's own mutations, so admission, roles and the index are those
 of its REST API. docs/kubernetes.md has the table of what is answered as a kube-apiserver does.
+
+Touches: clock, environment, etcd, HTTP, randomness.
 """

@@ -5,6 +5,8 @@ of a compiler, and a copy of a Secret must not reach one. So they have a key of 
 The transaction that deletes the resource deletes it.
 
 It stages writes on the draft that it gets. No state.
+
+Touches: nothing itself; through others: etcd.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Why it exists: discovery, OpenAPI, URLs and errors must name the same groups, versions and resources.
 
 A frozen value, made from a schema; no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

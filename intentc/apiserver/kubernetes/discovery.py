@@ -4,6 +4,8 @@ Why it exists: kubectl asks ``/api``, ``/apis`` and each version before anything
 aggregated answer. ``catalog`` decides what is offered.
 
 Pure functions of values: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Why it exists: clients decide by ``reason`` and ``code``, and people read ``mess
 what to do next, as everywhere in intentc.
 
 Pure functions of values: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

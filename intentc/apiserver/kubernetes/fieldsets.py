@@ -7,6 +7,8 @@ A path is a tuple of steps: ``f:name`` of a field, ``k:{"name":"web"}`` of an el
 element, as in Kubernetes' ``FieldsV1``.
 
 Pure functions of values: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Why it exists: a client that lists and then watches must see each state of a res
 names its revision, and all its pages read that one. Values that can't be read are left out.
 
 I/O: reads of the store. No state.
+
+Touches: etcd.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The parameters of requests to the Kubernetes face, read from a URL's query and from ``DeleteOptions``.
 
 Values and pure functions: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

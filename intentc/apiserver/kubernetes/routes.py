@@ -4,6 +4,8 @@ Why it exists: it translates between HTTP and ``face``, ``lists`` and ``watches`
 ``Status``. A token comes as ``Authorization: Bearer``, which is how kubectl sends it, or as ``X-Auth-Token``.
 
 It keeps no state but the OpenAPI documents, made once; it reaches the store only through ``face``.
+
+Touches: clock, environment, HTTP; through others: etcd, randomness.
 """
 
 from __future__ import annotations

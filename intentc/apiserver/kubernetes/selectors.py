@@ -4,6 +4,8 @@ Why it exists: clients select resources by text: ``app=web,tier in (a,b),!old``.
 ``metadata.namespace`` only, as for custom resources in Kubernetes.
 
 Pure functions of values: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Why it exists: ``model/manifest`` knows the two forms; clients also need ``resou
 kubectl applied last, which are not in the stored resource.
 
 Pure functions of values: nothing that they get is changed.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ Why it exists: a watch holds a watch of etcd, which must be closed in the task t
 disconnects while nothing happens. An error is the last line, of type ``ERROR``.
 
 I/O: the connection to one client, the clock. State: whether the columns of the table, and the end, were sent.
+
+Touches: clock, HTTP; through others: etcd.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Why it exists: a cluster's resources have many fields that no compiler reads. Th
 (``model/pruning.py``), so nobody can own them, and who sent them learns it: kubectl prints an answer's warnings.
 
 Pure functions of values: nothing that they get is changed.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

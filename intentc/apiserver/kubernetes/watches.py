@@ -8,6 +8,8 @@ continues from that revision, so a watch from a revision with several events del
 twice. The state before an event, which a deletion shows and a selector needs, is read from etcd at the revision before.
 
 I/O: one watch of the store, and reads. State: how far the client has come.
+
+Touches: etcd.
 """
 
 from __future__ import annotations

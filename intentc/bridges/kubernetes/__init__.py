@@ -8,4 +8,7 @@ items of one ``/sync``. The status that compilers claim goes back: ``reporting``
 
 State: what the cluster and etcd hold, in memory; everything is read again after a restart, but for the marks of
 ``synced`` in etcd. I/O: the cluster, the watch on etcd, the API server, and those marks.
+
+Touches: clock, environment, etcd, files, HTTP, logs, metrics, processes, randomness, sockets; through others: gRPC,
+threads.
 """

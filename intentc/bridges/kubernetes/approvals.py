@@ -5,6 +5,8 @@ kinds, since the last approval has that cluster mirrored. If it is unknown which
 and any approval has it mirrored.
 
 State: that of the mirror. I/O: the directives in etcd, and the log.
+
+Touches: logs; through others: etcd.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ its token ends, and both after a 401. Programs run only if the configuration per
 since a kubeconfig would be able to run anything otherwise.
 
 I/O: the token's file, the program, and the clock. State: the last token.
+
+Touches: clock, environment, processes; through others: files.
 """
 
 from __future__ import annotations

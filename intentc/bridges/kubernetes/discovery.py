@@ -4,6 +4,8 @@ Why it exists: a schema declares several versions of a kind, and a cluster serve
 the cluster's. A kind may be missing, and be installed later. ``informing`` asks again then.
 
 I/O: the discovery documents of the cluster, and one namespace. State: none.
+
+Touches: nothing itself; through others: clock, environment, files, HTTP, logs, processes, randomness, sockets.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Why it exists: the informer, the marks and the writers decide by the sort of an 
 exception of the HTTP client. ``cluster`` raises them.
 
 Declarations only: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

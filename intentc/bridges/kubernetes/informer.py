@@ -6,6 +6,8 @@ whenever it can't know that it saw everything: after 410, after a cut at whose e
 what was seen, and in another cluster. Only a complete list says what is gone unseen. ``informing`` asks and waits.
 
 State: how far it has come. No I/O: every method takes an answer and returns what the consumer is to apply.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

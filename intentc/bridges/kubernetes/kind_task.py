@@ -3,6 +3,8 @@
 Why apart: ``marking``, ``approvals`` and ``status`` look at the same kinds; ``serving`` creates them.
 
 Values only: no I/O. State: that of one kind.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

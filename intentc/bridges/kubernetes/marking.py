@@ -5,6 +5,8 @@ another one, or an older one. So a kind whose deletions are withheld keeps its f
 the keys.
 
 State: that of the kinds. I/O: the marks in etcd.
+
+Touches: clock, logs; through others: etcd.
 """
 
 from __future__ import annotations

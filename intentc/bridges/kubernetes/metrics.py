@@ -3,6 +3,8 @@
 Why it exists: names of metrics are an interface; ``docs/operating.md`` lists them.
 
 No state but the registry. I/O: none; the caller answers the scrape.
+
+Touches: metrics.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ doubt, or would delete many, deletes nothing until an operator approves. ``infor
 ``sending`` carries out.
 
 State: both sides, by kind and uid; the keys to look at. No I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

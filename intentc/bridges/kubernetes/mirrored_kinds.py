@@ -1,6 +1,8 @@
 """Says which kinds are mirrored from a cluster: those that compilers read and people write as manifests.
 
 Pure functions: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ that: they must not reach etcd. What is stored is what the schema declares, at a
 ``model/manifest.py``. ``mirror`` compares the digests.
 
 State: a cache of which fields a kind declares. No I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

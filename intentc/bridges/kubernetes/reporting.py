@@ -5,6 +5,8 @@ sent depends only on what both have then (``status_patch``). If the cluster has 
 whose status compilers do not claim cost nothing here.
 
 State: what both sides say, for those kinds; the objects to look at. I/O: the status subresources of the cluster.
+
+Touches: clock, logs; through others: environment, files, HTTP, processes, randomness, sockets.
 """
 
 from __future__ import annotations

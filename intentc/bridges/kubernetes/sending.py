@@ -5,6 +5,8 @@ again once etcd has shown its result. What the API server rejects is not sent ag
 are tried again, with back-off.
 
 State: the writes under way, what awaits its echo, and what was rejected. I/O: writes through the mirror service.
+
+Touches: clock, logs; through others: HTTP, randomness.
 """
 
 from __future__ import annotations

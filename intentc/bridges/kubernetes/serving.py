@@ -5,6 +5,9 @@ that leads writes. ``marking`` and ``approvals`` decide what the parts say toget
 signals.
 
 State: the tasks of the kinds; the parts keep their own. I/O: that of the parts.
+
+Touches: clock, logs; through others: environment, etcd, files, gRPC, HTTP, metrics, processes, randomness, sockets,
+threads.
 """
 
 from __future__ import annotations

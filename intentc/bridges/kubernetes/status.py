@@ -3,6 +3,8 @@
 Why apart: what people see is an interface of its own; ``docs/operating.md`` describes it.
 
 Reads of the bridge's parts alone: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

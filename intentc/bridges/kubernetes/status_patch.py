@@ -5,6 +5,8 @@ that we wrote to the cluster and that it no longer names are cleared, by the clu
 (``managedFields``). Everything else stays as the cluster has it. ``reporting`` sends the patch.
 
 Pure functions of values: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

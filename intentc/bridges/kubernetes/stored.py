@@ -5,6 +5,8 @@ here. ``watch.source`` misses nothing; ``projection`` reads the values.
 
 State: which keys are known, to notice deletions in a new snapshot. It changes the mirror; no I/O of its own but the
 watch.
+
+Touches: logs; through others: clock, etcd, randomness.
 """
 
 from __future__ import annotations

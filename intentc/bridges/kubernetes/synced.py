@@ -5,6 +5,8 @@ must not compile (``needs_synced``). And a process that starts can only notice a
 one wrote down what it saw.
 
 I/O: the marks' keys, ``/intentc/<installation>/synced/<kind>``. State: none.
+
+Touches: etcd.
 """
 
 from __future__ import annotations

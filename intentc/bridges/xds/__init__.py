@@ -10,4 +10,6 @@ Nothing is imported here, so that only processes that serve load gRPC and the pr
 
 State: the world and the streams, in memory. I/O: the watch, gRPC to Envoys, the records of rejections in etcd, the
 clock, and the log.
+
+Touches: clock, etcd, files, gRPC, logs, metrics, randomness; through others: environment.
 """

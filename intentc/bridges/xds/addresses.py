@@ -7,6 +7,8 @@ removed first, and added again once Envoy has answered that (``StreamAddresses``
 sent is unknown; ``retrying`` tries the listeners again that are rejected for it.
 
 State: addresses by listener, in memory. No I/O; ``world`` and ``session`` call it.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

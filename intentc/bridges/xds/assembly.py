@@ -8,6 +8,8 @@ Why it exists: a changed route must cost one list insertion and a concatenation,
 Virtual hosts with the same tables share one list (``Sequence``).
 
 State: routes and virtual hosts in force, by table. ``world`` calls ``put_*``, and marks and clears ``dirty``. No I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

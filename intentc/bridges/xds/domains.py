@@ -5,6 +5,8 @@ an exact name, ``*`` and a suffix, a prefix and ``*``, or ``*`` alone; a wildcar
 Compilers have an equivalent of their own: they never import this package, nor it them.
 
 Pure functions: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ all other elements take effect.
 
 State: the versions of each element, and a search for each type. ``world`` and ``rejections`` change it; ``session``
 knows what each Envoy was sent; ``world`` puts versions in force. No I/O; the versions themselves stay as they are.
+
+Touches: nothing itself; through others: files.
 """
 
 from __future__ import annotations

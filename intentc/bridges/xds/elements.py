@@ -4,6 +4,8 @@ Why it exists: the watch under the compilers' path delivers every resource, and 
 inside an element (a ``config`` that is no valid message, for example) are found by ``encoding``.
 
 Pure functions of the bytes: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Why it exists: invalid JSON (an unknown field, a wrong type, an unknown extensio
 with a message that names the field. Envoy checks its own constraints.
 
 State: the message classes and extensions, imported once. No other I/O.
+
+Touches: files.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ listeners, host names in virtual hosts, paths in routes. It is a selection: rout
 query parameters are left out, since one example can't show them.
 
 Pure functions of the elements: no state, no I/O; nothing is sent.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ Why it exists: if the route were left out, its requests would match a wider rout
 fallback is offered.
 
 Pure functions of one version, which stays as it is: no state, no I/O.
+
+Touches: nothing itself; through others: files.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Why it exists: etcd, Envoy and the compilers must agree on these names.
 
 Constants, and a pure function of a schema: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

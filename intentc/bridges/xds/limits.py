@@ -5,6 +5,8 @@ answers everything that clients send. Each limit is far above what an Envoy need
 limits connections.
 
 State: counts by stream and address, in memory. No I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

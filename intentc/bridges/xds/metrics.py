@@ -5,6 +5,8 @@ process.
 
 State: the counters, which ``ads``, ``session`` and ``serving`` raise. I/O: none but that it reads the process's figures
 from the system when it is scraped, and the server's status; the caller answers the scrape.
+
+Touches: metrics.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ the API server is down. ``rejections`` decides what to write, and when.
 
 I/O: puts and deletions of these keys, which nobody else writes; waiting, and the log. State: what is still to be
 written, and which records exist, in memory.
+
+Touches: clock, etcd, logs.
 """
 
 from __future__ import annotations

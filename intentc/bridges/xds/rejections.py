@@ -6,6 +6,8 @@ among several elements; ``records`` writes to etcd.
 
 State: none of its own but ``retrying``'s. It changes the world's element states and what is in force, and gives records
 to ``records``, which writes them. No I/O but the log and the clock.
+
+Touches: clock, logs; through others: files.
 """
 
 from __future__ import annotations

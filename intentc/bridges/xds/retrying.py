@@ -6,6 +6,8 @@ for other programs it backs off from 1 s to 30 s.
 
 State: the listeners to try again and when, in memory. It has the world offer them, and forget addresses that were
 released; no I/O but the clock.
+
+Touches: clock; through others: files, logs.
 """
 
 from __future__ import annotations

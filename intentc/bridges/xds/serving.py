@@ -6,6 +6,8 @@ handle commands and signals.
 
 State: the tasks, and whether anything is to be published; the parts keep their own. It publishes the world. I/O: the
 listening port, the clock, the log, and the parts' own.
+
+Touches: clock, logs, metrics; through others: environment, etcd, files, gRPC, randomness.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ for until it makes progress again. Its configuration stays consistent: ``session
 
 State: the connected streams, and the last progress of each. ``ads`` adds and removes streams; ``serving`` decides when
 to look. No I/O but the clock and the log.
+
+Touches: clock, logs.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ world receives each new version once. ``serving`` runs the watch; ``records`` wr
 
 State: elements and records by key and revision, in memory. It changes ``world`` and its element states, and nothing
 else; no I/O but the log.
+
+Touches: logs; through others: files.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ be concatenated, and a field of message type is its tag, its length and its byte
 encodes the parts.
 
 Pure functions of bytes: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ until then. A deleted cluster stays while anything in force refers to it, until 
 until old filter chains that may use it are drained (``draining``). Changes that belong together are sent together:
 ``publish`` gives everything since the last time one number, from which a stream finds what it has missed.
 
-State: wanted and served versions of every element, what waits for which clusters, what changed at which publication;
-``element_states``, ``draining``, ``addresses`` and ``assembly`` have theirs. ``watch_consumer`` puts elements in,
-``rejections`` and ``session`` report what Envoys answer, ``serving`` decides when to publish. No I/O; one random text.
+``watch_consumer`` puts elements in, ``rejections`` and ``session`` report answers, ``serving`` decides when to publish.
+
+Touches: randomness; through others: clock, files, logs.
 """
 
 from __future__ import annotations

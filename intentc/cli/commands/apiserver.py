@@ -2,6 +2,9 @@
 
 It runs ``apiserver`` until a signal ends it; state and I/O are those of that package. Before, it reads the certificates
 that are configured, to check them; it logs, and prints its URL on stdout.
+
+Touches: logs, terminal; through others: clock, environment, etcd, files, gRPC, HTTP, processes, randomness, sockets,
+threads.
 """
 
 from __future__ import annotations

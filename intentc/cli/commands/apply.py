@@ -2,6 +2,9 @@
 
 I/O: reads of files, requests to the API server, with ``--wait`` to the diagnostics; a saved plan is made again, which
 reads etcd. It writes only the resources of the input, and prints. No state.
+
+Touches: terminal; through others: API server, clock, environment, etcd, files, gRPC, HTTP, logs, processes, randomness,
+sockets, threads.
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@ writes. The service runs the same command in a process of its own (``service/aud
 
 No state. I/O: reads of etcd, and of allocations from the API server; it prints, and writes nothing else.
 ``--beside-service`` lowers the process's priority, and a thread ends the process when its stdin closes.
+
+Touches: files, processes, terminal, threads; through others: API server, clock, environment, etcd, gRPC, HTTP, logs,
+randomness, sockets.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@ With ``--reads`` it also compares a reaction map with recorded reads. Other comm
 
 I/O: reads of files; with ``--reads`` alone a request to the diagnostics; with ``--schemas`` it writes JSON Schemas. It
 prints, and changes nothing else. No state.
+
+Touches: files, terminal; through others: API server, clock, environment, etcd, HTTP, logs, processes, randomness,
+sockets, threads.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """``intentc compile``: compiles the resources in files to their outputs, offline and without a server.
 
 I/O: reads of files. It compiles in memory, and writes nothing but its output. No state.
+
+Touches: files, terminal; through others: API server, clock, environment, etcd, logs, processes, randomness, threads.
 """
 
 from __future__ import annotations

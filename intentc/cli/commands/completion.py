@@ -4,6 +4,8 @@ Why it exists: click prints its script through an environment variable; a comman
 (``registry``) and the types of options and arguments complete the words.
 
 I/O: it prints. No state.
+
+Touches: terminal; through others: files, processes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """``intentc crds``: prints CustomResourceDefinitions, made from the schema files of the configured compilers.
 
 I/O: reads of the compilers' files; it prints, and changes nothing. No state.
+
+Touches: terminal; through others: environment, files, logs.
 """
 
 from __future__ import annotations

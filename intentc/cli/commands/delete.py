@@ -2,6 +2,8 @@
 
 I/O: reads of files, requests to the API server, and with ``--wait`` to the diagnostics. It deletes only what the input
 names, and with ``--remove-references`` changes what refers to that; it prints. No state.
+
+Touches: nothing itself; through others: clock, environment, files, HTTP, logs, sockets, terminal.
 """
 
 from __future__ import annotations

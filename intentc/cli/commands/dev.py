@@ -6,6 +6,9 @@ its own, whose data is deleted at the end. Ctrl-C ends everything that it starte
 State and I/O: these servers, whose processes and temporary data end with it, and reads of the files of resources; it
 writes those resources, prints, and to exit when converged sends a request to the Envoy. ``keep_running`` looks at PATH
 and the working directory.
+
+Touches: environment, files, terminal; through others: API server, clock, etcd, gRPC, HTTP, logs, metrics, processes,
+randomness, sockets, threads.
 """
 
 from __future__ import annotations

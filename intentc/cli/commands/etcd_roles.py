@@ -4,6 +4,8 @@ Why it exists: users would not find the script inside an installed package. Only
 process; the administrator of etcd runs it, with ``etcdctl``.
 
 I/O: it reads the script, and prints it. No state.
+
+Touches: files, terminal.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """``intentc get``: shows resources from the API server.
 
 I/O: reads from the API server; it prints, and changes nothing. No state.
+
+Touches: terminal; through others: clock, environment, files, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

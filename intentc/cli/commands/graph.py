@@ -6,6 +6,8 @@ formats nodes and arrows.
 I/O: reads of the configuration's and compilers' files, of the environment and, for requests to the diagnostics, of
 certificates and the token's file; it prints. It sets the process's garbage collection and evaluation watchdog as the
 service does. No state of its own.
+
+Touches: terminal; through others: clock, environment, files, HTTP, logs, processes, sockets, threads.
 """
 
 from __future__ import annotations

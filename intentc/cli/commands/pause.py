@@ -2,6 +2,8 @@
 
 I/O: it reads names from the API server and status from the diagnostics, puts a directive into etcd, and prints. It
 changes nothing else. No state.
+
+Touches: terminal; through others: clock, environment, etcd, files, gRPC, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 I/O: reads of files, etcd, the API server, and for ``--reactions`` the diagnostics; with ``--out`` it writes one file.
 It prints, and changes nothing else. No state.
+
+Touches: files, terminal; through others: API server, clock, environment, etcd, gRPC, HTTP, logs, processes, randomness,
+sockets, threads.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 I/O: reads of the diagnostics, etcd and the API server, and directives that it puts into etcd; it prints. It changes
 nothing else. No state.
+
+Touches: terminal; through others: clock, environment, etcd, files, gRPC, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

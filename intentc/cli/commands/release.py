@@ -6,6 +6,8 @@ compare-and-set; a second run continues with the rest. ``marks`` finds the marke
 
 I/O: reads of etcd, requests to the API server, and what it prints. It changes marks, and with ``--all`` the claim on
 the path in etcd; it deletes no object. State: what this run released, and what was rejected.
+
+Touches: etcd, terminal; through others: clock, environment, files, gRPC, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

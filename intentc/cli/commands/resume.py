@@ -2,6 +2,8 @@
 
 I/O: it reads names from the API server, status from the diagnostics and directives from etcd, puts or deletes a
 directive there, and prints. It changes nothing else. No state.
+
+Touches: terminal; through others: clock, environment, etcd, files, gRPC, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 ``compile --view`` prints the same views of its own outputs.
 
 I/O: requests to the diagnostics, which change nothing there; it prints. No state.
+
+Touches: terminal; through others: environment, files, HTTP, logs, sockets, threads.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ It prints a dozen lines of the compiler's ``/status``. ``status_text`` selects a
 shows them live.
 
 I/O: requests to the diagnostics, which change nothing there; it prints. State: with ``--watch -o json`` the last line.
+
+Touches: clock, terminal; through others: environment, files, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 The running compiler answers (``GET /why``); ``why_tree`` draws the tree.
 
 I/O: requests to the diagnostics, which change nothing there; it prints. No state.
+
+Touches: nothing itself; through others: clock, environment, files, HTTP, logs, sockets, terminal.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 It runs ``bridges.xds`` and the diagnostics server beside it, on a port of its own, until a signal ends them; state and
 I/O are theirs. It reads configuration and certificates, opens the store and closes it, logs, and prints its address on
 stdout.
+
+Touches: logs, terminal; through others: clock, environment, etcd, files, gRPC, HTTP, metrics, processes, randomness,
+sockets, threads.
 """
 
 from __future__ import annotations

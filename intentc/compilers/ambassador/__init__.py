@@ -13,6 +13,8 @@ Envoy's JSON, ``elements.py`` into claims. ``views`` shows the result to people,
 
 Intents read, report problems and give reasons through ``ctx``, and yield facts and claims: on ``envoy_*`` objects, and
 on resources read from annotations. No state, no I/O.
+
+Touches: nothing itself; through others: files.
 """
 
 from intentc import Compiler

@@ -3,6 +3,8 @@
 In between they are whole milliseconds, so that two spellings of one duration are one value.
 
 Pure functions of values: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

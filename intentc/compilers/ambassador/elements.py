@@ -5,6 +5,8 @@ the user's resource and field, and every rejection by Envoy is reported (``envoy
 contents.
 
 It reads, reports problems and gives reasons through ``ctx``, and returns claims; no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

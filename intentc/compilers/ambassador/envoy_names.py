@@ -5,6 +5,8 @@ cluster may have another name there (``stats_name``), and several may share one;
 of an element's name suffices, unless it is the whole name of another one.
 
 It reads the elements through the ``Compiled`` that it gets, and changes nothing; no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 They are separate from the group's intent, because explanations evaluate them again with fewer members
 (``reasons/groups.py``). ``add_uses`` fills the table that it gets; nothing else is changed. No state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

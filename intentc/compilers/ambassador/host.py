@@ -4,6 +4,8 @@ It reports the problems that only the Host itself knows: mistakes in its TLS, an
 ``hostname.py`` decides what it means together with other Hosts of its hostname, and on which Listeners.
 
 It reads and reports problems through ``ctx``, and yields facts; no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

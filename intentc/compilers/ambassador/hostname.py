@@ -5,6 +5,8 @@ in its listener and in the virtual host of this name, and for route tables the f
 between Hosts of one hostname are resolved here, always in favour of the stricter one, and reported on the others.
 
 It reads and reports problems through ``ctx``, and yields facts; no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 (docs/ambassador.md §5.10).
 
 It reads and reports problems through ``ctx``, and yields facts; no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@
 no member can be served, requests are answered 503 and never go elsewhere.
 
 It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts; no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ One takes effect: that of the gateway's own namespace, otherwise the first by na
 has no effect.
 
 It reads and reports problems through ``ctx``, and yields facts; no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ A hostname that is closed on a side is also closed for all names that it covers:
 under a weaker one.
 
 It reads through ``ctx``, and yields facts; no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Rules: docs/ambassador.md §4.3 and §4.4. A TCPMapping that can't be understood
 that makes no sense is left out and reported.
 
 It reads and reports problems through ``ctx``, and yields facts; no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ certificate of the best Host that covers the name, otherwise of a TLSContext tha
 neither can be used, nobody is admitted. ``envoy/listener.py`` makes the JSON.
 
 It reads and reports problems through ``ctx``, and yields facts; no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

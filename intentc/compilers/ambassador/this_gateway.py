@@ -11,6 +11,8 @@ belongs to another controller; that is not a mistake. An Ingress without a class
 says so.
 
 It reads and reports problems through ``ctx``; no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

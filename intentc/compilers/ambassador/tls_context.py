@@ -3,6 +3,8 @@
 Hosts, TCPMappings and upstreams that name it read it themselves.
 
 It reads and reports problems through ``ctx``, and yields nothing; no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

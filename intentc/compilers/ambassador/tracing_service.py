@@ -3,6 +3,8 @@
 One takes effect: the gateway's own, otherwise the first by name.
 
 It reads and reports problems through ``ctx``, and yields facts; no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ The author of a Mapping must not read the gateway's environment. So the text sta
 problem.
 
 It reads and reports problems through ``ctx``; no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The compiler of an Azure Application Gateway: Ingresses become the sub-resources of one gateway (docs/appgw.md)."""
+"""The compiler of an Azure Application Gateway: Ingresses become the sub-resources of one gateway (docs/appgw.md).
+
+Touches: nothing outside memory.
+"""
 
 from intentc import Compiler
 

@@ -7,6 +7,8 @@ D.8 (service chains), D.9 (static routes), D.10 (routing policies), D.11 (BGP VP
 
 Intents read, report problems, request numbers and give reasons through ``ctx``, and yield claims and facts. No state,
 no I/O.
+
+Touches: nothing outside memory.
 """
 
 from intentc import Compiler

@@ -4,4 +4,6 @@
 ``Instance``; ``children`` turns an ``Instance`` into the objects of a cluster.
 
 Not registered yet: there are no intents.
+
+Touches: nothing outside memory.
 """

@@ -5,6 +5,8 @@ data; and with the hash of the content in its name a cached file is never stale.
 the library's 430 kB again.
 
 State: the files' contents, read once and compressed. I/O: reads of these files, and answers to browsers.
+
+Touches: files, HTTP.
 """
 
 from __future__ import annotations

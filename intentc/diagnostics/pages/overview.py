@@ -4,6 +4,8 @@ Why it exists: ``/status`` has 60 keys, of which an operator needs five first. T
 and a tone, and nothing else. A missing key becomes a dash.
 
 Pure: a status in, template values out. No state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Why commands and no buttons: the page is read-only, and a directive carries the 
 (``intentc.directives``).
 
 Pure: an answer in, template values out. No state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Shapes the reactions' page: the map with the use of each edge, its findings, and missing reactions.
 
 Pure: an answer in, template values out. No state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ content security policy, which lets no text run as a script, belongs with the re
 
 State: the parsed templates. I/O: reads of the package's templates and, through ``assets``, of its static files, each
 when first used; the age of times is by the clock. Pages are rendered in a thread.
+
+Touches: clock, files, HTTP, threads.
 """
 
 from __future__ import annotations

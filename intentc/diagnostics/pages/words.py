@@ -4,6 +4,8 @@ Why it exists: the pages use the same words as the commands and the JSON, and ea
 it.
 
 Values only: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

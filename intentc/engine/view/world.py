@@ -1,6 +1,8 @@
 """Shows the inputs of an engine: resources and facts, their names and relations, and which intents read them.
 
 It reads ``logic`` and the applier's state, live, and changes nothing. No state of its own, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

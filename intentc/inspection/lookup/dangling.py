@@ -4,6 +4,8 @@
 value, in slices.
 
 It reads the engine's views, in slices, and changes nothing. No state, no I/O.
+
+Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

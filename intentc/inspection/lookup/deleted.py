@@ -4,6 +4,8 @@ It searches the journal for intents that ended and for objects that we deleted; 
 journal's files, if it has any. ``history`` has the rest of what is known about them.
 
 It reads the journal and changes nothing. No state. I/O: reads of the journal's files, in a thread, and the log.
+
+Touches: logs; through others: clock, files, threads.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ matches, or too much, the answer lists similar names.
 
 It reads the engine's views and the journal, in slices, and changes nothing. No state. I/O: only that of ``deleted``, if
 no resource has the name; a compiler's search of names runs in a thread.
+
+Touches: threads; through others: clock, files, logs.
 """
 
 from __future__ import annotations

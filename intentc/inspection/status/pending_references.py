@@ -4,6 +4,8 @@ Why not per request: ``/status`` is read every second, and a look at every refer
 a second. ``views/lists.py`` lists them all on request.
 
 State: the last count, and examples. It reads the engine's views, and changes nothing there. No I/O but the clock.
+
+Touches: clock.
 """
 
 from __future__ import annotations

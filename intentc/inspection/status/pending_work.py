@@ -5,6 +5,8 @@ names the command. A line is one sentence without its full stop, the most import
 contents.
 
 It reads the engine's views and changes nothing. No state, no I/O.
+
+Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Counts are sums of table sizes, since ``/status`` asks each second and there may
 table by table, by key or in the order of arrival, so that pages stay consistent while entries are added.
 
 It reads the engine's views and changes nothing. No state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

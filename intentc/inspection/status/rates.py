@@ -5,6 +5,8 @@ samples are the engine's own integers.
 
 State: the samples of the last 10 seconds, and since when it is busy or cut off, in memory. Nothing is decided by them.
 No I/O but the clock.
+
+Touches: clock.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ in inputs, whether these are compiled or held). Bodies of resources never appear
 second, so it reads tables and counters only.
 
 It reads the engine's views and changes nothing. No state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

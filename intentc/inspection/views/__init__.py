@@ -2,4 +2,6 @@
 
 It reads the engine's views and the journal, and changes nothing. State: what one answer needs, and the findings of the
 last maps. I/O: reads of the journal's files, in a thread.
+
+Touches: clock, logs, threads; through others: files, randomness.
 """

@@ -6,6 +6,8 @@ people need to see everything that it lacks. ``planning`` decides which fields a
 
 It reads the engine's views and changes nothing; two forms are compared in a thread. No state. I/O: only that of
 ``find``, if no resource has the name.
+
+Touches: threads; through others: clock, files, logs, randomness.
 """
 
 from __future__ import annotations

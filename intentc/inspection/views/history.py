@@ -5,6 +5,8 @@ Lines come from the ring in memory. If that lacks something, the journal's files
 
 It reads the journal and changes nothing. State: one search, and whether a failure was logged. I/O: reads of the
 journal's files, in a thread, and the log.
+
+Touches: clock, logs; through others: files, threads.
 """
 
 from __future__ import annotations

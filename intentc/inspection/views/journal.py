@@ -4,6 +4,8 @@
 
 It reads the journal in memory and the engine's views, and changes neither; a follower is counted by the journal. State:
 where one follower is, and names known for one answer. No I/O.
+
+Touches: clock.
 """
 
 from __future__ import annotations

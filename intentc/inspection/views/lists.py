@@ -3,6 +3,8 @@
 What stands before a page is skipped in slices; ``status/`` builds the entries of the quarantine.
 
 It reads the engine's views and changes nothing. No state, no I/O.
+
+Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ neighbour gets its share of the nodes. The page and ``drawing`` draw the result.
 
 It reads the engine's views and changes nothing. State: the search under way. I/O: only that of ``find``, if no resource
 has the name.
+
+Touches: nothing itself; through others: clock, files, logs, threads.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ milliseconds at a time. ``resource_states`` computes the state of a resource; a 
 that most are as desired.
 
 It reads the engine's views and changes nothing. No state, no I/O.
+
+Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

@@ -2,4 +2,6 @@
 
 It reads the engine's views and the journal, evaluates intents again for their reasons, and changes nothing. State: the
 parts of one answer. I/O: reads of the journal's files, in a thread.
+
+Touches: clock, threads; through others: files, logs, processes.
 """

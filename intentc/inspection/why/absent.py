@@ -5,6 +5,8 @@ object's parent explains it: the parent is missing, or its intent claims no such
 
 It reads the engine's views, in slices; of the evaluations nothing is kept or claimed, only the engine remembers one
 that failed. No state, no I/O but the clock.
+
+Touches: clock; through others: files, processes.
 """
 
 from __future__ import annotations

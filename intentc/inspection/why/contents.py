@@ -4,6 +4,8 @@ The value is the desired one, else the actual one. Secrets are concealed before 
 them either. ``diagnostics.value_paths`` finds a part in a document.
 
 It reads the engine's views and changes nothing; documents are made in a thread. No state beyond one answer, no I/O.
+
+Touches: threads.
 """
 
 from __future__ import annotations

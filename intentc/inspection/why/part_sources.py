@@ -7,6 +7,8 @@ the parts. ``model.provenance`` has the values that authors give.
 
 State: the parts of one answer. It evaluates intents, whose results it drops, and changes nothing in the engine, which
 remembers an evaluation that failed. No I/O.
+
+Touches: nothing itself; through others: files, processes.
 """
 
 from __future__ import annotations

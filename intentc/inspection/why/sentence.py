@@ -1,6 +1,8 @@
 """Writes the summary of an answer to "why": one sentence for people.
 
 Pure: values in, a sentence out. No state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ If more than 200 intents claim the object, only 200 are evaluated for their reas
 
 It reads the engine's views; the parts are collected in ``part_sources.Merging``. The evaluations leave outputs as they
 are, and are remembered and guarded as ``why`` says. No state, no other I/O.
+
+Touches: nothing itself; through others: clock, files, processes.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Each entry: ``{"what": text, "resource": {"kind", "name", "uuid"} | None, "command": text | None}``. It reads the
 engine's views and tables, and changes and decides nothing. No state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

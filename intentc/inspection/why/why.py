@@ -7,6 +7,8 @@ It reads the engine's views and the journal. For reasons it has intents evaluate
 runner remembers which of these evaluations failed, and guards each with the time budget and the crash marker's file. No
 state of its own. Other I/O: that of ``history``, that of ``find`` for a deleted resource, and the clock, by which
 ``absence`` ends its search.
+
+Touches: nothing itself; through others: clock, files, logs, processes, threads.
 """
 
 from __future__ import annotations

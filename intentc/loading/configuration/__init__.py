@@ -4,6 +4,8 @@
 key, ``risks`` reports unsafe ones. The modules that use a setting decide its effect.
 
 I/O: reads of files and of the environment that it gets. State: secrets read from files, until these change.
+
+Touches: files.
 """
 
 from .reading import Loaded, load

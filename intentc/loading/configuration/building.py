@@ -4,6 +4,8 @@ Why it exists: converting a whole file at once would name a path inside a value;
 environment variable, and the key that was probably meant. ``reading`` gets the values.
 
 State: what was found in one configuration. I/O: reads of files that hold secrets.
+
+Touches: nothing itself; through others: files.
 """
 
 from __future__ import annotations

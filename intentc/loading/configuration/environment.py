@@ -5,6 +5,8 @@ two underscores between the parts; it overrides the file. ``building`` checks th
 
 ``overlay`` reads the environment that it gets, and writes settings into the mapping that it gets. State: the known
 keys, listed once. No I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

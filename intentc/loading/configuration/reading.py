@@ -5,6 +5,8 @@ Nothing is logged here, since the configuration says how to log: callers log the
 
 I/O: reads of the configuration's file and of those that it names for secrets. No state; ``Loaded`` keeps the secrets to
 redact.
+
+Touches: nothing itself; through others: files.
 """
 
 from __future__ import annotations

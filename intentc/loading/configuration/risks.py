@@ -4,6 +4,8 @@ Why it exists: each setting is valid by itself; these checks are about its effec
 log in to the machine. ``building`` checks single settings; callers log the notes.
 
 It changes no setting, and has no state. I/O: it reads secrets' files, and looks at the mode of files.
+
+Touches: files.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ unknown key there is an error. Elsewhere only a likely misspelling of our keys i
 programs that we don't know.
 
 Declarations only: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

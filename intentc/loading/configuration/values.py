@@ -5,6 +5,8 @@ rejected where it is written, not where it is first used. ``sections`` assigns t
 
 I/O and state: a secret that a file holds is read when it is asked for, and kept until the file changes;
 ``FilePath.lack`` reads the beginning of its file.
+
+Touches: nothing itself; through others: files.
 """
 
 from __future__ import annotations

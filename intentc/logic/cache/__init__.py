@@ -1,6 +1,8 @@
 """The world as last seen: resources by key and name, relations in both directions, indexes, and held resources.
 
 State: all of that, in memory; only ``logic.Service`` changes it. No I/O.
+
+Touches: nothing outside memory.
 """
 
 from .cache import ALL, Cache, Preparation, with_history

@@ -5,6 +5,8 @@ everything but unknown kinds is a warning, and entries without effect are only n
 ``logic.coverage`` compares a map with recorded reads.
 
 Pure functions of map and schema: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

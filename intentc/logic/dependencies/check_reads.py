@@ -2,6 +2,8 @@
 
 ``logic.coverage`` counts the reads of a compiled world; the running service counts its own. Pure functions of values:
 no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Its callers count along them and interpret the counts.
 
 Pure: values and walks over them. No state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ each with cause A. Each (intent, cause) is visited once, so the walk ends, its c
 arrival never hides where a second one would lead. Reads decide what runs in the end, not the walk.
 
 No state and no I/O: it asks the graph for neighbours, and returns the jobs.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

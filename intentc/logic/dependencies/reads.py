@@ -4,6 +4,8 @@ Compact, since it has as many entries as all intents have reads: reads are tuple
 set, and an intent's reads as one tuple. ``logic`` finds the reads that a change affects.
 
 State: the index, in memory; only ``logic.Service`` changes it. No I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ It names objects, fields and intents, and never holds the value of a field: the 
 one process to another, and values may be secrets.
 
 Values only: no state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ ones, also for an older revision; paused, dropped and suspect intents are so her
 
 State: that engine, in memory, until the comparison is done. ``apply_directives`` changes the engine whose actions it
 gets. I/O: reads of the store and of allocations, and the clock.
+
+Touches: clock; through others: API server, etcd, files, logs, processes, randomness.
 """
 
 from __future__ import annotations

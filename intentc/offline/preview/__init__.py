@@ -6,6 +6,8 @@ plan in a file; ``reacting`` compares reaction maps. The commands read the input
 
 State: the copies and their engines, in memory. I/O: reads of etcd and of the API server (``gathering``), the file of a
 saved plan (``saved``), and the clock.
+
+Touches: API server, clock, environment, etcd, files; through others: HTTP, logs, processes, randomness, sockets.
 """
 
 from .gathering import Gathered, gather

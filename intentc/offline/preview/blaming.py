@@ -6,6 +6,8 @@ input, and again after. A compiler without reasons of its own attributes nothing
 
 It reads the views of a trial's engine, and evaluates intents there for their reasons, which changes nothing. No state,
 no I/O.
+
+Touches: nothing itself; through others: files, processes.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ a pool that can't be read is copied as it is, so that the copy's API server reje
 Nothing that is done with the copy reaches the original.
 
 It makes the copy and returns it, and changes nothing that it gets. No state, no I/O.
+
+Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ writes nothing. It reads the server's index only for what resources don't contai
 pools). Without an index, or without permission to read it, ``copying`` computes what it can.
 
 I/O: reads of etcd and of the API server. No state.
+
+Touches: API server, etcd; through others: clock, logs, randomness.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ the live world.
 
 State: one plan under way, in memory. It changes the trial that it gets, and nothing else. No I/O but the clock;
 ``progress`` is called before each step.
+
+Touches: clock; through others: API server, environment, etcd, files, HTTP, logs, processes, randomness, sockets.
 """
 
 from __future__ import annotations

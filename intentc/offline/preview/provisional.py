@@ -3,6 +3,8 @@
 ``unknown`` replaces them in a plan by texts such as ``<POOL for NAME>``.
 
 It reads the trial's store and engine, in memory, and changes nothing there. No state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

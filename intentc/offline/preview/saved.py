@@ -5,6 +5,8 @@ Values that a plan doesn't show are in it as seals, so that a changed secret is 
 ``apply`` makes the plan again and continues only if it is the same.
 
 I/O: that one file, which is replaced as a whole. No state.
+
+Touches: environment, files.
 """
 
 from __future__ import annotations

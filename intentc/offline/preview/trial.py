@@ -4,6 +4,9 @@ The engine, the admission and the transactions are the real ones; only the store
 live system would do, and a plan is the difference between two of its moments.
 
 State: the copy, the engine over it, and the uuids that were drawn, in memory. It changes these alone. No I/O.
+
+Touches: nothing itself; through others: API server, clock, environment, etcd, files, HTTP, logs, processes, randomness,
+sockets.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ plan must not show one, so wherever it occurs, in a name or in a value, its plac
 which values these are.
 
 State: the uuids that were drawn, and the placeholders of one plan. No I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

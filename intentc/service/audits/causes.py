@@ -6,6 +6,8 @@ name the pair at once (``Progress.missing_reactions``); here they did not. A wri
 well, so a pair too many may be named, but never one that the map covers.
 
 It only reads the engine's view and the journal. State: what was read before intents are evaluated anew. No I/O.
+
+Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ While an audit compiles, the world goes on: most differences are queued, were wr
 rest are *mismatches*: nothing is queued, and yet the engine does not plan what a compile from scratch would write. It
 reads the engine's views and the journal, and changes nothing; ``periodic`` repairs mismatches. State: what the journal
 has of the time since the audit's revision. No I/O.
+
+Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

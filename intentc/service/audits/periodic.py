@@ -6,6 +6,8 @@ with those that recorded reads found.
 
 State: the figures and the last result. It changes the engine by its verbs alone, and asks the watch for a list. I/O:
 the audit's process, by the ``spawn`` that it gets; the clock, chance, and the log.
+
+Touches: clock, logs, randomness; through others: API server.
 """
 
 from __future__ import annotations

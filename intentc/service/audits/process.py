@@ -4,6 +4,8 @@ The process is the command ``intentc audit``, so the service finds what a person
 however that ends: it watches its standard input, which the system closes with the last process that can write to it.
 
 State: none but that process, which it ends. I/O: it starts the process, reads its pipes, and logs what it prints.
+
+Touches: clock, environment, logs, processes.
 """
 
 from __future__ import annotations

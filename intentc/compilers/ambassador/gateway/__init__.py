@@ -1,4 +1,6 @@
 """What all listeners share: how a Module is read, the probes, and the services of the gateway.
 
 Values, and functions that read and report problems through ``ctx``: no state, no I/O.
+
+Touches: nothing outside memory.
 """

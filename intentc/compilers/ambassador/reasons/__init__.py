@@ -6,4 +6,6 @@ name of the element could follow. Reasons are complete: if one source of each is
 that could replace another is a reason even while it is overruled. Nothing here decides what an element is.
 
 It reads through ``ctx`` alone, and returns the reasons, which ``elements.py`` passes on. No state, no I/O.
+
+Touches: nothing outside memory.
 """

@@ -3,4 +3,6 @@
 The intents are in the package above.
 
 They read through ``ctx`` and views, and some report mistakes by a callback; no state, no I/O.
+
+Touches: nothing outside memory.
 """

@@ -2,4 +2,6 @@
 
 Values, and functions that read and report problems through ``ctx``: no state but a cache of parsed addresses
 (``service_url.py``), no I/O. The resolvers' intents are here, too.
+
+Touches: nothing outside memory.
 """

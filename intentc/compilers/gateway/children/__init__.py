@@ -2,6 +2,8 @@
 
 Each module makes the objects of one sort; ``labels``, ``names``, ``pods``, ``rules``, ``service_ports`` and
 ``load_balancers`` have what they share. No state, no I/O.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

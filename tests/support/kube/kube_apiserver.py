@@ -15,7 +15,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,14 +39,18 @@ def binary() -> Path | None:
 
 
 class KubeApiserver:
-    """One kube-apiserver. ``users``: token → (name, groups). All methods block."""
+    """One kube-apiserver. ``users``: token → (name, groups). ``arguments``: in addition to its own, of which the last
+    one of a name counts. All methods block."""
 
-    def __init__(self, program: Path, users: dict[str, tuple[str, str]] | None = None) -> None:
+    def __init__(
+        self, program: Path, users: dict[str, tuple[str, str]] | None = None, arguments: Sequence[str] = ()
+    ) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="intentc-kube-"))
         self.etcd = Etcd(binary=find_binary())
         self.port = 0
         self.users = {ADMIN: ("admin", "system:masters"), **(users or {})}
         self._program = program
+        self._arguments = tuple(arguments)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -91,6 +95,7 @@ class KubeApiserver:
             "--disable-admission-plugins=ServiceAccount",
             "--allow-privileged",
             "--profiling=false",
+            *self._arguments,
         ]
         log = self.directory / "log"
         self._process = start_tied(command, log, dict(os.environ))
@@ -141,13 +146,15 @@ class KubeApiserver:
         )
         return path
 
-    def ask(self, method: str, path: str, body: Any = None, token: str = ADMIN) -> Any:
+    def ask(
+        self, method: str, path: str, body: Any = None, token: str = ADMIN, content: str = "application/json"
+    ) -> Any:
         """One request as the user of ``token``; the answer's JSON. Raises ``urllib.error.HTTPError``."""
         request = urllib.request.Request(
             self.url + path,
             method=method,
             data=None if body is None else json.dumps(body).encode(),
-            headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+            headers={"Authorization": f"Bearer {token}", "Content-Type": content},
         )
         with urllib.request.urlopen(request, context=self._trust(), timeout=30) as answer:
             return json.loads(answer.read() or b"null")

@@ -24,14 +24,14 @@ from tests.oracle import (
     contrail_services,
     contrail_source_nat,
 )
-from tests.oracle.contrail_world import Expected, Json, World, mark, normal, resources, targets
+from tests.oracle.contrail_world import Expected, Json, World, is_users, mark, normal, resources, targets
 
 __all__ = ["Expected", "Json", "World", "actual", "expected", "mark", "normal", "resources", "targets"]
 
 
 def expected(world: World, numbers: dict[str, int], *, routers: bool = True) -> Expected:
     """What should be there: the parts' ``expected``, joined. ``routers``: ``contrail.logical_routers_enabled``."""
-    return joined(
+    everything = joined(
         contrail_groups.expected(world),
         contrail_policies.expected(world, contrail_chains.translating(world), routers=routers),
         contrail_route_targets.expected(world, numbers),
@@ -45,6 +45,31 @@ def expected(world: World, numbers: dict[str, int], *, routers: bool = True) -> 
         contrail_chains.expected(world, numbers),
         contrail_port_groups.expected(world),
     )
+    return without_taken(world, everything)
+
+
+OF_THE_OBJECT: dict[str, tuple[str, ...] | None] = {
+    "virtual_machine": None,
+    "interface_route_table": None,
+    "instance_ip": None,
+    "virtual_network": None,
+    "route_table": None,
+    "service_instance": ("service", "template"),
+    "virtual_machine_interface": ("side", "preference", "refers"),
+}
+"""The kinds of which users and compilers make some: the fields that only a compiler's object has; None for all."""
+
+
+def without_taken(world: World, found: Expected) -> Expected:
+    """The same without the objects whose names users' objects have (docs/engine.md §5.6)."""
+    result: Expected = {}
+    for (kind, name), fields in found.items():
+        made = OF_THE_OBJECT.get(kind, ())
+        if is_users(world, kind, name):
+            fields = {field: value for field, value in fields.items() if made is not None and field not in made}
+        if fields or made is not None:
+            result[kind, name] = fields
+    return result
 
 
 def actual(world: World) -> Expected:

@@ -7,7 +7,7 @@ from typing import Any
 from tests.oracle.contrail_chains import subnets_of
 from tests.oracle.contrail_policies import name_of
 from tests.oracle.contrail_routes import interfaces
-from tests.oracle.contrail_world import Expected, Json, World, mark, normal, resources, targets
+from tests.oracle.contrail_world import Expected, Json, World, is_users, mark, normal, resources, targets
 
 OWN = {"svc-vn-mgmt": 1, "svc-vn-left": 2, "svc-vn-right": 3}
 IPAM = "default-domain:default-project:default-network-ipam"
@@ -61,6 +61,8 @@ def add(world: World, service: Json, found: Expected) -> None:
         table = (*service["fq_name"][:-1], f"{service['uuid']} {side}")
         if routes:
             found["interface_route_table", table] = {"routes": routes}
+        # To a user's table of that name nothing refers: such an entry would be the user's.
+        is_referred = bool(routes) and not is_users(world, "interface_route_table", table)
         ports = []
         for number in range(1, count + 1):
             port = (*service["fq_name"][:-1], f"{start}__{number}__{side}__{place + 1}")
@@ -69,7 +71,7 @@ def add(world: World, service: Json, found: Expected) -> None:
                 "side": side,
                 "preference": preference,
                 "refers": sorted([text, f"{start}__{number}", *groups]),
-                "of_services": [f"interface_route_table {':'.join(table)}"] if routes else [],
+                "of_services": [f"interface_route_table {':'.join(table)}"] if is_referred else [],
             }
             ports.append(port)
         shared = any(e.get("shared_ip") for e in template["interface_type"] if e.get("service_interface_type") == side)

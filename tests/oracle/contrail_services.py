@@ -18,12 +18,16 @@ CHAIN_IPAM = "default-domain:default-project:service-chain-flat-ipam"
 
 def expected(world: World) -> Expected:
     """instance_ip, of those that are made here: fields and references, normal. service_instance: ``instance_ip_refs``
-    {name: type}. virtual_machine_interface: ``of_services``, the names of what it refers to because of services."""
+    {name: type}. virtual_machine_interface: ``of_services``, the names of what it refers to because of services, and
+    its ``pairs`` of addresses."""
     found: Expected = {}
     for service in resources(world, "service_instance"):
         found["service_instance", tuple(service["fq_name"])] = {"instance_ip_refs": {}}
     for port in resources(world, "virtual_machine_interface"):
-        found["virtual_machine_interface", tuple(port["fq_name"])] = {"of_services": of_services(world, port)}
+        found["virtual_machine_interface", tuple(port["fq_name"])] = {
+            "of_services": of_services(world, port),
+            "pairs": allowed_pairs(world, port),
+        }
     for service in resources(world, "service_instance"):
         for side in interfaces(world, service):
             ports = ports_of(world, service, side)
@@ -89,6 +93,29 @@ def of_services(world: World, port: Json) -> list[str]:
     return sorted(found)
 
 
+def allowed_pairs(world: World, port: Json) -> list[Json]:
+    """The address pairs of a port: those of the interfaces to which it belongs, by the names of its port tuples. Of a
+    port without any they are the user's."""
+    side = (port.get("virtual_machine_interface_properties") or {}).get("service_interface_type") or ""
+    services = [
+        service
+        for host in targets(world, port, "port_tuple")
+        for service in resources(world, "service_instance")
+        if service["uuid"] == host.get("parent_uuid") and side in interfaces(world, service)
+    ]
+    found: list[Json] = []
+    for service in services:
+        found += [normal(pair) for pair in pairs_of(world, service, side) if normal(pair) not in found]
+    return found if services else stored_pairs(port)
+
+
+def stored_pairs(port: Json) -> list[Json]:
+    """The address pairs of a port, as the API server stores them."""
+    allowed = port.get("virtual_machine_interface_allowed_address_pairs") or {}
+    found: list[Json] = normal(allowed.get("allowed_address_pair") or [])
+    return found
+
+
 def checks(world: World, service: Json, side: str, kind: str) -> list[Json]:
     """The resources of a kind that refer to the service with this type."""
     return [
@@ -134,7 +161,10 @@ def actual(world: World) -> Expected:
     for service in resources(world, "service_instance"):
         found["service_instance", tuple(service["fq_name"])] = {"instance_ip_refs": stored_addresses(service)}
     for port in resources(world, "virtual_machine_interface"):
-        found["virtual_machine_interface", tuple(port["fq_name"])] = {"of_services": stored_of_services(port)}
+        found["virtual_machine_interface", tuple(port["fq_name"])] = {
+            "of_services": stored_of_services(port),
+            "pairs": stored_pairs(port),
+        }
     for address in resources(world, "instance_ip"):
         if mark(address) is not None and is_of_service(address):
             found["instance_ip", tuple(address["fq_name"])] = stored_fields(address)

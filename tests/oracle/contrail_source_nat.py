@@ -5,7 +5,9 @@ from __future__ import annotations
 import uuid
 
 from tests.oracle.contrail_policies import name_of
-from tests.oracle.contrail_world import Expected, Json, World, is_hidden, mark, normal, resources, targets
+from tests.oracle.contrail_world import Expected, Json, World, is_hidden, is_users, mark, normal, resources, targets
+
+TEMPLATE = "default-domain:netns-snat-template"
 
 
 def expected(world: World) -> Expected:
@@ -44,10 +46,13 @@ def add(world: World, router: Json, found: Expected) -> list[str]:
             "scale_out": {"max_instances": 2, "auto_scale": True},
             "ha_mode": "active-standby",
         },
-        "template": ["default-domain:netns-snat-template"],
+        # A user may delete it.
+        "template": [TEMPLATE] if TEMPLATE in map(name_of, resources(world, "service_template")) else [],
     }
     found["route_table", table] = {"routes": [{"prefix": "0.0.0.0/0", "next_hop": ":".join(service)}]}
-    return sorted([":".join(service), ":".join(table)])
+    # A user's table of that name is not referred to: such an entry would be the user's.
+    tables = [] if is_users(world, "route_table", table) else [":".join(table)]
+    return sorted([":".join(service), *tables])
 
 
 def actual(world: World) -> Expected:

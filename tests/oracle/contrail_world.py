@@ -6,6 +6,7 @@ A world is ``{kind: {uuid: resource}}``, each resource the dict that the API ser
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 Json = dict[str, Any]
@@ -34,6 +35,11 @@ def mark(resource: Json) -> list[str] | None:
         if pair["key"] == "intentc":
             return str(pair["value"]).split("/")
     return None
+
+
+def is_users(world: World, kind: str, fq_name: Sequence[str]) -> bool:
+    """Whether a user's object has this name."""
+    return any(one["fq_name"] == list(fq_name) and mark(one) is None for one in resources(world, kind))
 
 
 def is_hidden(resource: Json) -> bool:

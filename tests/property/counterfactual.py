@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -18,6 +18,7 @@ from intentc.offline.offline import Offline
 from intentc.plugins import Loaded
 from intentc.watch.memory import MemoryStore
 from tests.oracle.contrail import Json, World
+from tests.property.steps import holders
 from tests.support.simulated_system import stored_world
 
 _EVERYTHING = ("\0", "\0")
@@ -108,17 +109,6 @@ async def _take_whole(offline: Offline, source: Source) -> None:
             if source.kind in _WITH_CHILDREN and child.get("parent_uuid") == found[0]:
                 await _take_whole(offline, Source(kind, _name(child)))
     await offline.server.delete(Key(source.kind, found[0]))
-
-
-def holders(world: World, uuid: str) -> Iterable[tuple[Key, str, list[Json]]]:
-    """(key, field, entries without that) of all that refers to the resource ``uuid``."""
-    for kind, resources in world.items():
-        for holder, data in resources.items():
-            for field, entries in data.items():
-                if field.endswith("_refs") and isinstance(entries, list):
-                    left = [entry for entry in entries if entry["uuid"] != uuid]
-                    if len(left) < len(entries):
-                        yield Key(kind, holder), field, left
 
 
 def _find(world: World, source: Source) -> tuple[Key, Json]:

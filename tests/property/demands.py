@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.oracle import contrail_chains
+from tests.oracle import contrail_chains, contrail_routes, contrail_services
 from tests.oracle.contrail import mark
 from tests.oracle.contrail_chains import INFORMATION
 from tests.oracle.contrail_route_targets import SPECIAL
@@ -120,8 +120,7 @@ async def check_repair(system: SimulatedSystem) -> None:
 
 
 async def relations_of(system: SimulatedSystem) -> set[str]:
-    """Features of an outcome: a ``merged object`` has references from several intents, and there may be a ``service
-    chain`` or ``service machines``."""
+    """Features of an outcome: a ``merged object`` has references from several intents; the others say what there is."""
     world = await system.world()
     own = {instance["uuid"] for instance in world["routing_instance"].values()}
     merged = any(
@@ -131,5 +130,18 @@ async def relations_of(system: SimulatedSystem) -> set[str]:
     )
     chain = any(instance.get(field) for instance in world["routing_instance"].values() for field in INFORMATION)
     machines = any(mark(machine) for machine in world.get("virtual_machine", {}).values())
-    found = (("merged object", merged), ("service chain", chain), ("service machines", machines))
-    return {name for name, is_there in found if is_there}
+    ports = world.get("virtual_machine_interface", {}).values()
+    attached = any(contrail_services.stored_of_services(port) for port in ports if mark(port) is None)
+    checked = any(address.get("service_health_check_ip") for address in world.get("instance_ip", {}).values())
+    routes = [route for instance in world["routing_instance"].values() for route in contrail_routes.stored(instance)]
+    translated = any(router.get("service_instance_refs") for router in world.get("logical_router", {}).values())
+    found = {
+        "merged object": merged,
+        "service chain": chain,
+        "service machines": machines,
+        "tables and checks of ports": attached,
+        "address of a check": checked,
+        "route to a service": any(route.get("route_target") for route in routes),
+        "gateway of a router": translated,
+    }
+    return {name for name, is_there in found.items() if is_there}

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.oracle.contrail import Json
 from tests.property.policies import SERVICES, chain_rule, policy_references, policy_rules
 from tests.property.service_machines import machine_parts
+from tests.property.service_ports import Leading, attached, end_to_end, leading
 from tests.property.services import IPAM, Part, parts, serving, subnets
 from tests.property.switches import DEVICES, bindings, provided, ways
 from tests.property.vpns import bgpvpn_fields, bgpvpn_references, logging_fields, table_fields
@@ -35,6 +36,7 @@ NAMES: tuple[FqName, ...] = tuple(
 """Five, for networks, groups, interfaces and routers alike."""
 
 _FABRIC = ("default-domain", "default-project", "ip-fabric")
+_EXTERNAL: Json = {"logical_router_virtual_network_type": "ExternalGateway"}
 _rarely = st.sampled_from([*[False] * 9, True])
 
 UNKNOWN = "default-domain:p1:nobody"
@@ -171,11 +173,28 @@ routers = st.builds(
             "configured_route_target_list": _target_list,
             "virtual_machine_interface_refs": _references(names, 3),
             "bgpvpn_refs": bgpvpn_references(names),
+            "route_table_refs": _references(names, 1),
         },
         # Left out it stays as it is; given, it replaces our own entry, too.
         optional={"route_target_refs": _references(st.sampled_from(TARGETS).map(lambda target: (target,)), 1)},
     ),
 )
+gateways = st.builds(
+    Put,
+    st.just("logical_router"),
+    names,
+    st.fixed_dictionaries(
+        {
+            "virtual_machine_interface_refs": _references(names, 1),
+            "virtual_network_refs": st.tuples(names, st.sampled_from([{}, _EXTERNAL])).map(
+                lambda gateway: [{"to": list(gateway[0]), "attr": gateway[1]}]
+            ),
+        }
+    ),
+)
+"""Routers with a gateway: the addresses of the machines of their services depend on the order of arrival, so that
+``anything`` has none."""
+
 route_targets = st.builds(
     Put, st.just("route_target"), st.sampled_from(TARGETS).map(lambda target: (target,)), st.just({})
 )
@@ -224,6 +243,12 @@ def _of_service(part: Part) -> Put:
 
 service_parts = parts(names).map(_of_service)
 """Templates, service instances, their hosts, and the ports and addresses of these."""
+
+on_ports = attached(names).map(_of_service)
+"""Interface route tables and health checks of services."""
+
+end_to_end_checks = end_to_end(names).map(_of_service)
+"""With addresses that depend on the order of arrival, so that ``anything`` has none."""
 
 machine_services = machine_parts(names).map(lambda found: tuple(map(_of_service, found)))
 """Services of version 1: the addresses of their ports depend on the order of arrival, so that ``anything`` has none."""
@@ -275,6 +300,7 @@ anything = st.one_of(
     policies,
     service_parts,
     service_parts,
+    on_ports,
     switches,
 )
 
@@ -291,6 +317,7 @@ def tenants(draw: st.DrawFn, fewest: tuple[int, int, int, int] = (2, 2, 2, 1)) -
     found += draw(st.lists(policies, min_size=len(NAMES), max_size=len(NAMES), unique_by=_name))
     found += draw(st.lists(route_tables, max_size=3, unique_by=_name))
     found += draw(st.lists(logging_objects, max_size=2, unique_by=_name))
+    found += draw(st.lists(on_ports, max_size=4, unique_by=lambda put: put[:2]))
     found += draw(st.lists(systems, max_size=1))
     found += draw(st.lists(st.one_of(speakers, speakers, sub_clusters), max_size=4, unique_by=_name))
     found = draw(_with_chain(found))
@@ -303,7 +330,15 @@ def tenants(draw: st.DrawFn, fewest: tuple[int, int, int, int] = (2, 2, 2, 1)) -
     return [*first, Put("network_ipam", IPAM, {}), *above, *draw(st.permutations(found))]
 
 
-_TENANTS_OWN = ("route_table", "bgpvpn", "virtual_machine_interface", "network_policy")
+_TENANTS_OWN = (
+    "route_table",
+    "bgpvpn",
+    "virtual_machine_interface",
+    "network_policy",
+    "service_instance",
+    "interface_route_table",
+    "service_health_check",
+)
 
 
 def _plugged_in(put: Put, networks: list[FqName]) -> Put:
@@ -348,7 +383,24 @@ def _with_chain(draw: st.DrawFn, puts: list[Put]) -> list[Put]:
         found.append(put._replace(fields=fields))
     for service in services:
         found += [_of_service(part) for part in draw(serving(service, names, left, right))]
+    if draw(st.booleans()):
+        found = _with_route(found, draw(leading(services, names)))
     return found
+
+
+def _with_route(puts: list[Put], route: Leading) -> list[Put]:
+    """The same with a route to a service that translates addresses, in a table of each router."""
+    template, table = ("default-domain", route.service.split(":")[-1]), tuple(route.table)
+    found = [put for put in puts if (put.kind, put.fq_name) != ("route_table", table)]
+    for place, put in enumerate(found):
+        fields = put.fields
+        if put.kind == "service_template" and put.fq_name == template:
+            properties = fields["service_template_properties"] | {"service_mode": "in-network-nat"}
+            fields = fields | {"service_template_properties": properties}
+        elif put.kind == "logical_router":
+            fields = fields | {"route_table_refs": [{"to": route.table}]}
+        found[place] = put._replace(fields=fields)
+    return [*found, Put("route_table", table, {"routes": {"route": [route.entry]}})]
 
 
 def large_tenants() -> st.SearchStrategy[list[Put]]:

@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.property.policies import SERVICES
+from tests.property.service_ports import own_attached, pairs
 
 Json = dict[str, Any]
 Part = tuple[str, Json]
@@ -18,6 +19,7 @@ MODES = ("in-network", "in-network", "in-network-nat", "transparent", "")
 SERVING_MODES = ("in-network", "in-network", "in-network-nat", "transparent")
 SUBNETS = (("10.0.0.0", 24), ("20.0.0.0", 24), ("2000::", 64))
 IPAM = ("default-domain", "p1", "a")
+OWNERS = (("default-domain", "p1", "abc"), ("default-domain", "p2", "ab"))
 
 ADDRESSES = ("10.0.0.7", "10.0.0.8", "2000::7")
 SIDES = (("left", "right"), ("left", "right"), ("left", "left"), ("right",))
@@ -52,6 +54,12 @@ def serving(draw: st.DrawFn, service: str, networks: st.SearchStrategy[Any], lef
     """A service that can serve between two networks, unless it lacks an address on one side."""
     kind = draw(_hosts)
     found = [_template(draw, service, SERVING_MODES), _instance(draw, service, networks), _host(service, 0, kind)]
+    interfaces = found[1][1]["service_instance_properties"]["interface_list"]
+    if draw(st.integers(0, 2)):
+        given = (interfaces * 2)[:2]
+        interfaces[:] = [
+            one | {"virtual_network": ":".join(end)} for one, end in zip(given, (left, right), strict=True)
+        ]
     if found[1][1]["service_template_refs"] == []:
         found[1][1]["service_template_refs"] = [{"to": found[0][1]["fq_name"]}]
     for side, network in (("left", left), ("right", right)):
@@ -100,7 +108,8 @@ def _template(draw: st.DrawFn, service: str, modes: tuple[str, ...]) -> Part:
 def _instance(draw: st.DrawFn, service: str, networks: st.SearchStrategy[Any]) -> Part:
     reference = {"to": ["default-domain", service.split(":")[-1]]}
     named = st.one_of(networks.map(":".join), st.just(""))
-    interfaces = [{"virtual_network": text} for text in draw(st.lists(named, min_size=1, max_size=2))]
+    given = draw(st.lists(named, min_size=1, max_size=2))
+    interfaces = [{"virtual_network": text, **draw(pairs)} for text in given]
     return "service_instance", {
         "fq_name": service.split(":"),
         "service_template_refs": draw(st.sampled_from([[reference], [reference], []])),
@@ -130,6 +139,7 @@ def _port(draw: st.DrawFn, service: str, place: int, name: str, side: str, kind:
         "virtual_machine_interface_properties": properties,
         "virtual_network_refs": [{"to": list(network)}],
         f"{kind}_refs": [{"to": _host(service, place, kind)[1]["fq_name"]}],
+        **draw(own_attached(st.sampled_from(OWNERS))),
     }
     return "virtual_machine_interface", data
 

@@ -6,7 +6,7 @@ is a valid history and shrinks well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from hypothesis import strategies as st
@@ -32,8 +32,20 @@ USERS_KINDS = (
     "port_tuple",
     "virtual_machine",
     "instance_ip",
+    "interface_route_table",
+    "service_health_check",
 )
 _OF_SWITCHES = ("physical_interface", "port", "virtual_router")
+MADE_KINDS = (
+    "virtual_machine",
+    "virtual_machine_interface",
+    "virtual_network",
+    "service_instance",
+    "route_table",
+    "instance_ip",
+    "interface_route_table",
+)
+"""Kinds of which compilers make some and users others."""
 LOWER_KINDS = ("access_control_list", "route_target")
 
 
@@ -291,6 +303,39 @@ class EditChain(NamedTuple):
             await system.update(key, {"service_chain_information": information, "routing_instance_has_pnf": True})
 
 
+class TakeName(NamedTuple):
+    """A user makes an object that has the name of one of the compiler's, in its place."""
+
+    kind: str
+    which: int
+
+    async def apply(self, system: SimulatedSystem) -> None:
+        world = await system.world()
+        made = {uuid: data for uuid, data in world.get(self.kind, {}).items() if mark(data)}
+        found = picked({self.kind: made}, self.kind, self.which)
+        if found is None:
+            return
+        for key, field, left in holders(world, found["uuid"]):
+            await system.update(key, {field: left})
+        fields = {"parent_type": found["parent_type"]} if found.get("parent_type") else {}
+        if self.kind in ("virtual_machine_interface", "instance_ip"):
+            # A network of the compiler's would stay as long as it is used.
+            networks = sorted(data["fq_name"] for data in world["virtual_network"].values() if not mark(data))
+            fields["virtual_network_refs"] = [{"to": networks[self.which % len(networks)]}]
+        await system.replace(self.kind, tuple(found["fq_name"]), fields)
+
+
+def holders(world: World, uuid: str) -> Iterator[tuple[Key, str, list[Json]]]:
+    """(key, field, entries without that) of all that refers to the resource ``uuid``."""
+    for kind, resources_of_kind in world.items():
+        for holder, data in resources_of_kind.items():
+            for field, entries in data.items():
+                if field.endswith("_refs") and isinstance(entries, list):
+                    left = [entry for entry in entries if entry["uuid"] != uuid]
+                    if len(left) < len(entries):
+                        yield Key(kind, holder), field, left
+
+
 class EditTable(NamedTuple):
     """Somebody writes a VRF assign table on a port."""
 
@@ -330,6 +375,8 @@ users_steps: st.SearchStrategy[Step] = st.one_of(
     _step(ApplyInOrder, resources.machine_services),
     _step(ApplyInOrder, resources.machine_services),
     _step(Remove, st.just("bgp_as_a_service"), _which),
+    _step(ApplyInOrder, st.tuples(resources.gateways)),
+    _step(ApplyInOrder, st.tuples(resources.end_to_end_checks)),
 )
 """What users do to higher-level resources, and to route targets of their own."""
 
@@ -345,6 +392,7 @@ drift_steps: st.SearchStrategy[Step] = st.one_of(
     _step(ForeignList, _which, st.sampled_from(["ingress", "egress", ""])),
     _step(EditLinks, _which, _which),
     _step(EditChain, _which, st.sampled_from(["delete", "write", "clear"])),
+    _step(TakeName, st.sampled_from(MADE_KINDS), _which),
     _step(EditTable, _which, st.sampled_from([(), ({"routing_instance": "x", "ignore_acl": True},)])),
 )
 """What others do to lower-level objects."""

@@ -24,13 +24,14 @@ from intentc.offline.offline import Offline
 from intentc.plugins import Loaded
 from tests.oracle.contrail import Json, World, mark
 from tests.property import gateway_steps
-from tests.property.counterfactual import count, holders, object_of, parsed, value_at, without
+from tests.property.counterfactual import count, object_of, parsed, value_at, without
 from tests.property.examples import REPORTS
 from tests.property.gateway_steps import ELEMENTS
 from tests.property.gateway_world import world
 from tests.property.gateways import KINDS, gateways
 from tests.property.profiles import thorough, unshrunk
 from tests.property.resources import Put, large_tenants
+from tests.property.steps import holders
 from tests.support import simulated_system
 from tests.support.simulated_clock import simulate
 from tests.support.simulated_system import stored_world

@@ -130,6 +130,9 @@ async def nameless(system: SimulatedSystem) -> Expected:
         if "route_target_refs" in fields:
             entries = {labels.get(target, target): how for target, how in fields["route_target_refs"].items()}
             fields = fields | {"route_target_refs": entries}
+        for route in fields.get("static_route_entries", []):
+            if "route_target" in route:
+                route["route_target"] = sorted(labels.get(target, target) for target in route["route_target"])
         if kind == "access_control_list":
             rules = fields.get("access_control_list_entries", {}).get("acl_rule", [])
             rules[:] = _with_internal_networks_in_order(rules)

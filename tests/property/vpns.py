@@ -6,6 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.property.service_ports import routes_to_services
+
 Json = dict[str, Any]
 
 LISTS = ("route_target_list", "import_route_target_list", "export_route_target_list")
@@ -23,19 +25,19 @@ def bgpvpn_references(names: st.SearchStrategy[Any]) -> st.SearchStrategy[list[J
     return st.one_of(st.just([]), one)
 
 
-_route = st.builds(
-    lambda hop, sort, community: {
-        "next_hop": hop,
-        "next_hop_type": sort,
-        "community_attributes": {"community_attribute": community},
-    },
+_next_hop = st.builds(
+    lambda hop, sort: {"next_hop": hop, "next_hop_type": sort},
     st.sampled_from(["10.0.0.1", "10.0.0.2"]),
     st.sampled_from(["ip-address", "ip-address", "service-instance"]),
+)
+_route = st.builds(
+    lambda hop, community: {**hop, "community_attributes": {"community_attribute": community}},
+    st.one_of(_next_hop, routes_to_services),
     st.lists(st.sampled_from(["1:1", "1:2"]), max_size=1),
 )
 
 table_fields: st.SearchStrategy[Json] = st.dictionaries(
-    st.sampled_from(["1.1.1.0/24", "2.2.2.0/24"]), _route, max_size=2
+    st.sampled_from(["1.1.1.0/24", "2.2.2.0/24", "2001:db8::/32"]), _route, max_size=2
 ).map(lambda routes: {"routes": {"route": [{"prefix": prefix, **route} for prefix, route in routes.items()]}})
 """The fields of one route table; the server rejects a prefix that is there twice."""
 

@@ -20,6 +20,7 @@ from .rules import ByName, ByUuid, Change, Document, Found, Lookup, Rules, Uuids
 _GATEWAY, _INTERNAL = "ExternalGateway", "InternalVirtualNetwork"
 _SORT = "logical_router_virtual_network_type"
 _NETWORK, _NETWORKS = "virtual_network", "virtual_network_refs"
+_PORTS = "virtual_machine_interface_refs"
 _CONFIGURED, _VXLAN_ID = "configured_route_target_list", "vxlan_network_identifier"
 _LARGEST_VXLAN_ID = (1 << 24) - 1
 
@@ -44,7 +45,7 @@ class LogicalRouterRules(Rules):
     def lookups(self, change: Change) -> Iterable[Lookup]:
         after = change.after or {}
         yield ByUuid("project", after.get("parent_uuid", ""))
-        for port in after.get("virtual_machine_interface_refs") or ():
+        for port in after.get(_PORTS) or ():
             yield ByUuid("virtual_machine_interface", port["uuid"])
         if change.before is None:
             yield ByName(_NETWORK, _internal_network(change.uuid, after).fq_name)
@@ -65,13 +66,15 @@ class LogicalRouterRules(Rules):
             if not _is_internal(reference)
         }
         if _is_vxlan(after, found):
-            if gateways:
+            if gateways and change.changes(_NETWORKS):
                 raise BadRequest(
                     f"{_NETWORKS}: a router in vxlan routing mode can't have an external gateway "
                     f"({':'.join(next(iter(gateways.values())))}); leave it out, or use snat-routing"
                 )
             _keep_internal(change, after, found, uuids)
-        for port in after.get("virtual_machine_interface_refs") or ():
+        # Who writes another field, such as a compiler, is not kept from it by what became of the ports since.
+        ports = after.get(_PORTS) if change.changes(_PORTS) or change.changes(_NETWORKS) else ()
+        for port in ports or ():
             for document in found[ByUuid("virtual_machine_interface", port["uuid"])]:
                 _check_port(document, gateways)
 
@@ -134,8 +137,7 @@ def _is_internal(reference: Document) -> bool:
 def _keep_internal(change: Change, after: Document, found: Found, uuids: Uuids) -> None:
     """Let a router in vxlan routing mode refer to its internal network, and to no other as one."""
     name = _internal_network(change.uuid, after)
-    given = list(after.get(_NETWORKS) or ())
-    for reference in given:
+    for reference in (after.get(_NETWORKS) or ()) if change.changes(_NETWORKS) else ():
         if reference["to"] != list(name.fq_name):
             raise BadRequest(
                 f"{_NETWORKS}: {':'.join(reference['to'])} is not the router's internal network, which the server "

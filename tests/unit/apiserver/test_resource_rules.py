@@ -10,6 +10,7 @@ import pytest
 
 from intentc.model import Key
 from intentc.watch.memory import MemoryStore
+from intentc.watch.protocol import Put
 
 from .conftest import PROJECT, Api, rejected
 
@@ -221,3 +222,32 @@ async def test_a_deleted_name_is_free_again(api: Api, store: MemoryStore) -> Non
 async def test_an_unknown_kind_is_rejected(api: Api) -> None:
     with rejected(400, "invalid kind 'nonsense'"):
         await api.server.create("nonsense", {})
+
+
+async def test_a_router_takes_other_changes_though_its_port_became_a_machines(api: Api) -> None:
+    await api.create("virtual_network", "n")
+    network = [{"to": [*PROJECT, "n"]}]
+    port = await api.create("virtual_machine_interface", "i", parent_type="project", virtual_network_refs=network)
+    ports = [{"to": [*PROJECT, "i"]}]
+    router = await api.create("logical_router", "r", virtual_machine_interface_refs=ports)
+    await api.server.create("virtual_machine", {"fq_name": ["m"]})
+    await api.update("virtual_machine_interface", port["uuid"], virtual_machine_refs=[{"to": ["m"]}])
+    await api.update("logical_router", router["uuid"], display_name="as before")
+    with rejected(409, "used by a virtual machine"):
+        await api.update("logical_router", router["uuid"], virtual_network_refs=network)
+
+
+async def test_a_router_takes_other_changes_though_its_project_was_unreadable_when_it_got_a_gateway(
+    api: Api, store: MemoryStore
+) -> None:
+    project = await api.server.identify("project", PROJECT)
+    await api.update("project", project, vxlan_routing=True)
+    await api.create("virtual_network", "n")
+    key = f"/contrail/project/{project}"
+    before = (await store.range(key)).items[0].value
+    await store.transaction([], [Put(key, b"not json")])
+    router = await api.create("logical_router", "r", virtual_network_refs=[{"to": [*PROJECT, "n"]}])
+    await store.transaction([], [Put(key, before)])
+    await api.update("logical_router", router["uuid"], display_name="as before")
+    with rejected(400, "external gateway"):
+        await api.update("logical_router", router["uuid"], virtual_network_refs=[{"to": [*PROJECT, "ip-fabric"]}])

@@ -191,6 +191,7 @@ def in_oracles_form(compiled: NaiveCompile) -> Expected:
                 steering = contrail_transparent.steering_of(data)
                 fields = {"vrf_assign_table": rules, "steering": steering, "mirror": mirror_address_of(data)}
                 fields["of_services"] = contrail_services.stored_of_services(data)
+                fields["pairs"] = contrail_services.stored_pairs(data)
                 result[kind, name] = {"bgp_router_refs": {}, **fields}  # no BGP service is here
             case "service_instance":
                 result[kind, name] = {"instance_ip_refs": contrail_services.stored_addresses(data)}

@@ -9,11 +9,11 @@ one is missing or wrong::
 
 A package's line is of all its modules together, without those of packages in it. A module has a line of its own unless
 its package's is true of it. docs/architecture.md explains the words, and lists the packages.
+``python -m tests.support.touching_lines`` writes all of them.
 """
 
 from __future__ import annotations
 
-import ast
 import re
 from functools import cache
 from pathlib import Path
@@ -21,73 +21,28 @@ from pathlib import Path
 import pytest
 
 from tests.support.touching import MEANINGS, Touching
+from tests.support.touching_lines import ARCHITECTURE, ROOT, Lines, line
 
-ROOT = Path(__file__).resolve().parents[2]
-ARCHITECTURE = ROOT / "docs" / "architecture.md"
-LINE = re.compile(r"^Touches:.*?(?=\n\s*\n|\Z)", re.MULTILINE | re.DOTALL)
-
-
-@cache
-def touching() -> Touching:
-    return Touching(ROOT / "intentc")
-
-
-def file_of(module: str) -> Path:
-    path = ROOT / Path(*module.split("."))
-    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-
-
-def package_of(module: str) -> str:
-    return module if file_of(module).name == "__init__.py" else module.rpartition(".")[0]
-
-
-def line(own: set[str], through: set[str]) -> str:
-    others = f"through others: {', '.join(sorted(through, key=str.lower))}" if through else ""
-    if not own:
-        return f"Touches: nothing itself; {others}." if through else "Touches: nothing outside memory."
-    return f"Touches: {'; '.join(filter(None, [', '.join(sorted(own, key=str.lower)), others]))}."
-
-
-def true_lines() -> dict[str, str]:
-    """Module → its line; package → the line of its modules together."""
-    found = touching()
-    lines = {}
-    for module in found.own:
-        together = [each for each in found.own if module in (each, package_of(each))]
-        own = set().union(*(found.own[each] for each in together))
-        lines[module] = line(own, set().union(*(found.all[each] for each in together)) - own)
-    return lines
+REWRITE = "`python -m tests.support.touching_lines` writes them"
 
 
 @cache
-def said(module: str) -> str | None:
-    docstring = ast.get_docstring(ast.parse(file_of(module).read_text())) or ""
-    match = LINE.search(docstring)
-    return " ".join(match[0].split()) if match else None
-
-
-def examples(module: str) -> str:
-    found = touching()
-    return "".join(f"\n    {word}: {found.example(module, word)}" for word in sorted(found.all[module]))
+def lines() -> Lines:
+    return Lines()
 
 
 def test_every_docstring_says_what_its_module_touches() -> None:
     wrong = [
-        f"{file_of(module).relative_to(ROOT)}: its docstring must end with\n    {right}{examples(module)}"
-        for module, right in true_lines().items()
-        if (said(module) or said(package_of(module))) != right
+        f"{lines().file_of(module).relative_to(ROOT)} must say\n    {right}{lines().examples(module)}"
+        for module, right in lines().true.items()
+        if lines().said(module) != right
     ]
-    assert not wrong, "\n".join(["", *wrong])
+    assert not wrong, "\n".join([f"The last lines of docstrings are wrong. {REWRITE}.", *wrong])
 
 
 def test_the_architecture_lists_what_each_package_touches() -> None:
-    rows = [
-        f"| `{module.replace('.', '/')}/` | {right.removeprefix('Touches: ').removesuffix('.')} |"
-        for module, right in true_lines().items()
-        if package_of(module) == module
-    ]
-    found = re.findall(r"^\| `intentc[\w/]*/` \| (?:.*) \|$", ARCHITECTURE.read_text(), re.MULTILINE)
-    assert found == rows, f"the table of {ARCHITECTURE.relative_to(ROOT)} must be\n" + "\n".join(rows)
+    name = ARCHITECTURE.relative_to(ROOT)
+    assert lines().table_said() == lines().table, f"The rows of {name} must be as follows. {REWRITE}.\n{lines().table}"
 
 
 def test_the_architecture_explains_each_word() -> None:

@@ -1,0 +1,209 @@
+"""One application gateway of the stand-in: reads, writes with ETags, operations that take time, another writer.
+
+Rules of Azure Resource Manager that are kept (docs/appgw.md, publisher): a write with ``If-Match`` of another ETag
+answers 412; a rejected document answers 400 at once and changes nothing; an accepted one is shown as ``Updating`` until
+its operation ends; a second write ends the first as ``Canceled``; a stopped gateway starts by a write; a certificate's
+data is never read back, and stays if a write leaves it out.
+
+State: the gateway, its operations, and what was requested. The caller gives the clock.
+
+Touches: nothing outside memory.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .validation import COLLECTIONS, Fault, first_fault, items_of
+
+Document = dict[str, Any]
+_TYPE = "Microsoft.Network/applicationGateways"
+_SUPERSEDED = Fault("CanceledAndSupersededDueToAnotherOperation", "Operation was superseded by another operation.")
+_SECRETS = ("data", "password")
+_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "backendAddressPools": {"backendAddresses": []},
+    "httpListeners": {"hostNames": [], "requireServerNameIndication": False, "customErrorConfigurations": []},
+    "probes": {"pickHostNameFromBackendHttpSettings": False, "minServers": 0, "match": {}},
+    "backendHttpSettingsCollection": {"cookieBasedAffinity": "Disabled", "pickHostNameFromBackendAddress": False},
+}
+"""Collection → properties that Azure fills in."""
+
+
+class Answer(Exception):
+    """An answer that is an error. ``status``: of HTTP; ``headers``: beyond the usual ones."""
+
+    def __init__(self, status: int, fault: Fault, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(f"{status} {fault.code}: {fault.message}")
+        self.status = status
+        self.fault = fault
+        self.headers = dict(headers or {})
+
+
+@dataclass
+class Operation:
+    """A write that takes time. ``ends_at``: seconds of the clock; ``fault``: how it ended, None if well."""
+
+    name: str
+    ends_at: float
+    status: str = "InProgress"
+    fault: Fault | None = None
+
+
+@dataclass
+class ResourceManager:
+    """``gateway``: the document, or None if there is none. ``clock``: seconds. ``put_seconds``: how long a write takes.
+
+    ``rejects``: names of sub-resources that Azure rejects for a reason of its own. ``fails``: faults with which the
+    next operations end. ``answers``: errors that the next requests meet. ``puts``: the documents that were accepted, as
+    sent; ``on_put`` gets each. ``requests``: the methods of all requests. ``addresses``: id of a public IP resource, in
+    lower case → its properties. ``most_at_once``: the most writes that ran at the same time."""
+
+    gateway: Document | None
+    clock: Callable[[], float]
+    put_seconds: float = 0.2
+    rejects: set[str] = field(default_factory=set)
+    fails: list[Fault] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    puts: list[Document] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+    addresses: dict[str, Document] = field(default_factory=dict)
+    on_put: Callable[[Document], None] = lambda document: None
+    most_at_once: int = 0
+    _operations: dict[str, Operation] = field(default_factory=dict)
+    _numbers: itertools.count[int] = field(default_factory=itertools.count)
+    _secrets: dict[str, Document] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.gateway is not None:
+            self.gateway = self._stored(copy.deepcopy(self.gateway), "Succeeded")
+            self._keep_secrets(self.gateway)
+
+    def meet(self, request: str) -> None:
+        """Count a request (``GET``, ``PUT``), and raise the next of ``answers``, if there is one."""
+        self.requests.append(request)
+        if self.answers:
+            raise self.answers.pop(0)
+
+    def get(self) -> Document:
+        """The gateway as Azure shows it. Raises ``Answer`` (404)."""
+        self._advance()
+        if self.gateway is None:
+            raise Answer(404, Fault("ResourceNotFound", "The application gateway was not found."))
+        return copy.deepcopy(self.gateway)
+
+    def put(self, document: Document, if_match: str = "") -> tuple[Document, Operation]:
+        """Begin to write a document. Raises ``Answer``: 404, 412, and 400 for a document that Azure rejects."""
+        present = self.get()
+        if if_match and if_match != present["etag"]:
+            raise Answer(412, Fault("PreconditionFailed", f"The ETag {if_match} is not that of the gateway."))
+        stored = self._stored({**copy.deepcopy(document), "id": present["id"], "name": present["name"]}, "Updating")
+        fault = self._without_data(stored, present) or first_fault(stored) or self._rejected(stored)
+        if fault is not None:
+            raise Answer(400, fault)
+        self._keep_secrets(stored)
+        running = [found for found in self._operations.values() if found.status == "InProgress"]
+        for former in running:
+            former.status, former.fault = "Canceled", _SUPERSEDED
+        self.most_at_once = max(self.most_at_once, 1 + len(running))
+        stored["properties"]["operationalState"] = "Running"
+        self.gateway = stored
+        self.puts.append(copy.deepcopy(document))
+        self.on_put(self.puts[-1])
+        operation = Operation(f"operation-{next(self._numbers)}", self.clock() + self.put_seconds)
+        self._operations[operation.name] = operation
+        return copy.deepcopy(stored), operation
+
+    def operation(self, name: str) -> Operation:
+        """An operation as it stands. Raises ``Answer`` (404)."""
+        self._advance()
+        try:
+            return self._operations[name]
+        except KeyError:
+            raise Answer(404, Fault("OperationNotFound", f"There is no operation {name}.")) from None
+
+    def certificate_data(self, name: str) -> str | None:
+        """The data that a certificate was last written with, which Azure shows to nobody."""
+        return self._secrets.get(name, {}).get("data")
+
+    def change(self, edit: Callable[[Document], None]) -> None:
+        """Let another writer edit the gateway: ``edit`` gets its ``properties``."""
+        gateway = self.get()
+        edit(gateway["properties"])
+        self.gateway = self._stored(gateway, gateway["properties"]["provisioningState"])
+
+    def stop(self) -> None:
+        """Let somebody stop the gateway."""
+        self.change(lambda properties: properties.update(operationalState="Stopped"))
+
+    def _advance(self) -> None:
+        """End the operations whose time is over."""
+        for operation in self._operations.values():
+            if operation.status == "InProgress" and operation.ends_at <= self.clock():
+                operation.fault = self.fails.pop(0) if self.fails else None
+                operation.status = "Failed" if operation.fault else "Succeeded"
+                if self.gateway is not None:
+                    self.gateway = self._stored(self.gateway, operation.status)
+
+    def _stored(self, document: Document, state: str) -> Document:
+        """A document as Azure keeps it: with ids, ETags, states, defaults and back references."""
+        etag = f'W/"{next(self._numbers):08d}-0000-4000-8000-000000000000"'
+        document.update(etag=etag, type=_TYPE, location=document.get("location", "westeurope"))
+        properties = document.setdefault("properties", {})
+        properties.setdefault("operationalState", "Running")
+        properties.update(provisioningState=state, resourceGuid="00000000-0000-4000-8000-000000000000")
+        for collection in COLLECTIONS:
+            for item in properties.setdefault(collection, []):
+                self._complete(item, f"{document['id']}/{collection}/{item.get('name', '')}", collection, etag, state)
+                for rule in item["properties"].get("pathRules") or ():
+                    place = f"{item['id']}/pathRules/{rule['name']}"
+                    self._complete(rule, place, "urlPathMaps/pathRules", etag, state)
+        _add_back_references(document)
+        return document
+
+    def _complete(self, item: Document, place: str, collection: str, etag: str, state: str) -> None:
+        item.update(etag=etag, type=f"{_TYPE}/{collection}")
+        item.setdefault("id", place)
+        given = item.setdefault("properties", {})
+        for name, value in _DEFAULTS.get(collection, {}).items():
+            given.setdefault(name, copy.deepcopy(value))
+        given["provisioningState"] = state
+
+    def _without_data(self, document: Document, present: Document) -> Fault | None:
+        """A certificate that is new and has neither data nor a place in a vault has nothing to serve."""
+        known = {item["name"] for item in items_of(present, "sslCertificates")}
+        for item in items_of(document, "sslCertificates"):
+            given = item["properties"].get("data") or item["properties"].get("keyVaultSecretId")
+            if item["name"] not in known and not given:
+                return Fault("ApplicationGatewaySslCertificateDataMustBeSpecified", f"{item['id']} has no data.")
+        return None
+
+    def _keep_secrets(self, document: Document) -> None:
+        """Move what nobody may read back out of a document."""
+        for item in items_of(document, "sslCertificates"):
+            given = {name: item["properties"].pop(name) for name in _SECRETS if name in item["properties"]}
+            self._secrets.setdefault(item["name"], {}).update(given)
+
+    def _rejected(self, document: Document) -> Fault | None:
+        for collection in COLLECTIONS:
+            for item in items_of(document, collection):
+                if item["name"] in self.rejects:
+                    return Fault("ApplicationGatewayRejectedForATest", f"{item['id']} is not allowed here.")
+        return None
+
+
+def _add_back_references(document: Document) -> None:
+    """Azure shows on frontend ports and certificates which listeners use them."""
+    properties = document["properties"]
+    for collection, name in (("frontendPorts", "frontendPort"), ("sslCertificates", "sslCertificate")):
+        users: dict[str, list[dict[str, str]]] = {}
+        for listener in properties["httpListeners"]:
+            used = (listener["properties"].get(name) or {}).get("id", "").lower()
+            users.setdefault(used, []).append({"id": listener["id"]})
+        for item in properties[collection]:
+            item["properties"].pop("httpListeners", None)
+            if found := users.get(item["id"].lower()):
+                item["properties"]["httpListeners"] = found

@@ -28,7 +28,7 @@ def test_a_compiler_reads_those_that_it_names_and_their_mentions_of_others_that_
     assert {"thing", "ingress"} == set(alone.kinds)
     assert not alone.kind("ingress").mentions
     both = load_schema("ambassador")
-    assert set(both.kind("ingress").mentions) == {"backends"}
+    assert set(both.kind("ingress").mentions) == {"backends", "certificates"}
     assert "pod" not in both
 
 

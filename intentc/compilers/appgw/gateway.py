@@ -1,0 +1,114 @@
+"""The gateway as the publisher read it: what Ingresses may name of it, its tags, and a listener if there is no other.
+
+It reads through ``ctx``, and yields claims and facts; no state, no I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from intentc import Claim, Context, Fact, Intent
+
+from .listener_contents import Listener
+from .names import CERTIFICATES, LISTENERS, PROFILES, REWRITES, ROOTS, RULES
+from .objects import sub_resource
+from .ownership import prohibited_targets
+from .path_map_contents import Resolver
+from .settings import MARKED, PROHIBITED, Settings, settings
+from .sites import HTTP, PLAIN_PORT, PRIVATE, PUBLIC, Site
+from .this_gateway import Present, port_id, present
+
+_MANAGED_BY = "managed-by-k8s-ingress"
+_CLUSTER = "ingress-for-aks-cluster-id"
+
+
+class GatewayIntent(Intent):
+    kind = "appgw_gateway"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        config = settings(ctx)
+        if self.name != config.name:
+            return
+        here = present(self.id, self.sku_tier, config)
+        yield Fact("appgw_present", self.name, here)
+        yield from self._facts(config)
+        targets = prohibited_targets(ctx) if config.ownership == PROHIBITED else ()
+        is_closed = config.ownership == PROHIBITED and not targets
+        yield self.owned(
+            "appgw_document",
+            (self.name,),
+            gateway=here.id,
+            ownership=config.ownership,
+            prefix=config.names.prefix,
+            tags=_tags(ctx),
+            nothing="NoProhibitedTargets" if is_closed else "",
+            targets=[{"hostname": one.hostname, "paths": list(one.paths)} for one in targets],
+        )
+        if not is_closed and not ctx.contributed("appgw_listener_use", "all"):
+            yield from self._default_listener(ctx, config, here)
+
+    def _facts(self, config: Settings) -> Iterator[Fact]:
+        frontends = {PRIVATE if one.private else PUBLIC: one.id for one in reversed(self.frontends)}
+        yield from (Fact("appgw_frontend", which, one) for which, one in frontends.items())
+        installed = (
+            (CERTIFICATES, self.ssl_certificate_names),
+            (PROFILES, self.ssl_profile_names),
+            (ROOTS, self.trusted_root_names),
+            (REWRITES, self.rewrite_set_names),
+        )
+        for collection, names in installed:
+            yield from (Fact("appgw_installed", f"{collection}/{name}", "") for name in sorted(set(names)))
+        yield from (Fact("appgw_port_name", str(port), name) for port, name in self._ports().items())
+        if config.ownership == MARKED:
+            yield from (Fact("appgw_foreign_site", site, name) for site, name in self._foreign_sites().items())
+
+    def _ports(self) -> dict[int, str]:
+        return {one.port: one.name for one in sorted(self.ports, key=lambda one: str(one.name), reverse=True)}
+
+    def _foreign_sites(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for listener in self.foreign_listeners:
+            frontend = PRIVATE if listener.private else PUBLIC
+            for host in listener.hosts or ("",):
+                found.setdefault(f"{frontend}|{listener.port}|{host.lower()}", listener.name)
+        return found
+
+    def _default_listener(self, ctx: Context, config: Settings, here: Present) -> Iterator[Claim | Fact]:
+        """A gateway must have a listener: all names, HTTP, with the default pool."""
+        frontends = {PRIVATE if one.private else PUBLIC: one.id for one in reversed(self.frontends)}
+        if not frontends:
+            return
+        which = PUBLIC if PUBLIC in frontends else PRIVATE
+        gateway, site = here.id, Site(which, PLAIN_PORT, HTTP, "")
+        listener = Listener(gateway, config.names, (site,))
+        policies = sorted(value for _, value in ctx.contributions("appgw_default_policy", "all"))
+        policy = policies[0][1] if policies else ""
+        port = port_id(ctx, gateway, config.names, PLAIN_PORT)
+        content = listener.content(frontends[which], port, "", "", policy)
+        yield sub_resource(self, "appgw_listener", gateway, LISTENERS, listener.name, content, (), default=True)
+        resolver = Resolver(ctx, config, gateway, site)
+        rule: dict[str, Any] = listener.rule_content(resolver.default(None), has_map=False)
+        yield sub_resource(self, "appgw_rule", gateway, RULES, listener.rule, rule, ())
+        yield Fact("appgw_port_use", str(PLAIN_PORT), "")
+        yield from (Fact("appgw_default_use", used, "") for used in sorted(resolver.defaults_used))
+
+
+def _tags(ctx: Context) -> dict[str, str]:
+    """The tags that say who manages the gateway, and for which cluster."""
+    tags = {_MANAGED_BY: "intentc"}
+    nodes = ctx.all("kubernetes_node")
+    parts = str(nodes[0].providerID).split("/") if nodes else []
+    # azure:///subscriptions/<s>/resourceGroups/MC_<group>_<name>_<location>/providers/…
+    lower = [part.lower() for part in parts]
+    if "subscriptions" in lower and "resourcegroups" in lower:
+        subscription, group = (
+            parts[lower.index(one) + 1 : lower.index(one) + 2] for one in ("subscriptions", "resourcegroups")
+        )
+        segments = group[0].split("_") if group else []
+        if subscription and len(segments) == 4:
+            tags[_CLUSTER] = (
+                f"/subscriptions/{subscription[0]}/resourcegroups/{segments[1]}/providers/"
+                f"Microsoft.ContainerService/managedClusters/{segments[2]}"
+            )
+    return tags

@@ -1,0 +1,71 @@
+"""An Ingress claims sites of the gateway and asks for backends; its rules go to them as facts.
+
+``ownership.py`` decides whether it belongs to this gateway, ``checks.py`` whether it can have its part. What is wrong
+with it is reported here; who of several Ingresses counts is decided by the intents of the sites.
+
+It reads and reports problems through ``ctx``, and yields claims and facts; no state, no I/O.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+
+from intentc import Claim, Context, Fact, Intent, status
+
+from .annotations import Annotations, read_annotations
+from .backend_uses import backend_uses, rule_contents
+from .checks import frontend_of, left_out, rewrite_of
+from .ownership import is_served
+from .precedence import Owner
+from .settings import Settings, settings
+from .site_claims import SiteClaims
+from .this_gateway import this_gateway
+
+
+class IngressIntent(Intent):
+    kind = "ingress"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        config = settings(ctx)
+        this_gateway(ctx, config)
+        if not is_served(self, ctx, config) or not (self.rules or self.defaultBackend):
+            return
+        given = dict(self.metadata.annotations)
+        annotations, mistakes = read_annotations(given)
+        for mistake in mistakes:
+            ctx.problem(*mistake)
+        owner = Owner(self.metadata.creationTimestamp, *self.fq_name)
+        if annotations.waf_policy_for_path:
+            yield Fact("appgw_default_policy", "all", (owner, annotations.waf_policy_for_path))
+        if self.rules and not any(rule.http.paths for rule in self.rules):
+            ctx.problem("NoHTTPRules", "none of its rules has http paths, so it is ignored; write some")
+            return
+        digest = self._digest(given)
+        if reason := left_out(self, ctx, config, annotations, digest):
+            ctx.problem(reason.reason, f"{reason.message}. Until then it has no part in the gateway")
+            return
+        yield from self._parts(ctx, config, annotations, owner)
+        is_private = frontend_of(annotations, config) == "Private"
+        yield self.owned("appgw_owner", self.fq_name, created=owner.created, digest=digest, private=is_private)
+        published = ctx.find("appgw_publication", self.fq_name)
+        if published is not None:
+            addresses = [{"ip": one.ip, "hostname": one.hostname} for one in published.addresses]
+            yield status.field(self, "loadBalancer.ingress", addresses)
+
+    def _parts(self, ctx: Context, config: Settings, annotations: Annotations, owner: Owner) -> Iterator[Claim | Fact]:
+        if annotations.rewrite_rule_set and annotations.rewrite_rule_set_custom_resource:
+            message = "rewrite-rule-set and rewrite-rule-set-custom-resource exclude each other; none is used"
+            ctx.problem("RewriteConflict", f"{message}. Remove one of them")
+        rewrite = rewrite_of(self, annotations)
+        if "|" in rewrite:
+            yield Fact("appgw_rewrite_use", rewrite, owner)
+        for use in backend_uses(self, ctx, annotations, owner):
+            yield Fact("appgw_backend", use.key, use)
+        contents = rule_contents(self, ctx, config, annotations, rewrite)
+        yield from SiteClaims(self, ctx, config, annotations, owner).of(contents)
+
+    def _digest(self, annotations: dict[str, str]) -> str:
+        """A hash of all that the Ingress says (32 hexadecimal digits)."""
+        said = (sorted(annotations.items()), self.ingressClassName, self.defaultBackend, self.rules, self.tls)
+        return hashlib.sha256(repr(said).encode()).hexdigest()[:32]

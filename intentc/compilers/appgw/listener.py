@@ -1,0 +1,126 @@
+"""Sites that have everything in common become listeners, each with its rule, and a path map if it has path rules.
+
+It reads, reports conflicts on Ingresses through ``ctx``, and yields claims and facts; no state, no I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from intentc import Claim, Context, Fact, Intent, Source
+
+from .listener_contents import Listener, redirect
+from .names import CERTIFICATES, LISTENERS, PATH_MAPS, REDIRECTS, RULES
+from .objects import of_ingress, sub_resource
+from .path_map_contents import Resolver
+from .path_maps import PathMap, RuleContent, path_map
+from .precedence import Owner
+from .settings import Settings, settings
+from .sites import HTTPS, Share, listeners
+from .sites import Claim as SiteClaim
+from .this_gateway import given_name, known, port_id, this_gateway
+
+
+class ListenerGroupIntent(Intent):
+    kind = "appgw_listener_group"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        config = settings(ctx)
+        shares: list[Share] = [value for _, value in ctx.contributions(self.kind, self.uuid)]
+        claims = shares[0].claims
+        contents: list[tuple[SiteClaim, RuleContent]] = [
+            (claim, known(ctx, "appgw_rule_content", claim.content)) for claim in claims
+        ]
+        found = path_map(contents)
+        self._report(ctx, shares[0], found)
+        yield from self._certificate(shares[0])
+        for together in listeners(shares):
+            yield from self._listener(ctx, config, together, found)
+
+    def _listener(
+        self, ctx: Context, config: Settings, shares: tuple[Share, ...], found: PathMap
+    ) -> Iterator[Claim | Fact]:
+        share, gateway = shares[0], this_gateway(ctx, config).id
+        listener = Listener(gateway, config.names, tuple(one.site for one in shares))
+        site, owners = share.site, sorted({claim.owner for claim in share.claims})
+        shown = [owner.shown for owner in owners]
+        ports = port_id(ctx, gateway, config.names, site.port)
+        frontend = str(known(ctx, "appgw_frontend", site.frontend))
+        certificate = self._certificate_name(ctx, config, share)
+        content = listener.content(frontend, ports, certificate, share.profile, share.policy)
+        places = [of_ingress(claim.owner, _field(claim)) for claim in share.claims]
+        claim = sub_resource(self, "appgw_listener", gateway, LISTENERS, listener.name, content, places, owners=shown)
+        yield claim
+        yield Fact("appgw_port_use", str(site.port), "")
+        yield Fact("appgw_listener_use", "all", "")
+
+        resolver = Resolver(ctx, config, gateway, site)
+        entries = resolver.path_rules(listener.path_map, found.rules)
+        defaults = resolver.default(found.default)
+        if entries:
+            members = {**defaults.of_map(), "pathRules": [entry for entry, _ in entries]}
+            yield sub_resource(
+                self,
+                "appgw_path_map",
+                gateway,
+                PATH_MAPS,
+                listener.path_map,
+                members,
+                [*places, *(of_ingress(route.claim.owner, _path_field(route)) for _, route in entries)],
+                owners=shown,
+                rule_owners=[route.claim.owner.shown for _, route in entries],
+            )
+        rule = listener.rule_content(defaults, has_map=bool(entries))
+        first = next((one for one in share.claims if one.priority), None)
+        yield sub_resource(
+            self,
+            "appgw_rule",
+            gateway,
+            RULES,
+            listener.rule,
+            rule,
+            places,
+            owners=shown,
+            requested=first.priority if first else 0,
+            by=first.owner.shown if first else "",
+            order=[first.rule + 1, 0 if site.protocol == HTTPS else 1] if first else [],
+        )
+        for target in resolver.redirect_targets:
+            name, members = redirect(gateway, config.names, target)
+            yield sub_resource(self, "appgw_redirect", gateway, REDIRECTS, name, members, places, owners=shown)
+        yield from (Fact("appgw_default_use", used, "") for used in sorted(resolver.defaults_used))
+        if ctx.explaining:
+            for one in share.claims:
+                ctx.because(claim, Source("ingress", one.owner.shown, _field(one)))
+
+    def _certificate_name(self, ctx: Context, config: Settings, share: Share) -> str:
+        sort, _, rest = share.certificate.partition("|")
+        if sort != "secret":
+            return rest
+        namespace, _, secret = rest.partition("|")
+        name = config.names.certificate(namespace, secret)
+        owner = min(claim.owner for claim in share.claims)
+        return given_name(ctx, CERTIFICATES, name, (namespace, secret), owner)
+
+    def _certificate(self, share: Share) -> Iterator[Fact]:
+        """The use of a Secret's certificate."""
+        sort, _, rest = share.certificate.partition("|")
+        if sort == "secret":
+            yield Fact("appgw_certificate_use", rest, min(claim.owner for claim in share.claims))
+
+    def _report(self, ctx: Context, share: Share, found: PathMap) -> None:
+        site = share.site
+        where = f"{site.name or 'all names'} on {site.frontend.lower()} port {site.port}"
+        for loss in found.losses:
+            winner: Owner = loss.winner.owner
+            message = f"{loss.field} on {where} is Ingress {winner.shown}'s, which has precedence; change one of them"
+            ctx.problem_on("ingress", loss.loser.owner.shown, loss.reason, message)
+
+
+def _field(claim: SiteClaim) -> str:
+    return f"rules[{claim.rule}]" if claim.rule >= 0 else "defaultBackend"
+
+
+def _path_field(route: Any) -> str:
+    return f"{route.content.field}.paths[{route.path.position}]"

@@ -1,0 +1,106 @@
+"""Parts that several listeners or backends share: ports, certificates, rewrite sets, and the default ones.
+
+Each is an intent of its own while something uses it.
+
+It reads through ``ctx``, and yields claims and facts; no state, no I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from intentc import Claim, Context, Fact, Intent
+
+from .backend_settings import default_settings
+from .certificates import digest, wrong_with
+from .names import CERTIFICATES, POOLS, PORTS, PROBES, REWRITES, SETTINGS, limited, sub_id
+from .objects import Origin, of_ingress, sub_resource
+from .precedence import Owner
+from .probes import default_probe
+from .rewrites import rewrite_set
+from .settings import settings
+from .this_gateway import given_name, port_name, this_gateway, wanted_name
+
+
+class PortUseIntent(Intent):
+    """A port that a listener uses; named as the gateway already names it."""
+
+    kind = "appgw_port_use"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        config = settings(ctx)
+        number = int(self.uuid)
+        name = port_name(ctx, config.names, number)
+        yield sub_resource(self, "appgw_port", this_gateway(ctx, config).id, PORTS, name, {"port": number}, ())
+
+
+class CertificateUseIntent(Intent):
+    """A Secret whose certificate a listener uses. The object says which content, and does not hold it."""
+
+    kind = "appgw_certificate_use"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        config = settings(ctx)
+        namespace, _, secret = self.uuid.partition("|")
+        owner: Owner = min(value for _, value in ctx.contributions(self.kind, self.uuid))
+        full = config.names.certificate(namespace, secret)
+        yield wanted_name(CERTIFICATES, full, (namespace, secret), owner)
+        found = ctx.find("secret", (namespace, secret))
+        if found is None or wrong_with(namespace, secret, found) is not None:
+            return
+        name = given_name(ctx, CERTIFICATES, full, (namespace, secret), owner)
+        yield sub_resource(
+            self,
+            "appgw_certificate",
+            this_gateway(ctx, config).id,
+            CERTIFICATES,
+            name,
+            {},
+            [Origin("secret", f"{namespace}:{secret}"), of_ingress(owner, "tls")],
+            secret=f"{namespace}:{secret}",
+            digest=digest(found),
+        )
+
+
+class RewriteUseIntent(Intent):
+    """An AzureApplicationGatewayRewrite that an Ingress names."""
+
+    kind = "appgw_rewrite_use"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        config = settings(ctx)
+        namespace, _, name = self.uuid.partition("|")
+        owner: Owner = min(value for _, value in ctx.contributions(self.kind, self.uuid))
+        full = config.names.rewrite_set(namespace, name)
+        yield wanted_name(REWRITES, full, (namespace, name), owner)
+        found = ctx.find("azure_application_gateway_rewrite", (namespace, name))
+        if found is None:
+            return
+        own = given_name(ctx, REWRITES, full, (namespace, name), owner)
+        origins = [Origin(found.kind, f"{namespace}:{name}"), of_ingress(owner)]
+        content = rewrite_set(found.rewriteRules)
+        yield sub_resource(self, "appgw_rewrite_set", this_gateway(ctx, config).id, REWRITES, own, content, origins)
+
+
+class DefaultUseIntent(Intent):
+    """The default pool, settings or probe, while something refers to it."""
+
+    kind = "appgw_default_use"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        config = settings(ctx)
+        gateway, names = this_gateway(ctx, config).id, config.names
+        content: dict[str, Any]
+        if self.uuid == "pool":
+            name, content = limited(names.default_pool()), {"backendAddresses": []}
+            yield sub_resource(self, "appgw_pool", gateway, POOLS, name, content, ())
+        elif self.uuid == "settings":
+            content = default_settings(sub_id(gateway, PROBES, limited(names.default_probe("Http"))))
+            name = limited(names.default_settings())
+            yield sub_resource(self, "appgw_backend_settings", gateway, SETTINGS, name, content, ())
+            yield Fact("appgw_default_use", "probe-Http", "")
+        else:
+            protocol = self.uuid.removeprefix("probe-")
+            name, content = limited(names.default_probe(protocol)), default_probe(protocol)
+            yield sub_resource(self, "appgw_probe", gateway, PROBES, name, content, ())

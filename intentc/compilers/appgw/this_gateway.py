@@ -1,0 +1,97 @@
+"""The gateway that the sub-resources belong to: its id, what it has, and names that are free (docs/appgw.md §4, §5).
+
+It reads through ``ctx``; no state, no I/O.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from intentc import Context, Fact, Waiting
+
+from .names import PORTS, Names, distinct, gateway_id, limited, sub_id
+from .precedence import Owner
+from .settings import Settings
+from .sites import HTTP, HTTPS, Site
+
+NOBODY = "00000000-0000-0000-0000-000000000000"
+"""The subscription of a gateway whose id nobody says."""
+
+
+class Present(msgspec.Struct, frozen=True):
+    """A gateway that the publisher has read (fact ``appgw_present``): its id, and the tier of its SKU."""
+
+    id: str
+    tier: str
+
+
+def present(own: str, tier: str, config: Settings) -> Present:
+    """The gateway of ``config``, of which ``own`` is the id that it says itself."""
+    return Present(config.gateway or own or gateway_id(NOBODY, "unknown", config.name), tier)
+
+
+def this_gateway(ctx: Context, config: Settings) -> Present:
+    """The gateway; the intent waits until the publisher has read it."""
+    found: Present = known(ctx, "appgw_present", config.name)
+    return found
+
+
+def known(ctx: Context, kind: str, name: str) -> Any:
+    """The value of a fact that another intent is sure to yield; the intent waits while there is none."""
+    found = ctx.fact(kind, name)
+    if found is None:
+        raise Waiting(("fact", kind, name))
+    return found
+
+
+def is_installed(ctx: Context, collection: str, name: str) -> bool:
+    """Whether the gateway has a sub-resource that an Ingress names."""
+    return ctx.contributed("appgw_installed", f"{collection}/{name}")
+
+
+def port_id(ctx: Context, gateway: str, names: Names, number: int) -> str:
+    return sub_id(gateway, PORTS, port_name(ctx, names, number))
+
+
+def port_name(ctx: Context, names: Names, number: int) -> str:
+    """The name of the port that the gateway has with this number, otherwise ours."""
+    found = ctx.contributions("appgw_port_name", str(number))
+    return str(found[0][1]) if found else limited(names.port(number))
+
+
+def wanted_name(collection: str, name: str, source: tuple[str, ...], owner: Owner) -> Fact:
+    """The contribution of one source to a name."""
+    return Fact("appgw_name", f"{collection}/{limited(name)}", (owner, source))
+
+
+def given_name(ctx: Context, collection: str, name: str, source: tuple[str, ...], owner: Owner) -> str:
+    """The name of what ``source`` makes: ``name``, unless another source with precedence has it."""
+    found = ctx.contributions("appgw_name", f"{collection}/{limited(name)}")
+    first = min([(owner, source), *(value for _, value in found)])
+    return limited(name) if first[1] == source else distinct(name, source)
+
+
+def protocol_holder(ctx: Context, site: Site) -> Owner | None:
+    """The Ingress because of which a protocol is not spoken on a port, since it asks for another one first."""
+    other = HTTP if site.protocol == HTTPS else HTTPS
+    port = f"{site.frontend}|{site.port}"
+    if not ctx.contributed("appgw_port_protocol", f"{port}|{other}"):
+        return None
+    theirs = _first(ctx, f"{port}|{other}")
+    mine = _first(ctx, f"{port}|{site.protocol}")
+    if theirs is None or (mine is not None and (mine, site.protocol == HTTP) < (theirs, other == HTTP)):
+        return None
+    return theirs
+
+
+def _first(ctx: Context, name: str) -> Owner | None:
+    owners: list[Owner] = [value for _, value in ctx.contributions("appgw_port_protocol", name)]
+    return min(owners, default=None)
+
+
+def foreign_listener(ctx: Context, site: Site) -> str:
+    """The listener of others that has a site, in mode ``marked``; empty if there is none."""
+    found = ctx.contributions("appgw_foreign_site", f"{site.frontend}|{site.port}|{site.name}")
+    return str(found[0][1]) if found else ""

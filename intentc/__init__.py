@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from intentc.model import (
         Claim,
         Fact,
+        FinalizerClaim,
         InvalidInput,
         Name,
         PropertyClaim,
@@ -52,6 +53,7 @@ _HOMES = {
     "Compiler": "intentc.evaluation",
     "Context": "intentc.evaluation",
     "Fact": "intentc.model",
+    "FinalizerClaim": "intentc.model",
     "Intent": "intentc.evaluation",
     "InvalidInput": "intentc.model",
     "Name": "intentc.model",
@@ -80,6 +82,7 @@ __all__ = [
     "Compiler",
     "Context",
     "Fact",
+    "FinalizerClaim",
     "Intent",
     "InvalidInput",
     "Name",

@@ -130,6 +130,8 @@ class Source:
         """All classes that an annotation names, through aliases."""
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             node = ast.parse(node.value, mode="eval").body
+        if isinstance(node, ast.Subscript) and (self.dotted(module, node.value) or "").endswith("Literal"):
+            return set()  # its texts are values, and name no classes
         if isinstance(node, ast.Name | ast.Attribute):
             return self._alias(name) if (name := self.dotted(module, node)) else set()
         parts = ast.iter_child_nodes(node) if node else ()

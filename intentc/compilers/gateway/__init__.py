@@ -1,9 +1,41 @@
 """The compiler of running Contours: GatewayClasses, Gateways and Contours become a Contour and its Envoys in a cluster.
 
-``instance.py`` has the typed value that stands between the two halves: what users wrote, checked, becomes an
-``Instance``; ``children`` turns an ``Instance`` into the objects of a cluster.
+Rules: docs/gateway.md. A Gateway of gateway.networking.k8s.io is an instance of its own; Contours without class and
+Gateways of networking.x-k8s.io are candidates for the one instance of their namespace. The kinds are declared in
+``config/schemas/gateway``, the reaction map is ``reactions/gateway.yml``.
 
-Not registered yet: there are no intents.
+This package holds the intents, one file per kind. ``parameters`` reads what users set, ``listeners`` what a Gateway
+wants; both together become an ``Instance`` (``instance.py``), the typed value that stands between the two halves.
+``children`` turns an ``Instance`` into the objects of a cluster; ``running`` reads what became of them, and
+``conditions`` says it.
+
+Intents read, report problems and give reasons through ``ctx``, and yield facts and claims: manifests, finalizers and
+statuses. No state.
 
 Touches: nothing outside memory.
 """
+
+from intentc import Compiler
+
+from .contour import ContourIntent
+from .contour_instance import ContourInstanceIntent
+from .finalizers import ALL
+from .gateway import GatewayIntent
+from .gateway_class import EarlyGatewayClassIntent, GatewayClassIntent
+from .gateway_v1alpha1 import EarlyGatewayIntent
+from .settings import SETTINGS
+
+compiler = Compiler(
+    "gateway",
+    [
+        ContourInstanceIntent,
+        ContourIntent,
+        EarlyGatewayClassIntent,
+        EarlyGatewayIntent,
+        GatewayClassIntent,
+        GatewayIntent,
+    ],
+    settings=SETTINGS,
+    finalizers=sorted(ALL),
+)
+"""The entry point ``gateway`` of the group ``intentc.compilers``."""

@@ -36,9 +36,10 @@ def problems(schema: Path | str, value: Any) -> list[str]:
 
 def test_those_that_ship_are_as_this_version_writes_them(tmp_path: Path) -> None:
     """`intentc check --schemas config/json-schemas --compiler contrail --compiler ambassador` writes them anew, and the
-    same with `--compiler appgw` those of this one."""
+    same with `--compiler appgw` and with `--compiler gateway` those of these."""
     written = {*write(tmp_path, load_all(find_compilers(["contrail", "ambassador"])))}
-    written.update(write(tmp_path, load_all(find_compilers(["appgw"]))))
+    for compiler in ("appgw", "gateway"):
+        written.update(write(tmp_path, load_all(find_compilers([compiler]))))
     assert sorted(path.name for path in written) == sorted(path.name for path in SHIPPED.iterdir())
     assert [path.name for path in written if path.read_bytes() != (SHIPPED / path.name).read_bytes()] == []
 

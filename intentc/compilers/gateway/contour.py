@@ -1,0 +1,90 @@
+"""A Contour without class is a candidate for the instance of its namespace; with a class it is only parameters.
+
+Rules: docs/gateway.md §5, §7, §9. ``contour_instance.py`` makes the objects of whoever holds the namespace.
+
+It reads and reports problems through ``ctx``, and yields status claims and a fact; no state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from intentc import Claim, Context, Fact, Intent, status
+
+from .candidates import candidate_of, others_of
+from .conditions.condition import Condition
+from .conditions.contours import of_instance, of_parameters
+from .holder import holder, instance_name
+from .instance import Instance
+from .objects import objects_of
+from .parameters.classes import CLASS, EARLY_CLASS, class_named, is_ours, named_class, read_class
+from .parameters.contour_parameters import contour_parameters
+from .parameters.parameters import Parameters
+from .running import Running, running
+from .settings import images, operator_namespace
+
+_NEVER_REMOVED = frozenset({"contour-operator", "default", "kube-system"})
+
+
+class ContourIntent(Intent):
+    kind = "contour"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        name = named_class(self)
+        yield from self._as_parameters(ctx, name) if name else self._as_instance(ctx)
+
+    def _as_parameters(self, ctx: Context, name: str) -> Iterator[Claim | Fact]:
+        view = class_named(ctx, EARLY_CLASS, name) or class_named(ctx, CLASS, name)
+        fault = ""
+        if view is not None:
+            fault = read_class(ctx, view).fault if is_ours(view) else f"GatewayClass {name} is another controller's"
+        yield from self._available(ctx, of_parameters(name, exists=view is not None, fault=fault))
+        used = [count for _, count in ctx.contributions("parameters_use", ":".join(self.fq_name))]
+        yield from self._counts(sum(contours for contours, _ in used), sum(envoys for _, envoys in used))
+
+    def _as_instance(self, ctx: Context) -> Iterator[Claim | Fact]:
+        checked = contour_parameters(ctx, self)
+        given = checked.parameters
+        instance = None if checked.faults else self._instance(ctx, given)
+        name = instance_name(given.namespace)
+        candidate = candidate_of(self, instance, "; ".join(checked.faults))
+        if given.namespace:
+            yield Fact("contour_instance", name, candidate)
+        held_by = holder((candidate, *others_of(ctx, name, self)))
+        other = held_by.title if held_by is not None and held_by is not candidate else ""
+        seen: Running | None = None
+        if instance is not None and not other:
+            seen = running(ctx, objects_of(self, ctx, instance), instance.publishing.type)
+        yield from self._available(ctx, of_instance(checked.faults, other, seen))
+        yield from self._counts(seen.contours if seen else 0, seen.envoys if seen else 0)
+
+    def _instance(self, ctx: Context, given: Parameters) -> Instance:
+        own = self.fq_name[0]
+        return Instance(
+            layout="operator",
+            namespace=given.namespace,
+            images=images(ctx, "operator"),
+            contour=given.contour,
+            ingress_class=given.ingress_class,
+            contour_pods=given.contour_pods,
+            envoy_pods=given.envoy_pods,
+            publishing=given.publishing,
+            makes_namespace=given.namespace != own,
+            keeps_namespace=not given.removes_namespace or _is_needed(ctx, given.namespace),
+        )
+
+    def _available(self, ctx: Context, condition: Condition) -> Iterator[Claim]:
+        if condition.status is False and condition.reason != "ContourUnavailable":
+            ctx.problem(condition.reason, condition.message)
+        yield status.condition(self, *condition)
+
+    def _counts(self, contours: int, envoys: int) -> Iterator[Claim]:
+        yield status.field(self, "availableContours", contours)
+        yield status.field(self, "availableEnvoys", envoys)
+
+
+def _is_needed(ctx: Context, namespace: str) -> bool:
+    """Whether a namespace stays although a Contour asks for its removal."""
+    if namespace in _NEVER_REMOVED or namespace == operator_namespace(ctx):
+        return True
+    return any(gateway.fq_name[0] == namespace for gateway in ctx.select("gateway", "namespace", namespace))

@@ -1,0 +1,59 @@
+"""The one instance of a namespace in layout O: the objects of whoever holds the namespace (docs/gateway.md §7, §10).
+
+It is an intent of its own while any Contour or Gateway of v1alpha1 is a candidate for it, and the objects are its
+own: when the next candidate takes over, labels and configuration change, and nothing ends. What the instance follows
+from keeps its finalizers until the last object is gone.
+
+It reads through ``ctx``, and yields claims; no state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from intentc import Claim, Context, Fact, Intent, View
+
+from .finalizers import keeping
+from .holder import Candidate, holder
+from .instance import Instance, Resource
+from .objects import objects_of
+from .reasons import explain_instance
+from .settings import images
+
+
+class ContourInstanceIntent(Intent):
+    kind = "contour_instance"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        held_by = holder(value for _, value in ctx.contributions(self.kind, self.uuid))
+        if held_by is None:
+            return
+        if held_by.is_ending:
+            if self._has_objects(ctx):
+                yield from self._finalizers(ctx, held_by)
+            return
+        if held_by.instance is None:
+            if self._has_objects(ctx):
+                ctx.hold(f"{held_by.title} can't be used now: {held_by.fault}. What runs for it goes on as it is")
+            return
+        yield from self._finalizers(ctx, held_by)
+        made = objects_of(self, ctx, held_by.instance)
+        yield from (claim for _, claim in made)
+        explain_instance(ctx, held_by, made)
+
+    def _finalizers(self, ctx: Context, held_by: Candidate) -> Iterator[Claim]:
+        own = (held_by.kind, held_by.namespace, held_by.name)
+        yield from keeping(*(_found(ctx, name) for name in (own, held_by.parameters, held_by.gateway_class)))
+
+    def _has_objects(self, ctx: Context) -> bool:
+        """Whether any object of the instance is left: its manifest stays until a bridge has seen that it is gone."""
+        namespace = self.uuid.partition("/")[2]
+        any_one = Instance(
+            layout="operator", namespace=namespace, images=images(ctx, "operator"), contour=Resource(namespace, "any")
+        )
+        names = [claim.name for _, claim in objects_of(self, ctx, any_one)]
+        return any(ctx.find(name.kind, name.fq_name) is not None for name in names)
+
+
+def _found(ctx: Context, name: tuple[str, ...]) -> View | None:
+    return ctx.find(name[0], name[1:]) if name else None

@@ -1,0 +1,130 @@
+"""A Gateway of gateway.networking.k8s.io becomes an instance of its own, in its namespace (layout P; docs/gateway.md).
+
+While its class or its parameters can't be used, or none of its listeners is valid, whatever runs for it goes on as it
+is, and its conditions say why.
+
+It reads and reports problems through ``ctx``, and yields claims and a fact; no state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from intentc import Claim, Context, Fact, Intent, View, status
+
+from .addresses import address_type, requested
+from .checking import checked_listeners, ports
+from .conditions.condition import Condition, GatewayState
+from .conditions.current import gateway_conditions, listener_status
+from .finalizers import has_ours, is_ending, keeping
+from .instance import Instance, Resource
+from .objects import Object, objects_of
+from .parameters.classes import CLASS, Class, class_named, is_ours, parameters_at, parameters_place, read_class
+from .parameters.parameters import Parameters, pairs
+from .reasons import explain
+from .running import running
+from .settings import images, status_writer
+
+
+class GatewayIntent(Intent):
+    kind = "gateway"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        view = class_named(ctx, CLASS, self.gatewayClassName)
+        if view is None or not is_ours(view):
+            yield from self._stay(ctx, f"GatewayClass {self.gatewayClassName} is missing, or not ours; bring it back")
+            return
+        found = self._with_own_parameters(ctx, read_class(ctx, view), view)
+        parameters = found.parameters
+        state = GatewayState(
+            checked_listeners(ctx, self),
+            requested([(one.type, one.value) for one in self.addresses], parameters.publishing.type),
+            found.fault,
+            publishes_nodes=parameters.publishing.type == "NodePortService",
+        )
+        if state.fault or state.addresses.stops or not state.valid:
+            conditions = gateway_conditions(state)
+            yield from self._status(ctx, state, conditions)
+            yield from self._stay(ctx, next(one.message for one in conditions if not one.status))
+            return
+        instance = self._instance(ctx, parameters, state)
+        made = objects_of(self, ctx, instance)
+        yield from keeping(self, view, found.holder)
+        yield from (claim for _, claim in made)
+        explain(ctx, self, state.listeners, made)
+        yield from self._outcome(ctx, state, instance, made)
+
+    def _stay(self, ctx: Context, reason: str) -> Iterator[Claim]:
+        """What was made stays. Of a Gateway for which nothing was made, nothing is said."""
+        if has_ours(self):
+            yield from keeping(self)
+            ctx.hold(reason)
+
+    def _with_own_parameters(self, ctx: Context, found: Class, view: View) -> Class:
+        """The class with the Gateway's own parameters in place of its own, if the Gateway names some."""
+        reference = self.infrastructure.parametersRef if self.infrastructure is not None else None
+        if reference is None:
+            return found
+        place = parameters_place(reference, self.fq_name[0])
+        if isinstance(place, str):
+            return Class(view, Parameters(), f"infrastructure.{place}")
+        return parameters_at(ctx, view, place)
+
+    def _instance(self, ctx: Context, given: Parameters, state: GatewayState) -> Instance:
+        infrastructure = self.infrastructure
+        return Instance(
+            layout="provisioner",
+            namespace=self.fq_name[0],
+            images=images(ctx, "provisioner"),
+            contour=given.contour,
+            gateway=Resource(*self.fq_name),
+            ports=ports(state.listeners),
+            addresses=state.addresses.assigned,
+            ingress_class=given.ingress_class,
+            contour_pods=given.contour_pods,
+            envoy_pods=given.envoy_pods,
+            publishing=given.publishing,
+            resource_labels=given.resource_labels,
+            infrastructure_labels=pairs(infrastructure.labels) if infrastructure is not None else (),
+            infrastructure_annotations=pairs(infrastructure.annotations) if infrastructure is not None else (),
+            runtime_settings=given.runtime_settings,
+        )
+
+    def _outcome(
+        self, ctx: Context, state: GatewayState, instance: Instance, made: tuple[Object, ...]
+    ) -> Iterator[Claim | Fact]:
+        seen = running(ctx, made, instance.publishing.type)
+        state = state._replace(running=seen)
+        yield from self._status(ctx, state, gateway_conditions(state))
+        if instance.contour is not None and not is_ending(self):
+            name = f"{instance.contour.namespace}:{instance.contour.name}"
+            yield Fact("parameters_use", name, (seen.contours, seen.envoys))
+
+    def _status(self, ctx: Context, state: GatewayState, conditions: tuple[Condition, ...]) -> Iterator[Claim]:
+        for one in conditions:
+            if _is_fault(one):
+                ctx.problem(one.reason, one.message)
+        if status_writer(ctx) == "shared":
+            # A running Contour writes the rest; two writers would contend.
+            conditions = tuple(one for one in conditions if one.type == "Accepted" and one.status is False)
+            yield from (status.condition(self, *one) for one in conditions)
+            return
+        yield from (status.condition(self, *one) for one in conditions)
+        programmed = any(one.type == "Programmed" and one.status is True for one in conditions)
+        generation = int(self.metadata.generation)
+        listeners = [listener_status(one, programmed, generation) for one in state.listeners]
+        yield status.field(self, "listeners", listeners)
+        if state.running is not None and state.running.addresses:
+            found = [{"type": address_type(one), "value": one} for one in state.running.addresses]
+            yield status.field(self, "addresses", found)
+
+
+_WAITING = frozenset({"Pending", "AddressNotAssigned", "Invalid"})
+"""Reasons of conditions that are false and that nobody must fix: ``Invalid`` repeats that it is not accepted."""
+
+
+def _is_fault(condition: Condition) -> bool:
+    """Whether people must fix what a condition says."""
+    if condition.reason == "ListenersNotValid":
+        return True
+    return condition.status is False and condition.reason not in _WAITING

@@ -1,0 +1,67 @@
+"""A GatewayClass of ours reports whether it is accepted: whether its Gateways can be made (docs/gateway.md §4).
+
+A class of another controller, and its Gateways, are not touched in any way. ``parameters/classes.py`` decides.
+
+It reads and reports problems through ``ctx``, and yields status claims; no state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from intentc import Claim, Context, Fact, Intent, status
+
+from .parameters.classes import is_ours, read_class
+
+_DEFINITION = "gatewayclasses.gateway.networking.k8s.io"
+_BUNDLE = "gateway.networking.k8s.io/bundle-version"
+_SUPPORTED = "v1."
+"""How the releases of the Gateway API begin whose resources are understood."""
+_FEATURES = (
+    "GRPCRoute",
+    "Gateway",
+    "GatewayInfrastructurePropagation",
+    "GatewayPort8080",
+    "GatewayStaticAddresses",
+    "HTTPRoute",
+    "ReferenceGrant",
+    "TLSRoute",
+)
+
+
+class GatewayClassIntent(Intent):
+    kind = "gateway_class"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        if not is_ours(self):
+            return
+        found = read_class(ctx, self)
+        if found.fault:
+            ctx.problem("InvalidParameters", found.fault)
+            yield status.condition(self, "Accepted", False, "InvalidParameters", found.fault)
+        else:
+            yield status.condition(self, "Accepted", True, "Accepted")
+        definition = ctx.find("custom_resource_definition", (_DEFINITION,))
+        version = definition.metadata.annotations.get(_BUNDLE) if definition is not None else None
+        if version is not None:
+            supported = version.startswith(_SUPPORTED)
+            reason = "SupportedVersion" if supported else "UnsupportedVersion"
+            message = "" if supported else f"release {version} of the Gateway API; {_SUPPORTED}x is supported"
+            yield status.condition(self, "SupportedVersion", supported, reason, message)
+        yield status.field(self, "supportedFeatures", [{"name": name} for name in _FEATURES])
+
+
+class EarlyGatewayClassIntent(Intent):
+    """A class of networking.x-k8s.io/v1alpha1."""
+
+    kind = "gateway_class_v1alpha1"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        if not is_ours(self):
+            return
+        found = read_class(ctx, self)
+        if found.fault:
+            ctx.problem("InvalidParameters", found.fault)
+            yield status.condition(self, "Admitted", False, "InvalidParameters", found.fault)
+        else:
+            yield status.condition(self, "Admitted", True, "Owned")

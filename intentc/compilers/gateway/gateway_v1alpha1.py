@@ -1,0 +1,122 @@
+"""A Gateway of networking.x-k8s.io/v1alpha1 is a candidate for the instance of its namespace (layout O).
+
+``contour_instance.py`` makes the objects of whoever holds the namespace. Here the Gateway is checked, and its
+conditions say what became of it. Rules: docs/gateway.md.
+
+It reads and reports problems through ``ctx``, and yields status claims and facts; no state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from intentc import Claim, Context, Fact, Intent, status
+
+from .addresses import address_type, requested
+from .candidates import candidate_of, others_of
+from .checking import checked_listeners, ports
+from .conditions.condition import Condition, GatewayState
+from .conditions.early import class_missing, gateway_conditions, listener_status
+from .finalizers import has_ours, is_ending
+from .holder import holder, instance_name
+from .instance import Instance, Resource
+from .objects import objects_of
+from .parameters.classes import EARLY_CLASS, Class, class_named, is_ours, read_class
+from .running import running
+from .settings import images
+
+
+class EarlyGatewayIntent(Intent):
+    kind = "gateway_v1alpha1"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        view = class_named(ctx, EARLY_CLASS, self.gatewayClassName)
+        if view is None or not is_ours(view):
+            condition = class_missing(self.gatewayClassName)
+            if view is None:
+                ctx.problem(condition.reason, condition.message)
+                yield status.condition(self, *condition)
+            yield from self._remains(condition.message)
+            return
+        found = read_class(ctx, view)
+        parameters = found.parameters
+        state = GatewayState(
+            checked_listeners(ctx, self),
+            requested([(one.type, one.value) for one in self.addresses], parameters.publishing.type),
+            found.fault,
+            publishes_nodes=parameters.publishing.type == "NodePortService",
+        )
+        elsewhere = self._elsewhere(found)
+        if state.fault or elsewhere:
+            yield from self._remains(state.fault or elsewhere)
+            yield from self._status(ctx, state, elsewhere, "")
+            return
+        usable = bool(state.valid) and not state.addresses.stops
+        instance = self._instance(ctx, found, state)
+        fault = "" if usable else "none of its listeners is valid, or an address can't be had; see its conditions"
+        candidate = candidate_of(self, instance if usable else None, fault, found)
+        name = instance_name(self.fq_name[0])
+        yield Fact("contour_instance", name, candidate)
+        held_by = holder((candidate, *others_of(ctx, name, self)))
+        if held_by is not None and held_by is not candidate:
+            yield from self._status(ctx, state, "", held_by.title)
+            return
+        if usable:
+            seen = running(ctx, objects_of(self, ctx, instance), instance.publishing.type)
+            state = state._replace(running=seen)
+            if instance.contour is not None and not is_ending(self):
+                used = f"{instance.contour.namespace}:{instance.contour.name}"
+                yield Fact("parameters_use", used, (seen.contours, seen.envoys))
+        yield from self._status(ctx, state, "", "")
+
+    def _remains(self, fault: str) -> Iterator[Fact]:
+        """What runs for a Gateway whose class can't be used goes on, as long as nobody else takes over."""
+        if has_ours(self):
+            remaining = candidate_of(self, None, fault)
+            yield Fact("contour_instance", instance_name(self.fq_name[0]), remaining)
+
+    def _elsewhere(self, found: Class) -> str:
+        own, wanted = self.fq_name[0], found.parameters.namespace
+        if not wanted or wanted == own or found.fault:
+            return ""
+        return f"the Contour of its class wants the namespace {wanted}; give the Gateway that one, or change it there"
+
+    def _instance(self, ctx: Context, found: Class, state: GatewayState) -> Instance:
+        given = found.parameters
+        return Instance(
+            layout="operator",
+            namespace=self.fq_name[0],
+            images=images(ctx, "operator"),
+            contour=given.contour,
+            gateway=Resource(*self.fq_name),
+            ports=ports(state.listeners),
+            addresses=state.addresses.assigned,
+            ingress_class=given.ingress_class,
+            contour_pods=given.contour_pods,
+            envoy_pods=given.envoy_pods,
+            publishing=given.publishing,
+            # It is in it itself.
+            makes_namespace=False,
+        )
+
+    def _status(self, ctx: Context, state: GatewayState, elsewhere: str, held_by: str) -> Iterator[Claim]:
+        conditions = gateway_conditions(state, elsewhere, held_by)
+        ready = conditions[0]
+        if not ready.status and (ready.reason != "ContourNotAvailable" or held_by or elsewhere):
+            ctx.problem(ready.reason, ready.message)
+        yield from (status.condition(self, *one) for one in conditions)
+        yield from self._details(state, ready)
+
+    def _details(self, state: GatewayState, ready: Condition) -> Iterator[Claim]:
+        generation = int(self.metadata.generation)
+        is_up = bool(ready.status) or _only_listeners(ready, state)
+        listeners = [listener_status(one, state, is_up, generation) for one in state.listeners]
+        yield status.field(self, "listeners", listeners)
+        if state.running is not None and state.running.addresses:
+            found = [{"type": address_type(one), "value": one} for one in state.running.addresses]
+            yield status.field(self, "addresses", found)
+
+
+def _only_listeners(ready: Condition, state: GatewayState) -> bool:
+    """Whether only other listeners keep the Gateway from being ready, so that a good one is."""
+    return ready.reason.startswith("Listeners") and state.running is not None and state.running.is_up

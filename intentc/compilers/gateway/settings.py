@@ -1,0 +1,59 @@
+"""The compiler's settings: controller names, images, the operator's namespace, and who writes the status of Gateways.
+
+Rules: docs/gateway.md §3. It reads settings through ``ctx``; no state.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from intentc import Context, InvalidInput
+
+from .instance import Images, Layout
+
+CONTROLLERS = ("projectcontour.io/contour-operator", "projectcontour.io/gateway-controller")
+"""A class is ours if it names one of these controllers exactly."""
+
+OPERATOR_NAMESPACE = "gateway.operator_namespace"
+STATUS = "gateway.status"
+_IMAGES: dict[Layout, tuple[tuple[str, str], tuple[str, str]]] = {
+    "operator": (
+        ("gateway.operator_contour_image", "docker.io/projectcontour/contour:v1.17.0"),
+        ("gateway.operator_envoy_image", "docker.io/envoyproxy/envoy:v1.18.3"),
+    ),
+    "provisioner": (
+        ("gateway.contour_image", "ghcr.io/projectcontour/contour:v1.33.0"),
+        ("gateway.envoy_image", "docker.io/envoyproxy/envoy:distroless-v1.35.2"),
+    ),
+}
+SETTINGS = (OPERATOR_NAMESPACE, STATUS, *(name for images in _IMAGES.values() for name, _ in images))
+"""All settings that evaluations read."""
+
+
+def operator_namespace(ctx: Context) -> str:
+    """The namespace in which a class of v1alpha1 finds parameters for which it names no namespace."""
+    return _text(ctx, OPERATOR_NAMESPACE, "contour-operator")
+
+
+def images(ctx: Context, layout: Layout) -> Images:
+    """The images of an instance."""
+    contour, envoy = _IMAGES[layout]
+    return Images(_text(ctx, *contour), _text(ctx, *envoy))
+
+
+def status_writer(ctx: Context) -> Literal["compiler", "shared"]:
+    """``compiler``: the whole status of Gateways is ours. ``shared``: a running Contour writes it, and we write
+    only that a Gateway is not accepted. Raises ``InvalidInput``."""
+    found = _text(ctx, STATUS, "compiler")
+    if found == "compiler":
+        return "compiler"
+    if found == "shared":
+        return "shared"
+    raise InvalidInput(f"{STATUS} is {found!r}; it is compiler or shared", source=f"intentc.settings.{STATUS}")
+
+
+def _text(ctx: Context, name: str, default: str) -> str:
+    try:
+        return str(ctx.setting(name)) or default
+    except KeyError:
+        return default

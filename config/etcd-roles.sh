@@ -42,6 +42,7 @@ compiler=intentc-$installation
 role "$compiler"
 allow "$compiler" read "$path"
 allow "$compiler" readwrite "intentc/$installation"
+allow "$compiler" readwrite "intentc/synced/$path"
 etcdctl role grant-permission "$compiler" readwrite "/intentc/claims/$path" >/dev/null
 
 server=intentc-apiserver-$path

@@ -33,7 +33,8 @@ GROUP = "intentc.compilers"
 
 
 class Loaded(NamedTuple):
-    """The compilers that run, with their kinds, reaction map, kind → intent, and kind → compiler that declares it."""
+    """The compilers that one process runs, with their kinds, reaction map, kind → intent, and kind → compiler: the one
+    that compiles it, or else declares it."""
 
     compilers: tuple[Compiler, ...]
     schema: Schema
@@ -77,11 +78,42 @@ class Loaded(NamedTuple):
         return {word: naming for compiler in self.compilers for word, naming in compiler.names.items()}
 
 
+class Declared(NamedTuple):
+    """The compilers of a configuration for processes that compile nothing, with the kinds of all: several of them may
+    compile one kind, each in a process of its own."""
+
+    compilers: tuple[Compiler, ...]
+    schema: Schema
+
+    @property
+    def finalizers(self) -> frozenset[str]:
+        """The names of these compilers' finalizers."""
+        return frozenset(name for compiler in self.compilers for name in compiler.finalizers)
+
+
 def installed(configuration: Configuration) -> Loaded:
-    """Load what ``intentc.compilers``, ``intentc.schemas`` and ``intentc.reactions`` of a configuration name.
+    """Load what ``intentc.compilers``, ``intentc.schemas`` and ``intentc.reactions`` of a configuration name, for one
+    process that compiles all of it.
 
     Raises ``InvalidInput`` with the key, or file and line.
     """
+    compilers = _named(configuration)
+    folders = map(Path, configuration.intentc.schemas)
+    return load_all(compilers, reaction_maps(configuration, compilers), folders)
+
+
+def declared(configuration: Configuration) -> Declared:
+    """Load the kinds of the compilers that a configuration names, for a process that compiles nothing. Facts are left
+    out. Raises ``InvalidInput`` with the key, or file and line."""
+    compilers = _named(configuration)
+    reaction_maps(configuration, compilers)
+    names = (compiler.name for compiler in compilers)
+    folders = _folders(compilers, map(Path, configuration.intentc.schemas))
+    return Declared(compilers, load_schema(*names, directories=folders, apart=True))
+
+
+def _named(configuration: Configuration) -> tuple[Compiler, ...]:
+    """The compilers of a configuration, whose folders and settings are checked."""
     settings = configuration.intentc
     if not settings.compilers:
         raise InvalidInput("no compiler is named; name one, such as contrail", source="intentc.compilers")
@@ -90,7 +122,7 @@ def installed(configuration: Configuration) -> Loaded:
             raise InvalidInput(f"{folder} is no folder with schemas of kinds", source="intentc.schemas")
     compilers = find_compilers(settings.compilers)
     check_settings(settings.settings, compilers)
-    return load_all(compilers, reaction_maps(configuration, compilers), map(Path, settings.schemas))
+    return compilers
 
 
 def check_settings(settings: Mapping[str, Any], compilers: Iterable[Compiler]) -> None:
@@ -143,14 +175,17 @@ def load_all(compilers: Iterable[Compiler], reactions: Iterable[Path] = (), dire
     Raises ``InvalidInput`` with file and line for what can't be used.
     """
     compilers = tuple(compilers)
-    folders = [*directories, *(path for compiler in compilers for path in compiler.schema_directories)]
+    folders = _folders(compilers, directories)
     schema = load_schema(*(compiler.name for compiler in compilers), directories=folders)
     maps = list(reactions) or [_own_map(compiler) for compiler in compilers]
     intents = {kind: intent for compiler in compilers for kind, intent in compiler.intents.items()}
     for kind, count in Counter(kind for compiler in compilers for kind in compiler.intents).items():
         if count > 1:
             names = " and ".join(compiler.name for compiler in compilers if kind in compiler.intents)
-            raise InvalidInput(f"{names} compile {kind}, each in its own way; run them in processes of their own")
+            raise InvalidInput(
+                f"{names} compile {kind}, each in its own way; run each in a process of its own, with a configuration "
+                "that names it alone in intentc.compilers and gives it an intentc.installation of its own"
+            )
     for kind, intent in intents.items():
         if kind not in schema:
             raise InvalidInput(f"no schema file declares the kind {kind!r} that {intent.__name__} compiles")
@@ -160,10 +195,21 @@ def load_all(compilers: Iterable[Compiler], reactions: Iterable[Path] = (), dire
     for word, count in Counter(word for compiler in compilers for word in compiler.names).items():
         if count > 1 or word in schema:
             raise InvalidInput(f"{word!r} stands for the names of a compiler, and of something else; rename one")
-    compiler_of_kind = {
-        kind.name: compiler.name for compiler in compilers for kind in load_schema(compiler.name, directories=folders)
-    }
-    return Loaded(compilers, schema, load(*maps), intents, compiler_of_kind)
+    return Loaded(compilers, schema, load(*maps), intents, _compiler_of_kind(compilers, folders))
+
+
+def _compiler_of_kind(compilers: tuple[Compiler, ...], folders: list[Path]) -> dict[str, str]:
+    """Kind → the compiler that compiles it; else the first one that declares it, or reads it, if it is shared."""
+    found: dict[str, str] = {}
+    for compiler in compilers:
+        for kind in load_schema(compiler.name, directories=folders):
+            found.setdefault(kind.name, compiler.name)
+    return found | {kind: compiler.name for compiler in compilers for kind in compiler.intents}
+
+
+def _folders(compilers: tuple[Compiler, ...], directories: Iterable[Path]) -> list[Path]:
+    """Where schemas are searched: in these ``directories`` first."""
+    return [*directories, *(path for compiler in compilers for path in compiler.schema_directories)]
 
 
 def _own_map(compiler: Compiler) -> Path:

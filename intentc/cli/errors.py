@@ -70,7 +70,7 @@ def explain(error: BaseException) -> CommandError:
     from intentc.apiserver.errors import ApiError, Busy, Denied, OutcomeUnknown
     from intentc.embedded.envoy import EnvoyNotStarted
     from intentc.embedded.etcd import EtcdNotStarted
-    from intentc.leading import PathClaimed, PathMarked, UnreadableClaim
+    from intentc.leading import InstallationTaken, PathClaimed, PathMarked, UnreadableClaim
     from intentc.model import InvalidInput, SeveralInvalid
     from intentc.watch.protocol import AccessDenied, NotTrusted, StoreError
 
@@ -113,6 +113,13 @@ def explain(error: BaseException) -> CommandError:
                 where="etcd.path",
                 next_step=f"give this installation another etcd.path; or, if {error.holder} is gone for good, run "
                 f"`intentc release --all` with intentc.installation: {error.holder}, which gives the path up",
+            )
+        case InstallationTaken():
+            return CommandError(
+                str(error),
+                where="intentc.installation",
+                next_step=f"give this process another name there; or, if {error.installation} compiles something else "
+                "now, run `intentc release --all` first",
             )
         case PathMarked():
             return CommandError(

@@ -19,7 +19,7 @@ import anyio
 from intentc.loading.configuration import Configuration
 from intentc.loading.resources import Loaded, load_what_can_be
 from intentc.model import InvalidInput, Schema, all_invalid
-from intentc.plugins import installed
+from intentc.plugins import declared
 
 from .client import ApiClient, Change, Rejected
 from .errors import CommandError, Exit
@@ -63,7 +63,7 @@ def read_input(files: Iterable[str], configuration: Configuration) -> tuple[list
     """The resources in ``files``, targets first, and the kinds in use. Raises ``InvalidInput`` with all errors of all
     files, or if there are no resources."""
     given = list(files)
-    schema = installed(configuration).schema
+    schema = declared(configuration).schema
     resources = faultless(*load_what_can_be(given, schema), schema)
     if not resources:
         raise InvalidInput(f"no resources in {', '.join(given)}", reason="Empty")
@@ -96,7 +96,7 @@ def read_what_can_be(
     files: Iterable[str], configuration: Configuration
 ) -> tuple[list[Loaded], Schema, list[InvalidInput]]:
     """The usable resources in ``files``, the kinds in use, and the errors of the other resources."""
-    schema = installed(configuration).schema
+    schema = declared(configuration).schema
     resources, errors = load_what_can_be(list(files), schema)
     return targets_first(resources, schema), schema, errors
 

@@ -34,7 +34,8 @@ class Compiler:
     accepted. ``finalizers``: the names that its intents claim by ``finalizer``; they are its own on every resource. The
     intents of a compiler that declares any make nothing more for a resource that is being deleted.
 
-    ``needs_synced``: the kinds that a bridge must have mirrored once as a whole before anything is compiled.
+    ``needs_synced``: the kinds that must be there as a whole before anything is compiled, if a bridge mirrors a
+    cluster: nothing is evaluated before the bridge has listed each of them once (``intentc.kubernetes.wait``).
 
     Raises ``InvalidInput`` if two intents compile one kind, if an intent has no kind, or if a view has the name of the
     view that every compiler has.

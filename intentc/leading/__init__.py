@@ -16,11 +16,21 @@ from .catching_up import caught_up
 from .election import DEFAULT_TTL_SECONDS, Election
 from .keeper import KeeperFactory, LeaseKeeper, StoreKeeper
 from .leadership import Leadership
-from .path_claim import OtherLeader, PathClaimed, PathInUse, PathMarked, UnreadableClaim, claim_path, release_path
+from .path_claim import (
+    InstallationTaken,
+    OtherLeader,
+    PathClaimed,
+    PathInUse,
+    PathMarked,
+    UnreadableClaim,
+    claim_path,
+    release_path,
+)
 
 __all__ = [
     "DEFAULT_TTL_SECONDS",
     "Election",
+    "InstallationTaken",
     "KeeperFactory",
     "Leadership",
     "LeaseKeeper",

@@ -35,13 +35,13 @@ class _Annotated(msgspec.Struct):
     annotations: _Annotations | None = None
 
 
-async def marks_below(store: Store, path: str) -> Counter[str]:
-    """Installation → the number of objects below ``path`` with its mark. Raises ``StoreError``."""
-    found: Counter[str] = Counter()
+async def marks_below(store: Store, path: str) -> Counter[tuple[str, str]]:
+    """(installation, compiler) → the number of objects below ``path`` with its mark. Raises ``StoreError``."""
+    found: Counter[tuple[str, str]] = Counter()
     start = prefix = f"/{path}/"
     while True:
         page = await store.range(start, prefix_end(prefix), limit=_PAGE)
-        found.update(installation for item in page.items for installation in _marked_by(item.value))
+        found.update(maker for item in page.items for maker in _marked_by(item.value))
         if not page.more or not page.items:
             return found
         start = page.items[-1].key + "\0"
@@ -52,23 +52,34 @@ async def leaders_without_claim(store: Store) -> list[str]:
     claims. Empty if this user of etcd may not read them. Raises ``StoreError``."""
     try:
         claims = await store.range(CLAIMS_PREFIX, prefix_end(CLAIMS_PREFIX))
-        holders = {installation_of(claim.value) for claim in claims.items}
+        holders = {name for claim in claims.items for name in holders_of(claim.value) or ()}
         return [name async for name in _leading(store) if name not in holders]
     except AccessDenied:
         return []
 
 
-def installation_of(claim: bytes) -> str | None:
-    """The installation named in a claim; None if it can't be read."""
-    try:
-        name = msgspec.json.decode(claim, type=_Claim).installation
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-    return name if _is_name(name) else None
+class Holder(msgspec.Struct, frozen=True):
+    """An installation's part of a claim. ``compilers``: those for which it has the path; none: all, as in claims of
+    versions before compilers shared a path. ``process`` and ``since`` are for people."""
+
+    compilers: frozenset[str] = frozenset()
+    process: str = ""
+    since: float = 0.0
 
 
 class _Claim(msgspec.Struct):
-    installation: str
+    installation: str = ""
+    holders: dict[str, Holder] = {}
+
+
+def holders_of(claim: bytes) -> dict[str, Holder] | None:
+    """Installation → its part of a claim; None if the claim can't be read."""
+    try:
+        found = msgspec.json.decode(claim, type=_Claim)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    holders = {found.installation: Holder()} if found.installation else found.holders
+    return holders if holders and all(map(_is_name, holders)) else None
 
 
 def _is_name(text: str) -> bool:
@@ -87,7 +98,7 @@ async def _leading(store: Store) -> AsyncIterator[str]:
             yield name
 
 
-def _marked_by(value: bytes) -> set[str]:
+def _marked_by(value: bytes) -> set[tuple[str, str]]:
     # Most values carry no mark, and are not worth decoding.
     if _QUOTED_KEY not in value:
         return set()
@@ -97,4 +108,4 @@ def _marked_by(value: bytes) -> set[str]:
         return set()
     pairs = (annotations.key_value_pair if annotations is not None else None) or ()
     marks = (Mark.parse(str(pair.get("value"))) for pair in pairs if pair.get("key") == MARK_KEY)
-    return {mark.installation for mark in marks if mark is not None and _is_name(mark.installation)}
+    return {(mark.installation, mark.compiler) for mark in marks if mark is not None and _is_name(mark.installation)}

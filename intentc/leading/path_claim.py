@@ -1,9 +1,10 @@
-"""Claims an ``etcd.path`` for one installation, by a key that says whose compilers write below the path.
+"""Claims an ``etcd.path`` for the compilers of one installation, by a key that says whose compilers write below it.
 
-Two installations over one path would give every owner two allocations, and revert each other's writes. So an
-installation claims the path in etcd before it writes, and another one refuses to start. A path without a claim may
-still belong to an installation of a version before claims: ``other_installations`` finds its traces. The election
-decides which process of the installation writes.
+Two installations with the same compiler over one path would give every owner two allocations, and revert each other's
+writes. So an installation claims its compilers below the path before it writes, and another one with one of them
+refuses to start. Installations with other compilers share the path: each has its own marks, leader and allocations. A
+path without a claim may still belong to an installation of a version before claims: ``other_installations`` finds its
+traces. The election decides which process of the installation writes.
 
 I/O: reads of etcd and the clock; it writes and deletes that key alone. No state.
 
@@ -12,23 +13,38 @@ Touches: clock, etcd.
 
 from __future__ import annotations
 
-import json
 import time
+from collections.abc import Collection, Mapping
 
-from intentc.leading.other_installations import installation_of, leaders_without_claim, marks_below
+import msgspec
+
+from intentc.leading.other_installations import Holder, holders_of, leaders_without_claim, marks_below
 from intentc.watch.keys import claim_key, leader_key
-from intentc.watch.protocol import AccessDenied, Delete, Get, KeyValue, Put, Store, absent, unchanged
+from intentc.watch.protocol import AccessDenied, Delete, KeyValue, Put, Store, absent, unchanged
 
 
 class PathClaimed(Exception):
-    """Another installation has claimed the path. ``path``: as in ``etcd.path``; ``holder``: that installation."""
+    """Another installation has claimed the path for one of our compilers. ``path``: as in ``etcd.path``; ``holder``:
+    that installation."""
 
-    def __init__(self, path: str, holder: str, installation: str) -> None:
+    def __init__(self, path: str, holder: str, installation: str, both: Collection[str] = ()) -> None:
+        why = f": both compile {', '.join(sorted(both))}" if both else ""
         super().__init__(
-            f"the path {path} belongs to the installation {holder}, so {installation} writes nothing below it"
+            f"the path {path} belongs to the installation {holder}, so {installation} writes nothing below it{why}"
         )
         self.path = path
         self.holder = holder
+        self.installation = installation
+
+
+class InstallationTaken(Exception):
+    """Our installation has claimed the path for other compilers, and for none of ours: another process runs them."""
+
+    def __init__(self, path: str, installation: str, theirs: Collection[str], ours: Collection[str]) -> None:
+        super().__init__(
+            f"below the path {path} the installation {installation} compiles {', '.join(sorted(theirs))}, "
+            f"so a process that compiles {', '.join(sorted(ours))} needs an installation of its own"
+        )
         self.installation = installation
 
 
@@ -74,40 +90,60 @@ class PathInUse(Exception):
         self.key = key
 
 
-async def claim_path(store: Store, path: str, installation: str, process: str) -> None:
-    """Claim ``path`` for ``installation``; writes nothing if it has it already. ``process`` is shown to operators.
+async def claim_path(store: Store, path: str, installation: str, compilers: Collection[str], process: str) -> None:
+    """Claim ``path`` for ``compilers`` of ``installation``; writes nothing if it has them already. ``process`` is shown
+    to operators.
 
-    Raises ``PathClaimed``, ``PathMarked``, ``OtherLeader``, ``UnreadableClaim``, ``StoreError``.
+    Raises ``PathClaimed``, ``InstallationTaken``, ``PathMarked``, ``OtherLeader``, ``UnreadableClaim``, ``StoreError``.
     """
     key = claim_key(path)
-    value = json.dumps({"installation": installation, "process": process, "since": time.time()}, sort_keys=True)
-    try:
-        is_claimed = bool((await store.range(key, keys_only=True)).items)
-    except AccessDenied as error:
-        raise _not_granted(error, key) from None
-    if not is_claimed:
-        await _look_for_others(store, path, installation)
-    try:
-        answer = await store.transaction([absent(key)], [Put(key, value.encode()), Get(key)], [Get(key)])
-    except AccessDenied as error:
-        raise _not_granted(error, key) from None
-    holder = _holder(answer.results[-1], path, installation)
-    if holder != installation:
-        raise PathClaimed(path, holder, installation)
+    is_searched = False
+    while True:
+        try:
+            found = (await store.range(key)).items
+        except AccessDenied as error:
+            raise _not_granted(error, key) from None
+        holders = _holders(found, path, installation)
+        own = holders.get(installation)
+        _check_holders(holders, path, installation, compilers)
+        if own is not None and own.compilers and own.compilers >= frozenset(compilers):
+            return
+        if own is None and not is_searched:
+            await _look_for_others(store, path, installation, compilers)
+            is_searched = True
+        known = own.compilers if own is not None else frozenset()
+        claimed = Holder(known | frozenset(compilers), process, time.time())
+        compare = unchanged(key, found[0].mod_revision) if found else absent(key)
+        try:
+            answer = await store.transaction([compare], [Put(key, _encoded({**holders, installation: claimed}))])
+        except AccessDenied as error:
+            raise _not_granted(error, key) from None
+        if answer.succeeded:
+            return
+
+
+def _check_holders(holders: Mapping[str, Holder], path: str, installation: str, compilers: Collection[str]) -> None:
+    """Raise if what is claimed forbids a claim of ``compilers``. A holder without compilers has all."""
+    for name, holder in sorted(holders.items()):
+        both = holder.compilers.intersection(compilers)
+        if name != installation and (both or not holder.compilers):
+            raise PathClaimed(path, name, installation, both)
+        if name == installation and holder.compilers and not both:
+            raise InstallationTaken(path, installation, holder.compilers, compilers)
 
 
 def _not_granted(error: AccessDenied, key: str) -> AccessDenied:
     return AccessDenied(f"{error}; grant this user read and write of {key}: config/etcd-roles.sh does")
 
 
-async def _look_for_others(store: Store, path: str, installation: str) -> None:
-    """Raise if other installations' traces forbid claiming an unclaimed path."""
+async def _look_for_others(store: Store, path: str, installation: str, compilers: Collection[str]) -> None:
+    """Raise if other installations' traces forbid claiming the path for ``compilers``."""
     marks = await marks_below(store, path)
-    for other, objects in sorted(marks.items()):
-        if other != installation:
+    for (other, compiler), objects in sorted(marks.items()):
+        if other != installation and compiler in compilers:
             raise PathMarked(path, other, objects, installation)
     # Our own marks show that we wrote here before, so the other installation has a path of its own.
-    if installation not in marks:
+    if all(name != installation for name, _ in marks):
         for other in await leaders_without_claim(store):
             if other != installation:
                 raise OtherLeader(path, other)
@@ -115,24 +151,32 @@ async def _look_for_others(store: Store, path: str, installation: str) -> None:
 
 async def release_path(store: Store, path: str, installation: str, *, force: bool = False) -> bool:
     """Give ``path`` up, in a transaction that checks that no process leads. True if ``installation`` had it. ``force``:
-    even while its leader runs.
+    even while its leader runs. Claims of other installations stay.
 
     Raises ``PathInUse``, ``UnreadableClaim``, ``StoreError``.
     """
     key, leader = claim_key(path), leader_key(installation)
-    found = (await store.range(key)).items
-    if not found or _holder(found, path, installation) != installation:
-        return False
-    compares = [unchanged(key, found[0].mod_revision), *(() if force else (absent(leader),))]
-    answer = await store.transaction(compares, [Delete(key)], [Get(leader)])
-    if not answer.succeeded and not force and answer.results[-1]:
-        raise PathInUse(path, installation, leader)
-    return answer.succeeded
+    while True:
+        found = (await store.range(key)).items
+        holders = _holders(found, path, installation)
+        if installation not in holders:
+            return False
+        if not force and (await store.range(leader, keys_only=True)).items:
+            raise PathInUse(path, installation, leader)
+        others = {name: holder for name, holder in holders.items() if name != installation}
+        compares = [unchanged(key, found[0].mod_revision), *(() if force else (absent(leader),))]
+        change = Put(key, _encoded(others)) if others else Delete(key)
+        if (await store.transaction(compares, [change])).succeeded:
+            return True
 
 
-def _holder(found: tuple[KeyValue, ...], path: str, installation: str) -> str:
-    """The installation that the claim of ``path`` names. Raises ``UnreadableClaim``."""
-    holder = installation_of(found[0].value) if found else None
-    if holder is None:
+def _holders(found: tuple[KeyValue, ...], path: str, installation: str) -> Mapping[str, Holder]:
+    """The installations that the claim of ``path`` names; none without one. Raises ``UnreadableClaim``."""
+    holders = holders_of(found[0].value) if found else {}
+    if holders is None:
         raise UnreadableClaim(path, installation)
-    return holder
+    return holders
+
+
+def _encoded(holders: Mapping[str, Holder]) -> bytes:
+    return msgspec.json.encode({"holders": holders}, order="sorted")

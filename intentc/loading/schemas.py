@@ -52,13 +52,14 @@ class _Types(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     every_kind: _EveryKind = _EveryKind()
 
 
-def load_schema(*compilers: str, directories: Iterable[Path] = ()) -> Schema:
+def load_schema(*compilers: str, directories: Iterable[Path] = (), apart: bool = False) -> Schema:
     """Load the kinds of ``compilers``. Raises ``InvalidInput`` naming file, line and key.
 
-    A compiler's folder is searched in ``directories``, then in the schemas that ship with intentc. The result is cached
-    for the process; the ``Schema`` must not be changed.
+    A compiler's folder is searched in ``directories``, then in the schemas that ship with intentc. ``apart``: for a
+    process that compiles nothing; facts, which only the processes of their compilers have, are left out. The result is
+    cached for the process; the ``Schema`` must not be changed.
     """
-    return _load(compilers, (*map(Path, directories), schemas_directory()))
+    return _load(compilers, (*map(Path, directories), schemas_directory()), apart)
 
 
 def known_elsewhere(name: str) -> str:
@@ -68,7 +69,7 @@ def known_elsewhere(name: str) -> str:
     """
     shipped = sorted(folder.name for folder in schemas_directory().iterdir() if folder.is_dir())
     shipped.remove(SHARED)
-    found = [compiler for compiler in shipped if load_schema(compiler).spelt(name, plural=True)]
+    found = [compiler for compiler in shipped if load_schema(compiler, apart=True).spelt(name, plural=True)]
     if not found:
         return ""
     return (
@@ -78,7 +79,7 @@ def known_elsewhere(name: str) -> str:
 
 
 @functools.cache
-def _load(compilers: tuple[str, ...], directories: tuple[Path, ...]) -> Schema:
+def _load(compilers: tuple[str, ...], directories: tuple[Path, ...], apart: bool = False) -> Schema:
     files: dict[str, Located] = {}
     kinds: list[Kind] = []
     folders = [_folder(compiler, directories) for compiler in compilers]
@@ -90,6 +91,8 @@ def _load(compilers: tuple[str, ...], directories: tuple[Path, ...]) -> Schema:
         for kind, located in _kinds(
             folder, shared if folder.name == SHARED and SHARED not in compilers else None, loaded
         ):
+            if apart and not kind.stored:
+                continue
             if kind.name in files:
                 raise located.error(f"kind {kind.name!r} is also declared in {files[kind.name].source}", ("kind",))
             files[kind.name] = located

@@ -21,11 +21,11 @@ class Mark(msgspec.Struct, frozen=True):
     served: bool = True
 
 
-def synced_prefix(installation: str) -> str:
-    """The prefix of the marks of an installation."""
-    return f"/intentc/{installation}/synced/"
+def synced_prefix(path: str) -> str:
+    """The prefix of the marks of the kinds below ``/<path>/``. Every installation that compiles them reads these."""
+    return f"/intentc/synced/{path}/"
 
 
-def synced_key(installation: str, kind: str) -> str:
+def synced_key(path: str, kind: str) -> str:
     """The key of a kind's mark."""
-    return f"{synced_prefix(installation)}{kind}"
+    return f"{synced_prefix(path)}{kind}"

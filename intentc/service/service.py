@@ -54,7 +54,7 @@ from ..writing.capabilities import Capabilities
 from ..writing.http import HttpWriteService
 from .audits import AuditFailed, PeriodicAudit, Spawn
 from .status import CompilerStatus, Leadership
-from .synced import check_synced
+from .synced import synced_check
 from .takeover import TakeOver
 
 _LOG = logging.getLogger(__name__)
@@ -112,7 +112,8 @@ def build_service(
     )
     engine.require_watch(source)
     directives = DirectiveWatch(store, installation, engine.operator_actions, engine, heartbeat=heartbeat)
-    claim = partial(claim_path, store, path, installation, started)
+    names = tuple(compiler.name for compiler in compilers.compilers)
+    claim = partial(claim_path, store, path, installation, names, started)
     takeover = None
     if compilation.master_election and not observe:
         takeover = TakeOver(
@@ -129,9 +130,6 @@ def build_service(
             claim=claim,
             keepers=keepers,
         )
-    synced = None
-    if compilers.needs_synced and settings.kubernetes.wait:
-        synced = partial(check_synced, store, installation, compilers.needs_synced)
     hold = None
     if crash_marker is not None and not observe:
         hold = partial(hold_suspects, store, installation, path, crash_marker.suspects, by=started)
@@ -143,7 +141,7 @@ def build_service(
         auditing=PeriodicAudit(engine, spawn, period=settings.audit.period, source=source) if spawn else None,
         hold_suspects=hold,
         claim=None if observe else claim,
-        synced=synced,
+        synced=synced_check(store, path, compilers.needs_synced, settings.kubernetes),
         relist_slice=settings.watch.relist_slice,
         server=write.capabilities if isinstance(write, HttpWriteService) else None,
         views=compilers.views,

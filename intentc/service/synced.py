@@ -1,7 +1,8 @@
-"""Holds a compile until a bridge has mirrored the kinds that the compilers need whole (``needs_synced``).
+"""Holds a compile until a bridge has mirrored the kinds that compilers need as a whole (``needs_synced``).
 
 Why it exists: before a kind was listed completely, an intent can't know whether it finds nothing because there is none,
-and would remove what it made before. The bridge writes a mark for each kind (``model/synced.py``).
+and would remove what it made before. The bridge writes a mark for each kind (``model/synced.py``). Without a
+bridge there are no marks, and nothing waits.
 
 I/O: reads of the marks in etcd. No state.
 
@@ -10,8 +11,10 @@ Touches: etcd.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
+from functools import partial
 
+from intentc.loading.configuration.sections import Kubernetes
 from intentc.model.synced import synced_prefix
 from intentc.watch.protocol import Store, StoreError, prefix_end
 
@@ -20,10 +23,24 @@ class Unsynced(StoreError):
     """Kinds were never mirrored completely; the message names them."""
 
 
-async def check_synced(store: Store, installation: str, kinds: Collection[str]) -> None:
-    """Raise ``Unsynced`` unless each of ``kinds`` has a mark, and other ``StoreError`` as the store does."""
-    prefix = synced_prefix(installation)
+def synced_check(
+    store: Store, path: str, needed: Collection[str], settings: Kubernetes
+) -> Callable[[], Awaitable[None]] | None:
+    """What must succeed before anything is compiled; None if nothing has to. ``needed``: the kinds that compilers need
+    as a whole; those that ``settings`` do not mirror come in another way."""
+    kinds = [kind for kind in needed if not settings.kinds or kind in settings.kinds]
+    if not kinds or settings.wait is False:
+        return None
+    return partial(check_synced, store, path, kinds, settings.wait or (True if settings.kubeconfig else None))
+
+
+async def check_synced(store: Store, path: str, kinds: Collection[str], wait: bool | None = True) -> None:
+    """Raise ``Unsynced`` unless each of ``kinds`` has a mark, and other ``StoreError`` as the store does. ``wait``:
+    whether a bridge feeds the store; None: if it has any mark."""
+    prefix = synced_prefix(path)
     found = await store.range(prefix, prefix_end(prefix), keys_only=True)
+    if wait is None and not found.items:
+        return
     missing = sorted(set(kinds) - {item.key.removeprefix(prefix) for item in found.items})
     if missing:
         raise Unsynced(f"{', '.join(missing)}; start `intentc kubernetes`, or set intentc.kubernetes.wait to false")

@@ -40,7 +40,6 @@ class Reporter:
     def __init__(
         self,
         cluster: Cluster,
-        installation: str,
         statuses: Mapping[str, Status],
         served: Callable[[str], Served | None],
         may_write: Callable[[], bool],
@@ -49,7 +48,6 @@ class Reporter:
         """Objects whose status the cluster does not take, with its words."""
         self.counters: Counter[str] = Counter()
         self._cluster = cluster
-        self._installation = installation
         self._statuses = statuses
         self._served = served
         self._may_write = may_write
@@ -63,7 +61,7 @@ class Reporter:
         """Note what etcd holds of a resource; None: nothing."""
         if key.kind not in self._statuses:
             return
-        said = said_of(value, self._installation) if value is not None else None
+        said = said_of(value) if value is not None else None
         if said is None:
             self._said.pop(key, None)
         elif self._said.get(key) != said:

@@ -108,9 +108,7 @@ class Bridge:
         heartbeat = Heartbeat(settings.installation, settings.process, interval=settings.heartbeat_seconds)
         source = Source(store, f"/{settings.path.strip('/')}/", heartbeat=heartbeat)
         statuses = {kind.name: kind.status for kind in kinds if kind.status is not None and not kind.status.is_input}
-        self.reporter = Reporter(
-            cluster, settings.installation, statuses, self._served, lambda: self._fence() is not None
-        )
+        self.reporter = Reporter(cluster, statuses, self._served, lambda: self._fence() is not None)
         self.copies = StoredCopies(source, projectors, self.mirror, self._applied, self.reporter.stored)
         self.registry = registry_of(self.status)
         self.cluster = cluster
@@ -118,7 +116,7 @@ class Bridge:
         self.tasks: dict[str, KindTask] = {}
         self._kinds = kinds
         self._projectors: Mapping[str, Projector] = projectors
-        self._marks = SyncedMarks(store, settings.installation, self._leader)
+        self._marks = SyncedMarks(store, settings.path.strip("/"), self._leader)
         self._approvals = Approvals(Book(store, self._leader), self.tasks, self.mirror, self.identity)
         self._settings = settings
         self._clock = clock

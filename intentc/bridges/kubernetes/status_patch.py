@@ -24,7 +24,7 @@ _CONDITIONS = "conditions"
 
 
 class Said(NamedTuple):
-    """What the store says of an object's status. ``items``: those that compilers of our installation wrote."""
+    """What the store says of an object's status. ``items``: those that compilers wrote, of whichever installation."""
 
     status: Mapping[str, Any]
     items: tuple[str, ...]
@@ -65,13 +65,14 @@ def live_of(body: bytes) -> Live:
     return _LIVE.decode(body)
 
 
-def said_of(value: bytes, installation: str) -> Said | None:
+def said_of(value: bytes) -> Said | None:
     """Decode a resource in etcd; None if no bridge wrote it, or it can't be read."""
     try:
         found = _STORED.decode(value)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
-    return Said(found.status, found.status_claims.get(installation, ())) if found.metadata.get("mirrored") else None
+    items = sorted({item for written in found.status_claims.values() for item in written})
+    return Said(found.status, tuple(items)) if found.metadata.get("mirrored") else None
 
 
 def status_patch(said: Said, live: Live, declared: Status) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ Why it exists: before a kind was listed completely, "there is none" means nothin
 must not compile (``needs_synced``). And a process that starts can only notice another, or an older, cluster if a former
 one wrote down what it saw.
 
-I/O: the marks' keys, ``/intentc/<installation>/synced/<kind>``. State: none.
+I/O: the marks' keys, ``/intentc/synced/<path>/<kind>``. State: none.
 
 Touches: etcd.
 """
@@ -21,16 +21,16 @@ from intentc.watch.protocol import Compare, Put, Relation, Store, Target, prefix
 
 
 class SyncedMarks:
-    """The marks of one installation. ``leader``: the installation part of our fence."""
+    """The marks of the kinds below ``path``. ``leader``: the installation part of our fence."""
 
-    def __init__(self, store: Store, installation: str, leader: str) -> None:
+    def __init__(self, store: Store, path: str, leader: str) -> None:
         self._store = store
-        self._installation = installation
+        self._path = path
         self._leader = leader
 
     async def read(self) -> dict[str, Mark]:
         """Kind → its mark; unreadable ones are left out. Raises ``StoreError``."""
-        prefix = synced_prefix(self._installation)
+        prefix = synced_prefix(self._path)
         found = await self._store.range(prefix, prefix_end(prefix))
         marks = {}
         for item in found.items:
@@ -44,5 +44,5 @@ class SyncedMarks:
         """Write marks; False if ``fence`` is over. Raises ``StoreError``."""
         revision = int(fence.rpartition("/")[2])
         leads = Compare(leader_key(self._leader), Target.CREATE_REVISION, Relation.EQUAL, revision)
-        puts = [Put(synced_key(self._installation, kind), msgspec.json.encode(mark)) for kind, mark in marks]
+        puts = [Put(synced_key(self._path, kind), msgspec.json.encode(mark)) for kind, mark in marks]
         return (await self._store.transaction([leads], puts)).succeeded if puts else True

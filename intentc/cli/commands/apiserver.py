@@ -42,7 +42,7 @@ def command(loaded: Loaded) -> int:
 async def _serve(configuration: Configuration) -> int:
     from intentc.apiserver.errors import Denied
     from intentc.apiserver.serving import running_api_server
-    from intentc.plugins import installed
+    from intentc.plugins import declared
 
     from ..connecting import check_files, etcd_store
     from ..process import ended_by_signals
@@ -50,7 +50,7 @@ async def _serve(configuration: Configuration) -> int:
     server = configuration.server
     if server.tls.enabled:
         check_files(server.tls.cert_file, server.tls.key_file, server.tls.client_ca_file)
-    schema = installed(configuration).schema
+    schema = declared(configuration).schema
     keystone = _keystone(configuration)
     store = etcd_store(configuration)
     policy = _policy(configuration, schema)

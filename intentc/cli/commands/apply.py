@@ -77,7 +77,7 @@ def _saved_plan(files: tuple[str, ...]) -> Path | None:
 
 async def _apply_plan(file: Path, output: str, timeout: float | None, loaded: Loaded) -> int:
     from intentc.offline.preview.saved import deviations, read
-    from intentc.plugins import installed
+    from intentc.plugins import declared
     from intentc.writing.connection import Connection
 
     from ..client import ApiClient
@@ -96,7 +96,7 @@ async def _apply_plan(file: Path, output: str, timeout: float | None, loaded: Lo
     if found:
         further = f"; and {len(found) - _SHOWN_DEVIATIONS} more" if len(found) > _SHOWN_DEVIATIONS else ""
         raise Stale("; ".join(found[:_SHOWN_DEVIATIONS]) + further, where=str(file))
-    schema = installed(configuration).schema
+    schema = declared(configuration).schema
     resources = [] if saved.input.kind else resources_of(saved.input, schema)
     async with ApiClient(Connection(api_server(configuration))) as client:
         done = await carry_out(client, saved.input, resources, schema, made.seen)

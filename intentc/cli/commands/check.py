@@ -117,12 +117,32 @@ def _write_schemas(directory: Path, output: str, configuration: Configuration) -
 def _findings(configuration: Configuration) -> list[Finding]:
     from intentc.loading.configuration import open_api_server
     from intentc.logic.dependencies.check import Finding, findings
-    from intentc.plugins import installed
+    from intentc.model import InvalidInput
+    from intentc.plugins import declared, installed
 
-    found = installed(configuration)
     reached = open_api_server(configuration)
-    opened = [Finding("server.address", "warning", "OpenApiServer", reached)] if reached else []
-    return [*opened, *findings(found.reactions, found.schema)]
+    found = [Finding("server.address", "warning", "OpenApiServer", reached)] if reached else []
+    names = configuration.intentc.compilers
+    try:
+        processes = [installed(configuration)]
+    except InvalidInput as error:
+        if len(names) < 2:
+            raise
+        # What several processes compile, one API server and one bridge serve.
+        declared(configuration)
+        processes = [installed(_alone(configuration, name)) for name in names]
+        found.append(Finding("intentc.compilers", _NOTE, "SeveralProcesses", error.message))
+    return [*found, *(one for compiled in processes for one in findings(compiled.reactions, compiled.schema))]
+
+
+def _alone(configuration: Configuration, compiler: str) -> Configuration:
+    """The configuration with one of its compilers."""
+    import msgspec
+
+    own = configuration.intentc
+    maps = {name: file for name, file in own.reactions.items() if name == compiler}
+    alone = msgspec.structs.replace(own, compilers=(compiler,), reactions=maps)
+    return msgspec.structs.replace(configuration, intentc=alone)
 
 
 def _print(

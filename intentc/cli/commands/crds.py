@@ -33,12 +33,12 @@ def command(output: str, compilers: tuple[str, ...], loaded: Loaded) -> int:
     """
     import msgspec
 
-    from intentc.plugins import installed
+    from intentc.plugins import declared
 
     from ..custom_resources import definitions
 
     configuration = with_compilers(loaded.configuration, compilers)
-    found = definitions(installed(configuration).schema)
+    found = definitions(declared(configuration).schema)
     if not found:
         raise CommandError(
             f"no kind of {', '.join(configuration.intentc.compilers)} needs a CustomResourceDefinition",

@@ -60,7 +60,7 @@ def command(
 async def _delete_named(
     kind_name: str, names: tuple[str, ...], remove_references: bool, output: str, timeout: float | None, loaded: Loaded
 ) -> int:
-    from intentc.plugins import installed
+    from intentc.plugins import declared
     from intentc.writing.connection import Connection
 
     from ..client import ApiClient
@@ -68,7 +68,7 @@ async def _delete_named(
     from ..deleting import delete_named
     from ..transfer import print_actions
 
-    schema = installed(loaded.configuration).schema
+    schema = declared(loaded.configuration).schema
     async with ApiClient(Connection(api_server(loaded.configuration))) as client:
         done = await delete_named(client, schema, kind_name, names, remove_references=remove_references)
         print_actions(output, done, client.revision)
@@ -78,7 +78,7 @@ async def _delete_named(
 
 
 async def _delete(files: tuple[str, ...], output: str, timeout: float | None, loaded: Loaded) -> int:
-    from intentc.plugins import installed
+    from intentc.plugins import declared
     from intentc.writing.connection import Connection
 
     from ..client import ApiClient
@@ -88,7 +88,7 @@ async def _delete(files: tuple[str, ...], output: str, timeout: float | None, lo
     from ..ordering import name_of
     from ..transfer import print_results, read_input
 
-    reject_kind_as_file(files, installed(loaded.configuration).schema, "intentc delete")
+    reject_kind_as_file(files, declared(loaded.configuration).schema, "intentc delete")
     resources, schema = read_input(files, loaded.configuration)
     async with ApiClient(Connection(api_server(loaded.configuration))) as client:
         resources, uuids = await delete_by(client, resources, schema)

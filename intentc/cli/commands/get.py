@@ -39,11 +39,11 @@ def command(kind: str | None, name: str | None, output: str, loaded: Loaded) -> 
 
 
 def _kinds(output: str, loaded: Loaded) -> int:
-    from intentc.plugins import installed
+    from intentc.plugins import declared
 
     from ..output import print_document
 
-    kinds = sorted(installed(loaded.configuration).schema, key=lambda kind: kind.name)
+    kinds = sorted(declared(loaded.configuration).schema, key=lambda kind: kind.name)
     rows = [(kind.name, kind.group, " ".join(kind.description.split())) for kind in kinds]
     content = {"kinds": [{"name": name, "group": group, "description": text} for name, group, text in rows]}
     print_document(output, content, ("kind", "group", "description"), rows)
@@ -52,7 +52,7 @@ def _kinds(output: str, loaded: Loaded) -> int:
 
 async def _get(kind_name: str, name: str | None, output: str, loaded: Loaded) -> int:
     from intentc.model.sensitive import concealed
-    from intentc.plugins import installed
+    from intentc.plugins import declared
     from intentc.writing.connection import Connection
 
     from ..client import ApiClient
@@ -61,7 +61,7 @@ async def _get(kind_name: str, name: str | None, output: str, loaded: Loaded) ->
     from ..output import print_document
     from .compile import status_in_short
 
-    kind = kind_named(installed(loaded.configuration).schema, kind_name)
+    kind = kind_named(declared(loaded.configuration).schema, kind_name)
     async with ApiClient(Connection(api_server(loaded.configuration))) as client:
         if name is None:
             found, others = await client.listed(kind)

@@ -51,7 +51,7 @@ async def _run(diagnostics: tuple[str, int], loaded: Loaded) -> int:
     from intentc.bridges.kubernetes.mirrored_kinds import mirrored_kinds
     from intentc.bridges.kubernetes.serving import Settings, running_bridge
     from intentc.diagnostics.serving import running_diagnostics
-    from intentc.plugins import installed
+    from intentc.plugins import declared
     from intentc.service.service import process_name
     from intentc.writing.mirroring import mirror_service
 
@@ -60,7 +60,7 @@ async def _run(diagnostics: tuple[str, int], loaded: Loaded) -> int:
 
     configuration = loaded.configuration
     own = configuration.intentc
-    compilers = installed(configuration)
+    compilers = declared(configuration)
     kinds = mirrored_kinds(compilers.schema, own.kubernetes.kinds)
     if not kinds:
         raise CommandError(

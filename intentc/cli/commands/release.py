@@ -67,7 +67,7 @@ def command(
 async def _release(
     kind_name: str | None, name: str | None, dry_run: bool, force: bool, output: str, loaded: Loaded
 ) -> int:
-    from intentc.plugins import installed
+    from intentc.plugins import declared
     from intentc.writing.connection import Connection
 
     from ..client import ApiClient
@@ -76,7 +76,7 @@ async def _release(
     from ..output import print_document
 
     configuration = loaded.configuration
-    schema = installed(configuration).schema
+    schema = declared(configuration).schema
     kinds = [kind_named(schema, kind_name)] if kind_name else sorted(schema, key=lambda kind: kind.name)
     kinds = [kind for kind in kinds if kind.stored]
     store = etcd_store(configuration)

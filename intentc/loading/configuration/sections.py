@@ -327,8 +327,9 @@ class Kubernetes(Section, frozen=True):
 
     ``kubeconfig``: the file that says how to reach it, and ``context`` (empty: its current one); without a file, the
     service account of the pod. ``exec``: whether programs that the kubeconfig names may run for credentials.
-    ``kinds``: mirror only these; empty: all that the compilers in use read. ``wait``: whether compilers that need whole
-    kinds wait until a bridge has mirrored them; false if resources come in another way.
+    ``kinds``: mirror only these; empty: all that the compilers in use read. ``wait``: whether compilers wait until a
+    bridge has mirrored every kind that they need as a whole; without it, they wait if ``kubeconfig`` is given, or a
+    bridge has mirrored any kind below ``etcd.path``.
     """
 
     closed: ClassVar[bool] = True
@@ -337,7 +338,7 @@ class Kubernetes(Section, frozen=True):
     context: str = ""
     exec: bool = False
     kinds: tuple[str, ...] = ()
-    wait: bool = True
+    wait: bool | None = None
 
 
 class Log(Section, frozen=True):
@@ -352,16 +353,16 @@ class Intentc(Section, frozen=True):
     """``intentc``: settings that Contrail's file does not have.
 
     ``installation`` distinguishes several compilers that share an etcd, and is part of every mark and fence: after a
-    change all existing objects belong to another installation. Each has an ``etcd.path`` of its own, which it claims in
-    etcd. ``compilers``: those that run. ``compiler_users``: ids of the users that ``intentc apiserver`` lets write the
-    fields that schemas give to compilers; without it ``client.id``. ``reactions``: compiler → file that replaces the
-    shipped map. ``schemas``: further directories with ``<compiler>/*.yml``, searched first. ``settings``: values that
-    evaluations read by ``ctx.setting(name)``.
+    change all existing objects belong to another installation. Two installations with the same compiler have different
+    values of ``etcd.path``, which each claims in etcd. ``compilers``: those that run. ``compiler_users``: ids of the
+    users that ``intentc apiserver`` lets write the fields that schemas give to compilers; without it ``client.id``.
+    ``reactions``: compiler → file that replaces the shipped map. ``schemas``: further directories with
+    ``<compiler>/*.yml``, searched first. ``settings``: values that evaluations read by ``ctx.setting(name)``.
     """
 
     closed: ClassVar[bool] = True
 
-    installation: Annotated[str, Meta(pattern=r"^(?!(apiserver|claims)\Z)[A-Za-z0-9._-]+\Z")] = "default"
+    installation: Annotated[str, Meta(pattern=r"^(?!(apiserver|claims|synced)\Z)[A-Za-z0-9._-]+\Z")] = "default"
     compilers: tuple[str, ...] = ("contrail",)
     compiler_users: tuple[str, ...] = ()
     reactions: dict[str, str] = {}

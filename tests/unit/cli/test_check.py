@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from intentc import plugins
+from tests.support.pair.compilers import EAST, WEST
 from tests.unit.cli.running import Intentc
 
 SAMPLE = Path(__file__).resolve().parents[3] / "sample" / "contrail.yml"
@@ -159,3 +161,21 @@ def test_no_auth_beyond_loopback_is_a_warning(intentc: Intentc, configuration: P
     (found,) = [f for f in json.loads(ended.out)["findings"] if f["severity"] == "warning"]
     assert (found["reason"], found["source"]) == ("OpenApiServer", "server.address")
     assert "anybody who reaches it may change everything" in found["message"]
+
+
+def test_compilers_that_need_processes_of_their_own_are_checked_each_by_itself(
+    intentc: Intentc, configuration: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in the configuration of the API server that serves both."""
+    offered = {compiler.name: compiler for compiler in (EAST, WEST)}
+    monkeypatch.setattr(plugins, "find_compilers", lambda names: tuple(offered[name] for name in names))
+    configuration.write_text("{no_auth: true, intentc: {compilers: [east, west]}}")
+    ended = intentc("check", "--notes", "--config-file", configuration, "-o", "json")
+    assert ended.code == 0, ended.err
+    (note,) = [one for one in json.loads(ended.out)["findings"] if one["reason"] == "SeveralProcesses"]
+    assert note["severity"] == "note"
+    kinds = intentc("get", "--config-file", configuration, "-o", "json")
+    assert [kind["name"] for kind in json.loads(kinds.out)["kinds"]] == ["door", "east_beam", "lamp", "west_beam"]
+    run = intentc("graph", "--config-file", configuration)
+    assert run.code == 3
+    assert "lookout" in run.err

@@ -113,3 +113,17 @@ def test_compilers_of_one_kind_are_not_loaded_together(write: Write) -> None:
     compilers = [Compiler(name, [Ingress], schema_directories=[path], reactions=reactions) for name in ("toy", "other")]
     with pytest.raises(InvalidInput, match="toy and other compile ingress, each in its own way"):
         load_all(compilers)
+
+
+def test_a_shared_kind_belongs_to_the_compiler_that_compiles_it_whoever_else_reads_it(write: Write) -> None:
+    path = schemas(write, "[ingress]")
+
+    class Ingress(Intent):
+        kind = "ingress"
+
+    reactions = write("reactions.yml", "intent-compiler: {}\n")
+    write("reader/types.yml", "kubernetes: [ingress]\n")
+    compiling = Compiler("toy", [Ingress], schema_directories=[path], reactions=reactions)
+    reading = Compiler("reader", [], schema_directories=[path], reactions=reactions)
+    for order in ((compiling, reading), (reading, compiling)):
+        assert load_all(order).compiler_of_kind["ingress"] == "toy"

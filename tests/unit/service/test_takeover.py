@@ -191,9 +191,9 @@ async def test_a_new_leader_whose_path_was_claimed_meanwhile_writes_nothing_and_
     await box_system.boxes("a", settle=False)
 
     async def claim() -> None:
-        await claim_path(store, "contrail", "default", "one")
+        await claim_path(store, "contrail", "default", ["c"], "one")
 
-    await claim_path(store, "contrail", "other", "theirs")
+    await claim_path(store, "contrail", "other", ["c"], "theirs")
     with pytest.raises(BaseExceptionGroup) as ended:
         with anyio.fail_after(60):
             await service_of(box_system, "one", elected=True, claim=claim).run()
@@ -208,7 +208,7 @@ async def test_a_new_leader_waits_while_another_installation_leads_that_has_clai
 
     async def claim() -> None:
         try:
-            await claim_path(store, "contrail", "default", "one")
+            await claim_path(store, "contrail", "default", ["c"], "one")
         except OtherLeader as error:
             tries.append(error)
             raise

@@ -79,7 +79,7 @@ class _World:
         return {name: (one["uuid"], one["service"]) for name, one in (await self.stored()).items()} == wanted
 
     async def synced(self) -> bool:
-        return bool((await self.store.range(synced_key("default", "mapping"))).items)
+        return bool((await self.store.range(synced_key("test", "mapping"))).items)
 
 
 def _setup(cluster: FakeCluster) -> None:

@@ -95,3 +95,16 @@ async def test_a_changed_weight_moves_the_traffic(live: GatewaySystem) -> None:
         assert_shares(await who_answers(live.port, "/shared/", FEW), {"blue": 90, "green": 10}, FEW)
         await live.apply(mapping("canary", "/shared/", "green", weight=75))
         assert_shares(await who_answers(live.port, "/shared/", FEW), {"blue": 25, "green": 75}, FEW)
+
+
+async def test_a_mapping_that_can_not_be_served_leaves_all_requests_to_the_others(live: GatewaySystem) -> None:
+    """``golden/ambassador/mapping/broken_of_two`` has the words of its problem."""
+    async with AsyncExitStack() as stack:
+        applied: list[Manifest] = [listener("web", live.port), host("all")]
+        one = await stack.enter_async_context(backend("blue", counted("blue")))
+        applied += service("blue", one.port)
+        applied.append(mapping("whole", "/shared/", "blue", weight=10))
+        applied.append(mapping("broken", "/shared/", "http://green/path", weight=90))
+        await live.apply(applied)
+        assert [reason for _, _, reason in live.problems] == ["InvalidService"]
+        assert set(await who_answers(live.port, "/shared/", 48)) == {"blue"}

@@ -68,17 +68,17 @@ class IngressIntent(Intent):
             for other in again:
                 message = f"{other.field} matches the same as {path.field}, which takes effect; remove one of them"
                 ctx.problem("DuplicatePath", message)
-            action = None
+            action = trouble = None
             try:
                 action = forward(ctx, self.fq_name[0], path.backend, module, None if kept else path.match)
             except Unusable as unusable:
-                message = f"{path.backend_field}: {unusable.message}; until then its requests are answered 503"
-                ctx.problem(unusable.reason, message)
+                trouble = (unusable.reason, f"{path.backend_field}: {unusable.message}")
             member = GroupMember(
                 kind=self.kind,
                 name=":".join(self.fq_name),
                 match=path.match,
                 action=action,
+                trouble=trouble,
                 stats_name=module.defaults.stats_name,
                 fields=(path.field, path.backend_field),
                 again=tuple(other.field for other in again),

@@ -63,15 +63,17 @@ class MappingIntent(Intent):
             return
         reader = MappingReader(self, module, self._rate_limit_domain(ctx, module), ctx.problem)
         action: Forward | Redirect | None = None
+        trouble = None
         try:
             action = reader.action()
         except Unusable as unusable:
-            faults.report(self, unusable.reason, f"{unusable.message}; until then its requests are answered 503")
+            trouble = (unusable.reason, unusable.message)
         member = GroupMember(
             kind=self.kind,
             name=":".join(self.fq_name),
             match=match,
             action=action,
+            trouble=trouble,
             weight=self.weight if self.weight >= 0 else None,
             shadow=self.shadow,
             stats_name=reader.stats_name,

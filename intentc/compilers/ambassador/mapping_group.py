@@ -1,7 +1,8 @@
 """Makes one route in each table of all Mappings with the same match, and asks for their clusters and tables.
 
-``sharing.py`` decides who shares a route, ``envoy/route.py`` makes its JSON. Problems are reported on the Mappings. If
-no member can be served, requests are answered 503 and never go elsewhere.
+``sharing.py`` decides who shares a route, ``envoy/route.py`` makes its JSON. Problems are reported on the Mappings. A
+member that can't be served leaves its requests to the others. If no member can be served, requests are answered 503 and
+never go elsewhere.
 
 It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts; no state, no I/O.
 
@@ -22,7 +23,7 @@ from .reasons.groups import route
 from .reasons.route_parts import route_parts
 from .routing.route_action import GroupMember
 from .routing.route_match import RouteMatch, route_name, sort_key
-from .routing.sharing import Sharing
+from .routing.sharing import Sharing, until_repaired
 from .upstreams.upstream import ClusterUse
 
 
@@ -35,11 +36,17 @@ class MappingGroupIntent(Intent):
         faults = Faults(ctx)
         self._report_unserved(ctx, members, faults)
         uses: dict[str, ClusterUse] = {}
-        for match, found in shared_routes(members):
+        shared = list(shared_routes(members))
+        for match, found in shared:
             for rejection in found.rejections:
                 faults.report_on(rejection.member.kind, rejection.member.name, rejection.reason, rejection.message)
             yield from self._elements(ctx, members, match, found, faults)
             add_uses(uses, found)
+        for member in members:
+            if member.trouble is not None:
+                reason, message = member.trouble
+                outcome = until_repaired(member, shared)
+                faults.report_on(member.kind, member.name, reason, f"{message}; until then {outcome}")
         for name, use in uses.items():
             yield Fact("cluster", name, use)
         yield from faults.facts()

@@ -46,7 +46,8 @@ def crossing_members(ctx: Context, member: GroupMember) -> Iterator[Fact]:
     if not tables:
         return
     crossing = msgspec.structs.replace(match, tables=tables, authority_asked=True)
-    yield Fact("mapping_group", group_name(crossing), msgspec.structs.replace(member, match=crossing))
+    # Its own group reports its trouble.
+    yield Fact("mapping_group", group_name(crossing), msgspec.structs.replace(member, match=crossing, trouble=None))
     for table in match.tables:
         # A Host serves it, but none that covers all of its names.
         if any(table.partition("|")[0] == served.partition("|")[0] for served in tables):

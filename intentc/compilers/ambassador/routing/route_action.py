@@ -86,15 +86,17 @@ class Redirect(msgspec.Struct, frozen=True):
 class GroupMember(msgspec.Struct, frozen=True, kw_only=True):
     """What one resource (``kind``, ``name`` as ``namespace:name``) contributes to its group.
 
-    ``action``: None if it can't be done, which the resource reports; then its requests are rejected, and go nowhere
-    else. ``weight``: percent, None if not set. ``shadow``: it gets copies of requests. ``fields``: the fields of match
-    and action; ``again``: fields that repeat the match, which take effect if the first is deleted.
+    ``action``: None if it can't be done; then the other members answer its requests, and without any they are
+    rejected, and go nowhere else. ``trouble``: why it can't be done, (reason, message), which the group reports on the
+    resource. ``weight``: percent, None if not set. ``shadow``: it gets copies of requests. ``fields``: the fields of
+    match and action; ``again``: fields that repeat the match, which take effect if the first is deleted.
     """
 
     kind: str
     name: str
     match: RouteMatch
     action: Forward | Redirect | None
+    trouble: tuple[str, str] | None = None
     weight: int | None = None
     shadow: bool = False
     stats_name: str = ""

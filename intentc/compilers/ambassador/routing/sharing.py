@@ -13,7 +13,11 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from .route_action import Core, Forward, GroupMember, Redirect, Share, Treatment
+from .route_match import RouteMatch
 from .weights import WHOLE, over_the_whole, proportions
+
+_NAMED = 3
+"""Resources that a message names."""
 
 
 class Rejection(msgspec.Struct, frozen=True):
@@ -78,6 +82,30 @@ def sharing(members: Iterable[GroupMember]) -> Sharing:
         _mirror(mirroring),
         (*misfits, *overweight, *_without_weight(taken), *more),
     )
+
+
+def until_repaired(member: GroupMember, shared: Iterable[tuple[RouteMatch, Sharing]]) -> str:
+    """What becomes of the requests of a ``member`` without an action, in words. ``shared``: (match with its tables, how
+    its requests are shared), of all tables of the group."""
+    if member.shadow:
+        return "it gets no copies of requests"
+    is_rejected = False
+    answering: list[str] = []
+    for match, found in shared:
+        if not set(match.tables).intersection(member.match.tables):
+            continue
+        if found.leading is None:
+            is_rejected = True
+        else:
+            answering += [one.name for one in found.members if not one.shadow]
+    names = sorted(set(answering))
+    others = f"{' and '.join(names[:_NAMED])}{' and others' if len(names) > _NAMED else ''}"
+    whose = f"by {others}, with the same match"
+    if not is_rejected:
+        return f"its requests are answered {whose}"
+    if not answering:
+        return "its requests are answered 503"
+    return f"its requests are answered 503 where Hosts select it alone, and elsewhere {whose}"
 
 
 def _rejected_by_redirect(member: GroupMember, leading: GroupMember) -> Rejection:

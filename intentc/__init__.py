@@ -5,7 +5,7 @@ This module is what the author of a compiler imports, and nothing else (docs/aut
     from intentc import Compiler, Intent, refer, shared
 
 Names are looked up when they are first used, so that importing the package costs nothing. The engine's parts are
-imported from their own packages; tests of intents use ``intentc.testing``. No state, no I/O but these imports.
+imported from their own packages; tests of intents use ``intentc.testing``.
 
 Touches: clock, files, randomness.
 """

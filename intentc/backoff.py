@@ -4,7 +4,7 @@ Each user names its first and last wait and the jitter, and makes the attempts i
 the attempt as well, and here a queue, an event or an election decides when one is due.
 
 ``Backoff`` is a value; the waits have random jitter. State: ``Retries`` counts the failures of one connection, whose
-owner calls it. No I/O but the clock and chance.
+owner calls it.
 
 Touches: clock, randomness.
 """

@@ -4,7 +4,7 @@ Why in the product: the cost of a kill at a bad moment can only be tested at tha
 in its own process or in one that it forks (``tests/support/forking``): no option, environment variable or configuration
 does. Without a hook a point costs one comparison. ``tests/faults`` checks what must hold afterwards.
 
-State: the installed hook, which only a test sets. No I/O: what the hook does is the test's.
+State: the installed hook, which only a test sets. What the hook does is the test's.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 Why it exists: the service, the offline compile, tests and ``check`` must find the same compilers, or report the same
 error. Only named compilers are imported. Their authors decide what a compiler holds.
 
-I/O: importing compilers and reading the files that ship with them. State: the list of installed compilers, read once;
+It imports compilers, and reads the files that ship with them. State: the list of installed compilers, read once;
 ``loading`` keeps the schemas.
 
 Touches: files.

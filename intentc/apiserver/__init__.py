@@ -6,7 +6,7 @@ answers. ``service.py`` is the whole server on plain values; ``app.py`` adds HTT
 interfaces. Nothing here compiles.
 
 Its only lasting state is in etcd, below its own keys (``layout``); ``mutation`` alone writes there. In memory: tokens
-and log-ins, one mutation at a time, and the last readiness. I/O: etcd, HTTP, the clock, random uuids, and the log.
+and log-ins, one mutation at a time, and the last readiness.
 
 Touches: clock, etcd, HTTP, logs, randomness, sockets; through others: environment, files.
 """

@@ -4,7 +4,7 @@ Why it exists: rules only name them; here they are staged on the draft, so that 
 all. ``pools.py`` has the pools, ``admission/subnets.py`` the meaning of an address's number.
 
 It reads and changes the draft, and fills numbers and addresses into the document of the change that it gets;
-``mutation`` commits. No state; no I/O of its own.
+``mutation`` commits.
 
 Touches: nothing itself; through others: etcd.
 """

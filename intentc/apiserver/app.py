@@ -22,8 +22,7 @@ Additions to Contrail's API; ``GET /`` announces those that a client must know:
   read (422 for a single one). A PUT of a whole resource, one with an fq_name, replaces such a value.
 - ``/int-pool`` is idempotent by (pool, owner), and a GET lists allocations.
 
-It keeps no state, and reaches etcd only through ``ApiServer``, tokens only through ``Keystone``. I/O: requests and
-answers over HTTP, and the log.
+It reaches etcd through ``ApiServer``, tokens through ``Keystone``.
 
 Touches: HTTP, logs; through others: clock, environment, etcd, randomness.
 """

@@ -4,8 +4,7 @@
 Why it exists: Contrail's clients log in before anything else. This is the small part of Keystone that they use, for
 static users. Tokens are kept in this process: after a restart clients get 401 and log in again.
 
-State: the tokens and the rates of log-ins, in memory (``logins``). I/O: the clock, random tokens, and the passwords'
-files.
+State: the tokens and the rates of log-ins, in memory (``logins``). The passwords' files are read again at each log-in.
 
 Touches: clock, randomness; through others: files.
 """

@@ -3,7 +3,7 @@
 Why it exists: the decision must be readable and testable without a server. ``permissions`` reads rules and objects and
 raises errors; ``auth`` identifies the caller. The rules are Contrail's (``aaa_mode``).
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 
 Touches: nothing outside memory.
 """

@@ -5,7 +5,7 @@ written together. All reads of the batch are gathered first. Items may come in a
 parents and reference targets are created before their dependents, and deleted after them.
 
 It reads etcd through the draft, and changes the draft alone; an error gets the index of its item. ``mutation`` commits,
-``resources`` makes the single changes. State: the rejections of one call. No I/O of its own.
+``resources`` makes the single changes. State: the rejections of one call.
 
 Touches: nothing itself; through others: clock, etcd, randomness.
 """

@@ -3,7 +3,7 @@
 
 Why it exists: two clients that each add an element must not overwrite each other's, as they would if they replaced the
 whole property. The schema says which properties are collections, and which field is the key of a map. Functions of
-documents: ``apply`` returns a new one, and changes none that it gets; no state, no I/O. ``service`` commits the result.
+documents: ``apply`` returns a new one, and changes none that it gets. ``service`` commits the result.
 
 Touches: nothing outside memory.
 """

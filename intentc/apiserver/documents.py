@@ -3,7 +3,7 @@
 Why it exists: values in etcd must be canonical (equal content, equal bytes) and hold a resource's own references only;
 everything else in an answer is computed from the index. ``draft`` reads and writes them.
 
-Pure functions: no state, no I/O.
+Pure functions.
 
 Touches: nothing outside memory.
 """

@@ -5,7 +5,7 @@ in any order; then one compare-and-set transaction commits everything or nothing
 writer was faster, the work is repeated on a new draft (``mutation.py``). ``resources`` and ``admission`` decide which
 values are allowed.
 
-State: one mutation under way, in memory. I/O: reads of the store; it writes nothing there: ``mutation`` commits.
+State: one mutation under way, in memory. It only reads the store:
 
 Touches: nothing itself; through others: etcd.
 """

@@ -3,7 +3,7 @@
 Why it exists: rules raise these far below HTTP, and each entry point (HTTP, in process) reports them in its own form.
 The message is for people: it names the kind, field or key, and what to do next.
 
-Values only, but that ``within`` adds the place of an item to an error: no state, no I/O.
+Values only, but that ``within`` adds the place of an item to an error.
 
 Touches: nothing outside memory.
 """

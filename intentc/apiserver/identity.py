@@ -3,7 +3,7 @@
 Why it exists: clients give a uuid, a name, a parent or only some of them, and stored resources are always complete.
 It reads the parent through the draft; ``resources`` checks that the name is free.
 
-It reads through the draft, and changes the new document alone, in place. No state; no I/O of its own.
+It reads through the draft, and changes the new document alone, in place.
 
 Touches: nothing itself; through others: etcd.
 """

@@ -13,7 +13,7 @@ Resources are at ``/<path>/<kind>/<uuid>``; the compiler watches them. An index 
 ``<sort>`` is ``child`` or ``reference``, the value is the holder's fq_name. So "nothing blocks this deletion" is one
 compare over one range. The modules that write the keys define their values.
 
-Pure: keys and prefixes from values; no state, no I/O.
+Pure: keys and prefixes from values.
 
 Touches: nothing outside memory.
 """

@@ -5,8 +5,7 @@ Why it exists: children and back references are not stored in a resource; they a
 Values that can't be read are left out of lists, so that one bad key does not hide the others; ``unreadable`` lists
 them with the reasons.
 
-I/O: reads of the store, directly and through the draft that it gets, which keeps what was read. It writes nothing. No
-state.
+It writes nothing.
 
 Touches: etcd.
 """

@@ -3,7 +3,7 @@
 Why it exists: the offline compile and the engine's tests write through the same admission and the same transactions as
 a live system. Errors are interpreted by the code that reads HTTP answers.
 
-It owns no state: everything is in the server's store, which its calls read and write. No I/O of its own.
+It owns no state: everything is in the server's store, which its calls read and write.
 
 Touches: nothing itself; through others: clock, etcd, randomness.
 """

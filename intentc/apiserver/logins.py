@@ -3,7 +3,7 @@
 Why it exists: a log-in needs no token, so without limits one client could guess passwords at full speed, or fill the
 table of tokens until everybody else's are displaced. ``auth`` checks passwords.
 
-State: attempts and tokens, in memory; ``auth`` alone changes them. No I/O but the clock.
+State: attempts and tokens, in memory; ``auth`` alone changes them.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 Why it exists: here the index is derived from the values, deletions are resolved, operations are counted against etcd's
 limit, and the fence is added. Nothing else in the API server writes to the store.
 
-I/O: it commits to the store, reads through the draft, which it completes, and waits a random time before it repeats. It
+It commits to the store, reads through the draft, which it completes, and waits a random time before it repeats. It
 keeps no state between mutations.
 
 Touches: clock, etcd, randomness.

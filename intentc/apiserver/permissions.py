@@ -4,7 +4,7 @@ Why it exists: single calls, ``/sync``, ``/ref-update``, collections and lists m
 mutation checks here. ``authorization`` makes the decisions.
 
 It reads through the draft, and changes neither draft nor documents. State: what it found for a caller, kept as long as
-the draft. No I/O of its own.
+the draft.
 
 Touches: nothing itself; through others: etcd.
 """

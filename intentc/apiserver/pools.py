@@ -8,8 +8,7 @@ keys owner → value and value → owner are written in the same transaction.
 A pool whose name ends with a colon is a *family*: nobody allocates from it, but each ``<family><part>`` is a pool of
 its own with the family's ranges. It is created with its first number and deleted with its last.
 
-It reads these keys through the draft, stages them on the draft, and keeps no state; ``mutation`` commits. No I/O of its
-own.
+It reads these keys through the draft, and stages them on the draft; ``mutation`` commits.
 
 Touches: nothing itself; through others: etcd.
 """

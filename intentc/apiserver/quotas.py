@@ -3,7 +3,7 @@
 Why it exists: a limit concerns all resources of a project together, and a request is judged by what it leads to. What
 each limit counts is in ``admission/quotas.py``; ``resources.py`` notes what a request adds and asks at its end. Only
 additions are checked: a limit that was lowered below what is there takes nothing away. It reads through the draft, and
-adds nothing to it. No state; no I/O of its own.
+adds nothing to it.
 
 Touches: nothing itself; through others: etcd.
 """

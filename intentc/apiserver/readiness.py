@@ -2,7 +2,7 @@
 
 Why it exists: ``/readyz`` needs no token, so an answer is reused for 1 s, and one read serves all requests meanwhile.
 
-State: the last answer and its time. I/O: one read of etcd, no write, and the clock.
+State: the last answer and its time.
 
 Touches: clock, etcd.
 """

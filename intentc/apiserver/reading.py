@@ -3,7 +3,7 @@
 Why it exists: a mutation decides by what it reads and then commits under compares of exactly that, so reads and
 compares come from one place. Reads are gathered: a batch of a hundred resources costs a few round trips.
 
-State: what one mutation has read. I/O: reads of the store; ``mutation`` writes.
+State: what one mutation has read. ``mutation`` writes.
 
 Touches: etcd.
 """

@@ -4,7 +4,7 @@ A client names a target by ``uuid`` or ``to``; both are stored. It reads through
 document in place, ``apply`` returns a new one; ``mutation`` commits. An ``attr`` is accepted only where the relation
 has one.
 
-No state; no I/O of its own; it stages no write.
+It stages no write.
 
 Touches: nothing itself; through others: etcd.
 """

@@ -2,7 +2,7 @@
 
 Why it exists: ``app.py`` stays a list of calls. Nothing here touches the store.
 
-No state, no I/O: it returns values, and raises the errors that a client gets.
+It returns values, and raises the errors that a client gets.
 
 Touches: nothing outside memory.
 """

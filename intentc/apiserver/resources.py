@@ -4,7 +4,7 @@ Why it exists: single calls, ``/sync``, ``/ref-update`` and seeds share these st
 commits the draft; ``admission`` has the rules of the kinds.
 
 It reads through the draft that a call gets, and changes that draft and the documents on it alone; rules and
-``references`` complete these in place. Uuids and times come from ``sources``. No state; no I/O of its own.
+``references`` complete these in place. Uuids and times come from ``sources``.
 
 Touches: nothing itself; through others: clock, etcd, randomness.
 """

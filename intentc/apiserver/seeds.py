@@ -3,7 +3,7 @@
 Why it exists: networks need a project, groups a pool, route targets an autonomous system. Every server writes those
 that are missing at every start, so that several servers may start at once. ``admission/seed_objects.py`` lists them.
 
-It writes through ``ApiServer`` like any client, and changes nothing that exists. No state; no I/O of its own.
+It writes through ``ApiServer`` like any client, and changes nothing that exists.
 
 Touches: nothing itself; through others: clock, etcd, randomness.
 """

@@ -5,7 +5,7 @@ compare-and-set transaction, so any number of servers may work on one etcd. ``re
 implement mutations; here they are bound to the store.
 
 All state that outlives a call is in etcd, but for the readiness (``readiness``); a lock lets one call at a time take
-numbers. I/O: reads and transactions of the store.
+numbers.
 
 Touches: nothing itself; through others: clock, etcd, randomness.
 """

@@ -2,8 +2,8 @@
 
 Why it exists: ``intentc apiserver``, ``intentc dev`` and the tests share it. They handle commands and signals.
 
-State and I/O: the listening socket and the server's tasks, until the block is left; reads of certificates, and the
-seeds, which it has written; ``app`` answers requests.
+State: the listening socket and the server's tasks, until the block is left. It writes the seeds; ``app`` answers
+requests.
 
 Touches: HTTP, sockets; through others: clock, environment, etcd, files, logs, randomness.
 """

@@ -3,7 +3,7 @@
 Why it exists: a live server uses random uuids and the clock; an offline compile must give the same bytes for the same
 input every time, so its source derives them from their purpose.
 
-No state. I/O: a live source reads the clock and random bytes, nothing else.
+A live source reads the clock and random bytes.
 
 Touches: clock, randomness.
 """

@@ -4,7 +4,7 @@ Why it exists: users write a resource and others its status; neither write may c
 has calls of its own, is left out of all other writes, and its write changes no version, no time and no generation of
 the resource. Single items can be written, by a mask, so that several writers need not agree on the rest.
 
-It changes the draft alone. No state.
+It changes the draft alone.
 
 Touches: nothing itself; through others: clock, etcd.
 """

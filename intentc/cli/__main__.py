@@ -1,6 +1,6 @@
 """Runs the command line as ``python -m intentc.cli``, where the ``intentc`` script is not installed.
 
-It runs ``entry.main``, and does nothing else: no state of its own.
+It runs ``entry.main``.
 
 Touches: nothing itself; through others: clock, environment, files, logs, processes, terminal, threads.
 """

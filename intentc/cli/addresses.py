@@ -1,6 +1,6 @@
 """The type of options that take an address to listen on.
 
-A declaration: no state, no I/O.
+A declaration.
 
 Touches: nothing outside memory.
 """

@@ -1,6 +1,6 @@
 """Creates and updates resources at the API server, for ``apply`` and for plans.
 
-I/O: requests to the API server. No state; ``apply_by`` uses the client that it gets.
+``apply_by`` uses the client that it gets.
 
 Touches: nothing itself; through others: clock, files, HTTP, sockets.
 """

@@ -4,8 +4,7 @@ Why it exists: ``writing`` carries out plans, one object at a time, with fences 
 without either, all together or not at all. ``writing.connection`` connects and logs in; the commands choose which
 resources are sent, and in which order.
 
-I/O: requests to the API server. State: the connection, the revision of the last change, and in ``Touching`` the keys of
-all changes.
+State: the connection, the revision of the last change, and in ``Touching`` the keys of all changes.
 
 Touches: nothing itself; through others: clock, HTTP.
 """

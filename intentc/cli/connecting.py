@@ -3,8 +3,8 @@
 Why it exists: several commands need both, and the stages take values and never see the configuration. Each command
 decides how to use them; heavy imports stay in the functions.
 
-I/O: it reads the certificates and keys that the configuration names, to check them. The connections connect when they
-are used. No state.
+It reads the certificates and keys that the configuration names, to check them. The connections connect when they are
+used.
 
 Touches: files, sockets.
 """

@@ -3,7 +3,7 @@
 Why it exists: a large system always has something held. A user who applies an unrelated file must not see it as an
 error. The compiler (``/why``) knows which intents are behind an object, and what made an intent run.
 
-I/O: requests to the diagnostics, which change nothing there; lines on stderr. No state.
+It asks the diagnostics, and prints on stderr.
 
 Touches: terminal; through others: files, HTTP, sockets.
 """

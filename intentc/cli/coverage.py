@@ -3,7 +3,7 @@
 ``intentc.logic.coverage`` counts missing and idle reactions over files, the running service counts its own. This module
 turns both into findings.
 
-I/O: reads of files, or requests to the diagnostics; lines on stderr. No state.
+It reads files, or asks the diagnostics; it prints on stderr.
 
 Touches: terminal; through others: API server, clock, etcd, files, HTTP, logs, processes, randomness, sockets.
 """

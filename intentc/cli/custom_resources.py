@@ -3,7 +3,7 @@
 Why it exists: who has none of the peer's installs these, and a cluster then checks, explains and lists resources as our
 API server does. ``model/structural_schema`` makes the schemas; ``intentc crds`` prints the documents.
 
-Pure: kinds in, documents out; no state, no I/O.
+Pure: kinds in, documents out.
 
 Touches: nothing outside memory.
 """

@@ -3,8 +3,6 @@
 With ``remove_references``, references that users wrote to them are removed in the same transaction. References by
 compilers never block a deletion, and children have to be deleted themselves.
 
-I/O: requests to the API server, by the client that it gets. No state.
-
 Touches: nothing itself; through others: clock, files, HTTP.
 """
 

@@ -3,8 +3,8 @@
 Why it exists: a sample with a gateway needs services behind it, and a newcomer has none. The annotation
 ``intentc.dev/echo: HOST:PORT`` on a loaded resource of any kind requests one. No other command reads that annotation.
 
-State and I/O: the process of these services and a temporary directory with its log, until ``dev`` ends. Only ``wanted``
-is a pure function.
+The process of these services, and a temporary directory with its log, last until ``dev`` ends. Only ``wanted`` is a
+pure function.
 
 Touches: clock, environment, files, processes, randomness, threads.
 """

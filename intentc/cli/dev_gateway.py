@@ -3,8 +3,8 @@
 Why it exists: a user who loads a gateway wants to send requests through it, and to see which commands do that.
 ``bridges.xds`` decides whether a compiler's kinds need an Envoy; ``dev_echo`` runs the services behind it.
 
-State and I/O: the xDS server in this process, over its connection to etcd, and Envoy's process, until ``dev`` ends. It
-also probes ports, prints on stderr, and sends a request to Envoy.
+The xDS server in this process, with its connection to etcd, and Envoy's process last until ``dev`` ends. It also probes
+ports, prints on stderr, and sends a request to Envoy.
 
 Touches: clock, HTTP, sockets, terminal, threads; through others: environment, etcd, files, gRPC, logs, metrics,
 processes, randomness.

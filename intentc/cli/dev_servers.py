@@ -5,7 +5,7 @@ commands in other terminals: ``dev`` chooses some settings itself (ports, compil
 command with other settings would answer differently; a kubeconfig beside it leads kubectl to the API server. The
 command prints messages; ``dev_gateway`` runs Envoy.
 
-State and I/O: these servers and the files, until ``dev`` ends.
+These servers and the files last until ``dev`` ends.
 
 Touches: files, randomness; through others: API server, clock, environment, etcd, gRPC, HTTP, logs, metrics, processes,
 sockets, threads.

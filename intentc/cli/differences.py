@@ -4,7 +4,7 @@ Why it exists: users apply the same file again and again, and want to read "unch
 "differs": a needless update does no harm, a missing one does. At the server each field that is sent replaces the
 stored one and others stay, so a field that a manifest no longer has is sent as null.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 
 Touches: nothing outside memory.
 """

@@ -3,8 +3,8 @@
 Why it exists: ``pause``, ``resume``, ``allow-deletes`` and ``quarantine`` store different directives and share the
 rest. A directive is a key in etcd, so it can be stored while no compiler runs; the compiler applies it.
 
-I/O: reads of names from the API server, revisions and directives from etcd, status from diagnostics, and for signatures
-the clock, user and host; lines on stderr; the commands write through ``book``. State: the connection to etcd.
+It reads names from the API server, revisions and directives from etcd, status from diagnostics, and for signatures the
+clock, user and host; the commands write through ``book``. State: the connection to etcd.
 
 Touches: clock, environment, etcd, sockets, terminal; through others: files, gRPC, HTTP.
 """

@@ -3,7 +3,7 @@
 Why it exists: names come from users, and may hold quotes, brackets, line ends or markup; this module keeps all of that
 inside its label. The same graph gives the same text, in the order of the input. The caller decides what is drawn.
 
-Pure: no state, no I/O.
+Pure.
 
 Touches: nothing outside memory.
 """

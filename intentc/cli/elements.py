@@ -2,7 +2,7 @@
 
 Why it exists: ``compile`` and ``dev`` have the compiler's outputs in memory and need no store in between.
 
-No state. I/O: it prints the configuration on stdout, and what is left out on stderr; it changes nothing that it gets.
+It prints the configuration on stdout, and what is left out on stderr; it changes nothing that it gets.
 
 Touches: terminal; through others: clock, files, logs, randomness.
 """

@@ -1,7 +1,6 @@
 """The ``intentc`` script: the group's own options, and how every command ends.
 
-No state. It replaces the process's standard streams, runs a command, and ends the process with its exit code. I/O: the
-command's, reads of arguments and environment, and lines on stdout and stderr.
+It replaces the process's standard streams, runs a command, and ends the process with its exit code.
 
 Touches: environment, files, processes, terminal; through others: clock, logs, threads.
 """

@@ -3,8 +3,6 @@
 Why it exists: scripts rely on the codes and people on the lines, so one module defines both; no command prints a
 traceback. It translates the exceptions of all layers, so commands stay short.
 
-No state. I/O: lines on stderr, and reads of environment variables.
-
 Touches: environment, terminal.
 """
 

@@ -3,7 +3,7 @@
 Why it exists: servers and compilers don't know files. A rejected ``/sync`` names an element by its index, a problem
 names kind and fq_name, and both name fields as users write them; a user needs ``file:line``.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 
 Touches: nothing outside memory.
 """

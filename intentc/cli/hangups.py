@@ -4,8 +4,8 @@ Why it exists: whoever changes a service's files sends SIGHUP, and can't know wh
 Reading and importing take a second or two; ``heed`` runs before both, so this module imports nothing slow. ``process``
 acts on the signal.
 
-State: whether one arrived, and the terminal of the process. I/O: it owns the process's handler of SIGHUP until
-``process`` takes over, and asks whether descriptors are terminals.
+State: whether one arrived, and the terminal of the process. It owns the process's handler of SIGHUP until ``process``
+takes over, and asks whether descriptors are terminals.
 
 Touches: processes, terminal.
 """

@@ -3,7 +3,7 @@
 Descriptions come from docstrings: the text after ``name``: describes that field. ``json_schemas`` knows the files and
 adds to their schemas.
 
-State: ``Definitions`` collects the schemas of the structs that it converted. No I/O.
+State: ``Definitions`` collects the schemas of the structs that it converted.
 
 Touches: nothing outside memory.
 """

@@ -3,8 +3,6 @@
 ``intentc check --schemas DIR`` writes them; the repository has them in ``config/json-schemas``. Editors complete and
 check with them. They know less than ``intentc check``, which also checks whether kinds have a relation, for example.
 
-I/O: ``write`` makes the directory and writes the files; the other functions return documents. No state.
-
 Touches: files.
 """
 

@@ -3,7 +3,7 @@
 Why it exists: Python waits at exit for every thread, and a thread that hangs in the kernel can't be interrupted. By
 then the command has finished its work, so nothing is lost without the thread.
 
-I/O: it waits for threads by the clock, logs, flushes the standard streams and logs, and may end the process. No state.
+It waits for threads by the clock, logs, flushes the standard streams and logs, and may end the process.
 
 Touches: clock, logs, processes, terminal, threads.
 """

@@ -3,8 +3,6 @@
 Why it exists: unreadable resources must be found too, or nobody could delete or replace them. Each command decides what
 to do with the resource.
 
-I/O: reads from the API server, by the client that it gets; it changes nothing. No state.
-
 Touches: nothing itself; through others: clock, HTTP.
 """
 

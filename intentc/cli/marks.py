@@ -3,7 +3,7 @@
 Why apart from ``planning``: this module reads values leniently, since an object with other unreadable fields can still
 be released. The command decides what to do with the objects.
 
-I/O: reads of etcd, and lines on stderr about unreadable objects. No state.
+It reads etcd, and prints on stderr what it can't read.
 
 Touches: etcd, terminal.
 """

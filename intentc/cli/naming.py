@@ -1,8 +1,5 @@
 """Finds the kind and the resource that a command's arguments name, and suggests similar kinds.
 
-I/O: ``named`` reads the resource from the API server, ``reject_kind_as_file`` asks whether a file exists; nothing is
-written. No state.
-
 Touches: files; through others: clock, HTTP.
 """
 

@@ -1,6 +1,6 @@
 """Applies resources of files to an ``Offline``, with errors that name the files.
 
-It applies resources to the ``Offline`` that it gets, in memory, and changes nothing else. No state of its own, no I/O.
+It applies resources to the ``Offline`` that it gets, in memory.
 
 Touches: nothing outside memory.
 """

@@ -3,9 +3,6 @@
 Why it exists: ``--config-file`` means the same before and after a command's name; ``-o`` prints the same shapes
 everywhere. ``loading.configuration`` loads, ``output`` prints.
 
-No state. I/O: ``load_configuration`` reads the configuration's file and environment variables, sets up the process's
-logs, and logs.
-
 Touches: environment, files, logs; through others: terminal.
 """
 

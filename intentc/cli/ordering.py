@@ -3,7 +3,7 @@
 Why it exists: a file may hold a child before its parent, and too many resources for one transaction; every chunk must
 find what it names. The kinds declare what refers to what; the server checks whether a target exists.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 
 Touches: nothing outside memory.
 """

@@ -3,8 +3,6 @@
 Tables are plain aligned columns, never cut, for people and for ``awk``. JSON and YAML have the same shape for one
 result and for many, with its version.
 
-I/O: stdout. No state.
-
 Touches: terminal.
 """
 

@@ -1,6 +1,6 @@
 """Compares a new reaction map with the one in force, for ``intentc plan --reactions``.
 
-I/O: reads of etcd, the API server, the diagnostics and files, none of which it changes; it prints. No state.
+It reads etcd, the API server, the diagnostics and files, and prints.
 
 Touches: terminal; through others: API server, clock, environment, etcd, files, gRPC, HTTP, logs, processes, randomness,
 sockets.

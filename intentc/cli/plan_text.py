@@ -1,6 +1,6 @@
 """Formats a plan for a terminal: what the user changes, what follows, and a summary line.
 
-It returns lines, and prints nothing. No state; no I/O but that it reads NO_COLOR from the environment.
+It returns lines, and prints nothing. It reads NO_COLOR from the environment.
 
 Touches: environment.
 """

@@ -2,9 +2,8 @@
 
 Why apart from ``plan``: ``apply`` of a saved plan makes the plan again. ``offline.preview`` defines what a plan is.
 
-I/O: reads of etcd, the API server and input files; a random salt; progress on stderr. No state. Making a plan writes
-nothing to the live system. ``carry_out`` writes to the server of its client: the copy's for a plan, the live one for
-``apply``.
+It reads etcd, the API server and input files, and reports progress on stderr. Making a plan writes nothing to the live
+system. ``carry_out`` writes to the server of its client: the copy's for a plan, the live one for ``apply``.
 
 Touches: randomness, terminal; through others: API server, clock, environment, etcd, files, gRPC, HTTP, logs, processes,
 sockets.

@@ -4,7 +4,7 @@ Why apart: these belong to the process, not to the engine. ``intentc.service.rel
 again into force.
 
 State: the process's settings, which it changes: signal handlers, garbage collector, watchdog, and at a reload logs. It
-calls the reload that it gets. I/O: signals, logs, and reads of the configuration at a reload.
+calls the reload that it gets.
 
 Touches: environment, logs, processes; through others: clock, files, terminal, threads.
 """

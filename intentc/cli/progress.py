@@ -3,8 +3,7 @@
 Why not rich: the log writes to the same terminal, and one line that is erased before each log line is simple.
 ``intentc status --watch`` shows the same progress from another process.
 
-I/O: one line of the terminal, on stderr. State: the line that is shown, and a handler among those of the root logger
-while it shows.
+State: the line that is shown, and a handler among those of the root logger while it shows.
 
 Touches: clock, logs, terminal.
 """

@@ -3,7 +3,7 @@
 Why it exists: only the compiler knows what is held, rejected or contended, so directives about that are checked against
 its ``/status`` before they are stored. If no compiler answers, the resource is looked up like any other.
 
-I/O: requests to the diagnostics, and reads of the API server and of revisions in etcd; they change nothing. No state.
+It reads the diagnostics, the API server, and revisions in etcd.
 
 Touches: nothing itself; through others: clock, etcd, files, HTTP, sockets.
 """

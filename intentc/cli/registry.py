@@ -3,7 +3,7 @@
 Why it exists: help must be quick, and ``intentc --config-file F`` alone must run the service, with any option of
 ``run`` after it. Each command is ``command`` in ``cli/commands/<name>.py`` (``_`` in place of ``-``).
 
-No state. I/O: it imports the called command's module, and reads environment variables.
+It imports the called command's module, and reads environment variables.
 
 Touches: environment; through others: processes, terminal.
 """

@@ -2,7 +2,7 @@
 
 Why apart: importing rich is slow, and only a terminal needs it.
 
-State: what is shown. I/O: the terminal, and the clock.
+State: what is shown.
 
 Touches: terminal; through others: clock.
 """

@@ -1,6 +1,6 @@
 """Formats a compiler's ``/status`` for ``intentc status``, and derives its exit code.
 
-No state, no I/O; it reads the clock ("5 s ago").
+It reads the clock ("5 s ago").
 
 Touches: clock.
 """

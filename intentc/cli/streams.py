@@ -5,7 +5,7 @@ non-blocking pipe accepts only what fits. Python's own streams silently lose the
 (``PYTHONUNBUFFERED=1``, which our image sets), and fail on a full pipe if they are buffered. The commands decide what
 is printed, and when it is flushed.
 
-State: it replaces ``sys.stdout`` and ``sys.stderr``, and keeps the replaced ones. I/O: writes to their descriptors, and
+State: it replaces ``sys.stdout`` and ``sys.stderr``, and keeps the replaced ones. It writes to their descriptors, and
 waits while these are full.
 
 Touches: sockets, terminal.

@@ -3,7 +3,7 @@
 Why it exists: ``apply`` and ``delete`` share these steps. All changes go in one transaction if the server accepts it;
 if they are too many, in as few transactions as it accepts.
 
-I/O: reads of files (or stdin), requests to the API server, and results on stdout. No state.
+It reads files or stdin, sends requests to the API server, and prints.
 
 Touches: nothing itself; through others: clock, files, HTTP, terminal.
 """

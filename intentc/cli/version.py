@@ -4,7 +4,7 @@ Why it exists: a version alone does not identify the code of a checkout, or of a
 contains the commit in a file, which ``hatch_build.py`` writes with the functions below; a checkout queries git. Else
 the commit is ``unknown``. This module imports only the standard library, since the build runs it by itself.
 
-I/O: reads of the package's metadata and files, and a process of git in a checkout. No state.
+It reads the package's metadata and files, and asks git in a checkout.
 
 Touches: files, processes.
 """

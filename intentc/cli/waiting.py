@@ -3,8 +3,7 @@
 The compiler may be behind, not started, or stuck on a held intent; errors distinguish these. The engine defines what
 converged means. ``where`` in all functions: the section ``intentc.diagnostics``, with address, token and certificates.
 
-I/O: requests to the diagnostics, which change nothing there; reads of certificates and of the token's file; waits by
-the clock. No state.
+It asks the diagnostics.
 
 Touches: clock, files, HTTP, sockets.
 """

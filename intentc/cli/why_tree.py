@@ -2,7 +2,7 @@
 
 Names come from anyone who may write resources: control characters are escaped, so that no name moves the cursor.
 
-I/O: it prints on stdout, and reads the clock. No state beyond one answer.
+It prints on stdout, and reads the clock.
 
 Touches: clock, terminal.
 """

@@ -6,8 +6,8 @@ changes, ``pages`` renders HTML, ``metrics`` defines the figures, ``logs`` forma
 engine through the protocols in ``observed``. This module imports nothing, so that a command which only logs loads no
 web server.
 
-It changes nothing in the engine. I/O: HTTP and the log; state: connections, followers of events, the token, log levels
-and known secrets, and the pages' files.
+It changes nothing in the engine. State: connections, followers of events, the token, log levels and known secrets, and
+the pages' files.
 
 Touches: clock, files, HTTP, logs, metrics, sockets, terminal; through others: environment, processes, randomness,
 threads.

@@ -5,8 +5,7 @@ secret counts, compared in constant time, or a certificate that TLS has verified
 password of HTTP Basic, so that a page can be opened. ``serving`` listens; ``configuration.risks`` rejects unsafe
 configurations.
 
-State: whether the token could be read. I/O: ``PresentToken`` reads the token's file again and logs; ``Guard`` answers
-401 or 403 itself, or passes the request on with a mark that the client is known.
+State: whether the token could be read.
 
 Touches: HTTP, logs; through others: files.
 """

@@ -1,7 +1,7 @@
 """Builds the diagnostics' HTTP application: the paths of ``PATHS``, and ``/``, which lists them.
 
-No path changes anything in the compiler: the paths ask ``Observed``, ``Browsed`` and ``Asked``. I/O: answers over HTTP.
-No state of its own; ``Events`` keeps the followers.
+No path changes anything in the compiler: the paths ask ``Observed``, ``Browsed`` and ``Asked``. ``Events`` keeps the
+followers.
 
 Why the strict headers: pages show names from a control plane, so no browser may frame, sniff, cache or embed them, and
 a host name that resolves to our address (DNS rebinding) gets no answer. ``serving`` listens.

@@ -3,7 +3,7 @@
 Why it exists: commands, pages and people with ``curl`` ask the same questions. This module checks the parameters and
 bounds the answers; an ``Asked`` computes them.
 
-It asks ``Asked`` and ``Observed``, which change nothing, and has no state. I/O: the answers.
+It asks ``Asked`` and ``Observed``, which change nothing in the engine.
 
 Touches: HTTP; through others: clock, files, logs, processes, randomness, threads.
 """

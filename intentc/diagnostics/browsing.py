@@ -3,7 +3,7 @@
 Why it exists: there may be 10,000 routes, and every answer must be small. Rows are selected by a text or a column, and
 long lists within a row are cut. The compilers define the rows (``Browsed``).
 
-It asks ``Browsed``, and changes nothing. No state; I/O: the answers.
+It asks ``Browsed``, and changes nothing.
 
 Touches: nothing itself; through others: threads.
 """

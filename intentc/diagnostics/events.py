@@ -3,8 +3,7 @@
 Why it exists: a stream costs less than a page that polls. Followers are bounded, since each costs a task and a buffer;
 one that does not read is disconnected and may return with ``Last-Event-ID``. ``Asked.follow`` yields the lines.
 
-State: the followers, their unsent lines, and the last status, in memory. I/O: answers to them, at times that the loop's
-clock decides. It changes nothing in the engine.
+State: the followers, their unsent lines, and the last status, in memory. It changes nothing in the engine.
 
 Touches: clock, HTTP.
 """

@@ -4,7 +4,7 @@ Why it exists: the former compiler logged whole resources and its own password. 
 ``extra`` and never a body; as the last step this module removes known secrets, whatever the caller passed.
 
 State: the known secrets, here and in the formatter; ``set_up`` replaces the handlers and levels of the process's
-logging. I/O: the handler writes lines to stderr, or the stream that it gets.
+logging. The handler writes lines to stderr, or to the stream that it gets.
 
 Touches: logs, terminal.
 """

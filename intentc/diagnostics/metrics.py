@@ -4,8 +4,7 @@ Why it exists: metric names are an interface, so they are defined in one place, 
 ``docs/operating.md`` repeats; and the engine's own integers cost the hot path nothing. A key that the status
 (``Observed.status``) lacks has no metric.
 
-No state: the figures are the engine's, and it changes none. I/O: at a scrape it reads figures of this process from the
-system.
+The figures are the engine's, and it changes none. At a scrape it reads figures of this process from the system.
 
 Touches: files, metrics; through others: clock.
 """

@@ -2,7 +2,7 @@
 
 Why it exists: the diagnostics must not depend on the engine, and their tests must not need one.
 
-Declarations only: no state, no I/O.
+Declarations only.
 
 Touches: nothing outside memory.
 """

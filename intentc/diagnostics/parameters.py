@@ -2,7 +2,7 @@
 
 Why it exists: if a misspelt parameter were ignored, the answer would be to another question, and nobody would notice.
 
-Pure: no state, no I/O.
+Pure.
 
 Touches: nothing outside memory.
 """

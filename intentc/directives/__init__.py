@@ -4,8 +4,8 @@
 the engine's ``operator_actions``. Why etcd and not a call to the compiler: the diagnostics are read-only, and etcd's
 own roles restrict who may write.
 
-I/O: the directives' keys in etcd, which are this package's own, and the log. State: the directives in force. It changes
-the engine by its verbs alone.
+The directives' keys in etcd are this package's own. State: the directives in force. It changes the engine by its verbs
+alone.
 
 Touches: clock, etcd, logs; through others: randomness.
 """

@@ -3,7 +3,7 @@
 Why a protocol: directives are read from etcd and know nothing of queues and plans; the engine knows nothing of etcd.
 Every call is synchronous, cheap, and idempotent: after a gap in the watch, or on a standby, it may be repeated.
 
-Declarations only: no state, no I/O.
+Declarations only.
 
 Touches: nothing outside memory.
 """

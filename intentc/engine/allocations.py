@@ -5,9 +5,9 @@ docs/engine.md §8: the owner is ``installation/origin uuid/purpose``; an alloca
 absent (or no longer asks for it) and the deletion of the objects that carry it is acknowledged. The compilers decide
 what allocations are used for; the API server decides who holds which.
 
-State: requested, held and uncertain allocations, in memory. I/O: it lists, requests and frees allocations at the API
-server, by permission, and logs. It puts numbers into ``logic`` and rejected requests into the state tables, schedules
-the intents that read them, and reports answers to the permission, the throttle and ``carriers``.
+State: requested, held and uncertain allocations, in memory. It lists, requests and frees allocations at the API server,
+by permission. It puts numbers into ``logic`` and rejected requests into the state tables, schedules the intents that
+read them, and reports answers to the permission, the throttle and ``carriers``.
 
 Touches: API server, logs; through others: clock, randomness.
 """

@@ -2,8 +2,7 @@
 
 Why one throttle for the whole server: an overloaded or unreachable server affects every object, and trying each object
 on its own would cause the very load that the server asked to avoid. It sends nothing: the steps that send report each
-answer. State: the pauses and what was heard last, in memory. No I/O but the clock, waiting, and the log.
-``write_failures`` handles the single failed write.
+answer. State: the pauses and what was heard last, in memory. ``write_failures`` handles the single failed write.
 
 Touches: clock, logs; through others: randomness.
 """

@@ -3,7 +3,7 @@
 The service (etcd and HTTP), the offline compile and the tests of intents (memory) differ only in the parts that they
 pass in here; ``engine.py`` is the same for all. The commands read the configuration.
 
-No state; it makes an engine and its stages, and starts nothing; opening connections is the caller's business. No I/O.
+It makes an engine and its stages, and starts nothing; opening connections is the caller's business.
 
 Touches: clock.
 """

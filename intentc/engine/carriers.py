@@ -5,7 +5,6 @@ allocations changed its claims, until their next plan is carried out; after a st
 have written. An intent that has to wait waits for one object at a time, or for all of a start together, so that nobody
 looks at all intents after each write. Who claims an object now is in the claim book. State: the objects of each intent
 and the reverse, and who waits, in memory. It reads the claim book, the plans and the queue, and changes none of them.
-No I/O.
 
 Touches: nothing outside memory.
 """

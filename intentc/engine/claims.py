@@ -2,8 +2,8 @@
 
 ``planning`` defines what claims mean, and keeps them; ``evaluator`` decides when they are replaced.
 
-No state of its own, no I/O. It changes the claim book, the guard of deletions, the records of ``drift``, the queue of
-objects and ``carriers``, and asks ``allocations`` who has numbers.
+It changes the claim book, the guard of deletions, the records of ``drift``, the queue of objects and ``carriers``, and
+asks ``allocations`` who has numbers.
 
 Touches: nothing itself; through others: clock.
 """

@@ -8,7 +8,7 @@ minutes, that part (one field, one reference, or the object itself) is in conten
 the pause doubles up to 1 hour. The other parts are written as usual.
 
 State: the revision at which each object was last right, and the repair times and back-off of each part. ``repairs``
-decides what is written. No I/O but the clock.
+decides what is written.
 
 Touches: nothing itself; through others: randomness.
 """

@@ -3,8 +3,7 @@
 Only the last edge of a path is counted: the one that led to the intent that ran, or whose memo answered. An edge that
 never changed anything is what `check --reads` calls idle. The map itself defines which edges exist.
 
-State: the counts since the start, in memory; ``evaluator`` adds to them, and what runs does not depend on them. No I/O
-but the clock at the start.
+State: the counts since the start, in memory; ``evaluator`` adds to them, and what runs does not depend on them.
 
 Touches: clock.
 """

@@ -9,7 +9,7 @@ that (9). Each step is a class in ``intentc/engine/``. It gets the stages that i
 engine's loops pass on what it returns. ``assembly.py`` decides which stages are used: etcd and HTTP, or memory.
 
 State: whether planning may begin, and when evaluations must give way; all other state is the steps' and stages', which
-it changes by their methods. I/O: in the steps that get ``writer`` and ``reader``; the steps log, and the loops wait.
+it changes by their methods. The steps that get ``writer`` and ``reader`` use them.
 
 An engine can be in several of these states at once. It enters and leaves each when the columns say:
 

@@ -5,7 +5,7 @@ control after a few milliseconds at the latest (docs/engine.md §1.7). ``evaluat
 ``claims`` what becomes of its claims.
 
 State: cooldowns and counters, in memory. It changes the state tables of intents, recorded reads and facts in ``logic``,
-claims, allocations' requests, the journal and the queues, by their methods. No I/O but the clock, waiting, and the log.
+claims, allocations' requests, the journal and the queues, by their methods.
 
 Touches: clock, logs; through others: files, processes, randomness.
 """

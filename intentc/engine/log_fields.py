@@ -2,7 +2,7 @@
 
 The fields are an interface (docs/operating.md), so one place makes them. They never hold bodies.
 
-It reads the world and the journal, and changes neither; no state, no I/O.
+It reads the world and the journal, and changes neither.
 
 Touches: nothing itself; through others: clock.
 """

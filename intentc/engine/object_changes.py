@@ -3,8 +3,8 @@
 It is the part of applying a batch that concerns outputs; ``applier`` passes the intents that a batch affects to the
 scheduler.
 
-No I/O and no state of its own: it ends assumptions, notes carriers, reports to the planner which objects lost their
-parent, and fills and wakes the queue of objects.
+It ends assumptions, notes carriers, reports to the planner which objects lost their parent, and fills and wakes the
+queue of objects.
 
 Touches: nothing itself; through others: clock.
 """

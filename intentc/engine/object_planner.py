@@ -5,8 +5,8 @@ been written just now (``status_pace``), and contended parts are left out (``rep
 ``reconciler`` has it carried out.
 
 It notes in the states of objects what waits, and what is planned but not permitted, queues objects that must be planned
-first or again, and has ``pauses`` and ``repairs`` note theirs. No I/O; state: which objects were asked to drop their
-references to one that is to be deleted.
+first or again, and has ``pauses`` and ``repairs`` note theirs. State: which objects were asked to drop their references
+to one that is to be deleted.
 
 Touches: nothing itself; through others: clock, logs, randomness.
 """

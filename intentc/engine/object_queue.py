@@ -3,7 +3,7 @@
 It calls no other step. Whoever changes what is desired, or sees an object change, asks for its plan with ``plan`` or
 ``wake``; ``reconciler`` takes the objects.
 
-State: the queue, and which objects wait for which. No I/O but timers.
+State: the queue, and which objects wait for which.
 
 Touches: nothing itself; through others: clock, randomness.
 """

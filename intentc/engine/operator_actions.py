@@ -4,7 +4,7 @@ Every action is idempotent and takes effect through the queues, like any change.
 one, and how it outlives a restart.
 
 State: who is paused. It changes the state tables, the records of ``drift`` and the guard of deletions, and fills the
-queues; no I/O.
+queues.
 
 Touches: nothing itself; through others: clock.
 """

@@ -2,7 +2,7 @@
 
 ``planning`` defines what an orphan is, and how many may be deleted at once. The engine decides when everything is
 evaluated, so that a pass may be made. State: whether a pass is due, and whether one was complete. It changes the claim
-book, the records of ``drift`` and the queue of objects. No I/O but the log.
+book, the records of ``drift`` and the queue of objects.
 
 Touches: logs; through others: clock.
 """

@@ -2,8 +2,7 @@
 
 ``operator_actions`` pauses; ``object_planner`` asks before each write.
 
-No state of its own. It reads the claim book and the world, and adds objects that a paused intent made to the state
-tables. No I/O.
+It reads the claim book and the world, and adds objects that a paused intent made to the state tables.
 
 Touches: nothing outside memory.
 """

@@ -2,7 +2,7 @@
 
 Why one place: a compiler that observes, stands by, has just lost its leadership, or sees a restored store must write
 *nothing*, allocations included, and go on with everything else. The callers of ``withhold`` and ``lift`` know what
-leading means, and when a restored store can be trusted again. No I/O; state: the reasons, in memory.
+leading means, and when a restored store can be trusted again. State: the reasons, in memory.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 Why it exists: readiness follows from the last request, and a compiler with nothing to write makes none. It would stay
 ready after the server stopped, and not ready long after the server is back. The ``throttle`` handles the answer.
 
-I/O: one read of the API server at a time, whose answer goes to ``throttle``, and waiting. No state.
+It makes one read of the API server at a time, whose answer goes to ``throttle``.
 
 Touches: API server, clock; through others: logs, randomness.
 """

@@ -3,7 +3,7 @@
 Why kept: ``/status`` is asked every second, and gathering the problems of 20,000 intents takes almost 0.1 s.
 ``state_tables`` knows who reports them.
 
-State: problem and count, in memory. No I/O.
+State: problem and count, in memory.
 
 Touches: nothing outside memory.
 """

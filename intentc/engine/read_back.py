@@ -3,8 +3,8 @@
 The next plan then starts from what is there. ``planning`` folds what was read into what is known;
 ``write_failures`` decides after which failures an object is read back.
 
-I/O: reads at the API server, never a write, and the log. No state: it puts what it read into ``planning``'s
-assumptions, and queues the objects to be planned again.
+It reads at the API server, and writes nothing there. It puts what it read into ``planning``'s assumptions, and queues
+the objects to be planned again.
 
 Touches: API server, logs; through others: clock.
 """

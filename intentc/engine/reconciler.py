@@ -4,7 +4,7 @@ One worker at a time plans an object; writes of different objects overlap up to 
 of one object defers that object alone. ``object_planner`` decides what is written, ``sender`` sends it.
 
 State: the tasks under way, in memory. It changes the queue, the states of objects, ``carriers`` and the throttle by
-their methods. I/O: none of its own but waiting; ``sender`` writes.
+their methods. ``sender`` writes.
 
 Touches: nothing itself; through others: API server, clock, logs, randomness.
 """

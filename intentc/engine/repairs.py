@@ -3,7 +3,7 @@
 ``drift`` keeps the records and decides what is contended; ``object_planner`` passes each permitted plan through here.
 
 State: the objects that differ now, in memory. It returns a smaller plan, and changes the records of ``drift``, the
-contended objects in the state tables, and the queue. No I/O but the log.
+contended objects in the state tables, and the queue.
 
 Touches: logs; through others: clock, randomness.
 """

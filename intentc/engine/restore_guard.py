@@ -5,7 +5,7 @@ the store is void; evaluation goes on. The engine allows writes again once every
 caller that needs more (an audit, for example). docs/guarantees.md has the fault as F10.
 
 State: whether the restored world is evaluated, whether a confirmation is required, and the number of restores. It
-withholds writes, and voids assumptions, journal, allocations and the last written revision. No I/O but the log.
+withholds writes, and voids assumptions, journal, allocations and the last written revision.
 
 Touches: logs; through others: clock.
 """

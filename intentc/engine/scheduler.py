@@ -2,8 +2,7 @@
 
 Why one owner: a job without its cause counts as unprompted, and a cause without its job is never used. So nobody else
 touches the queue of jobs or the causes. It calls no other step: ``applier`` and ``evaluator`` schedule what a change or
-a fact affects, operator actions ask for evaluations, and the engine's workers take the jobs. State: jobs and causes. No
-I/O but timers and the clock.
+a fact affects, operator actions ask for evaluations, and the engine's workers take the jobs. State: jobs and causes.
 
 Touches: nothing itself; through others: clock, randomness.
 """

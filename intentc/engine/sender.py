@@ -3,8 +3,8 @@
 ``write_failures`` handles each failure. ``reconciler`` decides when an object is planned, ``object_planner`` what may
 be written; ``writing`` makes the requests.
 
-I/O: all writes of objects pass here, and the log. State: counters and the revision of the last write. It changes the
-assumptions, the journal and the queue of objects by their methods.
+All writes of objects pass here. State: counters and the revision of the last write. It changes the assumptions, the
+journal and the queue of objects by their methods.
 
 Touches: API server, logs; through others: clock, randomness.
 """

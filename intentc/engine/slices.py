@@ -3,7 +3,7 @@
 asyncio switches tasks only where one waits, and a worker that finds its next job at once never waits
 (docs/engine.md §1.7).
 
-State: when the present slice ends. No I/O but the loop's clock.
+State: when the present slice ends.
 
 Touches: clock.
 """

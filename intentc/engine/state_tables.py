@@ -5,7 +5,7 @@ reason (docs/engine.md §7). ``evaluator`` calls ``note``, ``stop``, ``cut_off``
 ``repairs``, ``pauses``, ``object_planner``, ``allocations`` and ``operator_actions`` each write the tables of their own
 subject directly.
 
-State: the tables, in memory. No I/O.
+State: the tables, in memory.
 
 Touches: nothing itself; through others: clock.
 """

@@ -3,7 +3,7 @@
 The first write is made at once. Further ones within the interval are left out of their plans, and the object is planned
 again at its end, so that the last status counts. ``object_planner`` passes each permitted plan through here.
 
-State: when each status was written last, in memory. No I/O.
+State: when each status was written last, in memory.
 
 Touches: nothing itself; through others: clock, randomness.
 """

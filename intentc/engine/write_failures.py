@@ -4,7 +4,7 @@ The object is planned again, at once or after a back-off; nothing is repeated bl
 outcome, too, also while planning. ``sender`` sends the writes.
 
 State: the conflicts of each object so far, and that another compiler leads. It changes the states of objects, their
-queue, the permission and the throttle. I/O: read-backs, by ``read_back``, and the log.
+queue, the permission and the throttle.
 
 Touches: logs; through others: API server, clock, randomness.
 """

@@ -3,9 +3,8 @@
 An author's ``evaluate`` sees ``intent.py`` and ``context.py``, and yields what ``claiming.py`` makes. ``compiler.py``
 declares a package of intents, ``overview.py`` its views and other names of its objects. ``runner.py`` runs one
 evaluation, ``budget.py`` and ``watchdog.py`` bound its time, and ``crash_marker.py`` shows the next process which
-evaluation was under way. Logic and queue decide when to evaluate; planning handles the claims. No I/O, except for the
-crash marker's file, timers and signals of the process, and the log. State: what a runner has checked, and the present
-run.
+evaluation was under way. Logic and queue decide when to evaluate; planning handles the claims. State: what a runner has
+checked, and the present run.
 
 Touches: clock, environment, files, logs, processes, randomness, threads.
 """

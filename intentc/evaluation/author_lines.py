@@ -2,7 +2,7 @@
 
 Kept apart because two kinds of stack are read: that of an exception, and that of an evaluation that is cut off.
 
-It only reads frames and tracebacks; no state, no I/O.
+It reads frames and tracebacks.
 
 Touches: nothing outside memory.
 """

@@ -2,7 +2,7 @@
 
 Values may be plain here; the runner converts them to the schema's structs.
 
-Pure: it makes values, no state, no I/O.
+Pure: it makes values.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 ``intentc.compilers`` is the entry-point group; each entry leads to one ``Compiler``. ``loading`` and ``dependencies``
 load what it names.
 
-No state: a description that is not changed after it is made. It loads and evaluates nothing; no I/O.
+A description that is not changed after it is made. It loads and evaluates nothing.
 
 Touches: nothing outside memory.
 """

@@ -4,7 +4,7 @@ It answers from a ``World`` (implemented by ``logic``), hides what compilers wro
 requests and problems for the runner. One context serves one run.
 
 State: the reads, requests, problems and reasons of that run; ``runner`` takes them at its end. It never changes the
-``World``. No I/O.
+``World``.
 
 Touches: nothing itself; through others: files.
 """

@@ -4,7 +4,7 @@ Authors may yield dicts, lists and structs; struct constructors don't validate, 
 each value passes once through JSON: it is encoded (which gives its size, and sorts sets), decoded by a strict twin of
 its type that rejects unknown fields, and decoded by the type itself. That is faster than any traversal in Python.
 
-State: converters cached by kind, which never change a result. No I/O.
+State: converters cached by kind, which never change a result.
 
 Touches: nothing outside memory.
 """

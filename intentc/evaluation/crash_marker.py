@@ -4,8 +4,8 @@ Each process maps its own file into memory: marking a key copies a few bytes, an
 lock on the file shows whether its process lives. ``directives/suspects`` decides whether and for how long a suspect
 is held.
 
-State: the key under evaluation, in mapped memory, and the suspects that were found. I/O: it makes, locks, reads and
-deletes the files in the state directory, which no other module touches; the environment names that directory; the log.
+State: the key under evaluation, in mapped memory, and the suspects that were found. It makes, locks, reads and deletes
+the files in the state directory, which no other module touches; the environment names that directory.
 
 Touches: environment, files, logs, randomness.
 """

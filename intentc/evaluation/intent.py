@@ -4,7 +4,7 @@ Every access passes through the context, which records it. Fields that compilers
 reads its own output would never converge (docs/engine.md §5.1).
 
 State: the resource that it shows, and names and values that were read once. Nobody can change a resource through it;
-the context that it reads through records the reads. No I/O.
+the context that it reads through records the reads.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 Checked while the evaluation runs (docs/engine.md §4.3). ``budget.py`` enforces the time budget, in processes that ask
 for it.
 
-Values only: no state, no I/O.
+Values only.
 
 Touches: nothing outside memory.
 """

@@ -1,6 +1,6 @@
 """The outcome of one evaluation, as a value for the engine.
 
-Values only: no state, no I/O.
+Values only.
 
 Touches: nothing outside memory.
 """

@@ -5,7 +5,7 @@ many objects, and only the compiler's author knows how. The engine has the objec
 ``intentc show`` page, filter and show the tables. A statistic or log line of another program has its own name for a
 thing, not the object's, and again only the author knows how they relate (``Compiler(names=…)``).
 
-Declarations only: no state, no I/O.
+Declarations only.
 
 Touches: nothing outside memory.
 """

@@ -6,7 +6,7 @@ that may run author's code pass through ``guarded``, so that their time is bound
 and what happens with the outcome.
 
 It changes nothing in the world: the outcome is a value. State: the checked intents, converters, and explanations that
-failed. No I/O of its own: it sets the budget's timer, and marks the intent in ``crash_marker``'s file.
+failed. It sets the budget's timer, and marks the intent in ``crash_marker``'s file.
 
 Touches: nothing itself; through others: files, processes.
 """

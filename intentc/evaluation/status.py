@@ -10,7 +10,7 @@
 An author says what holds now. Which conditions are written, and with which time and generation, is decided by planning
 and by the API server. The kind's schema declares the conditions and the fields that may be claimed.
 
-Pure: it makes values, no state, no I/O.
+Pure: it makes values.
 
 Touches: nothing outside memory.
 """

@@ -2,7 +2,7 @@
 
 Error messages are for authors: they name the rule, and the nearest valid name.
 
-State: what the schema allows, computed once; no I/O.
+State: what the schema allows, computed once.
 
 Touches: nothing itself; through others: files.
 """

@@ -4,8 +4,8 @@ For what no Python handler can cut off: a loop in C (``10**10**9``). Such a proc
 promises; its successor finds the key under evaluation in the crash marker (``crash_marker.py``). The limit is CPU time
 of the process, which doesn't pass while it is stopped, starved or asleep (docs/adr/0006).
 
-State: the CPU time since it was wound. I/O: it owns the process's profiling timer and ``SIGPROF``, whose handler writes
-to stderr and ends the process; it touches nothing else.
+State: the CPU time since it was wound. It owns the process's profiling timer and ``SIGPROF``, whose handler writes to
+stderr and ends the process.
 
 Touches: clock, processes.
 """

@@ -6,7 +6,7 @@ reported whole; unchanged elements are not reported. Values that the API server 
 mark are ignored. The result of ``differences`` never contains a secret, only that it changed. That of
 ``differing_values`` does, for digests: it must not be shown.
 
-Pure but for a random salt of this process, drawn at import; no I/O.
+Pure but for a random salt of this process, drawn at import.
 
 Touches: randomness.
 """

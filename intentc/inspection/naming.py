@@ -3,7 +3,7 @@
 Every answer uses these three keys, so programs can ask about any resource that they meet. ``finding`` defines what a
 person may type as a name.
 
-It reads the world that it gets, and changes nothing. No state, no I/O.
+It reads the world that it gets, and changes nothing.
 
 Touches: nothing outside memory.
 """

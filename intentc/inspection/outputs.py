@@ -1,9 +1,8 @@
 """Shows outputs as whole objects with the fields that their kind declares.
 
 ``compile`` prints them, and ``dev`` shows the outputs of the loaded files. Statuses are shown apart, since the rest of
-their resources is input. Values that the server maintains
-(permissions, times) and our own mark are left out, so equivalent worlds look the same. It reads the engine's views, or
-the resources that it gets, and changes nothing. No state, no I/O.
+their resources is input. Values that the server maintains (permissions, times) and our own mark are left out, so
+equivalent worlds look the same. It reads the engine's views, or the resources that it gets, and changes nothing.
 
 Touches: nothing outside memory.
 """

@@ -5,7 +5,7 @@ compiled, its outputs stay; ``rejected``: the API server rejects it; ``delayed``
 ``contended``: another writer reverts it; ``paused``: by an operator, or dropped; ``planned``: nothing may be written
 now; ``withheld``: its deletion needs approval; ``absent``. ``why/waiting.py`` says what must happen first.
 
-It reads the engine's views and changes nothing. No state, no I/O.
+It reads the engine's views and changes nothing.
 
 Touches: nothing outside memory.
 """

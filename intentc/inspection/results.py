@@ -5,7 +5,7 @@ loop may be held. So the objects are gathered at one moment, which is quick, and
 the commands choose, page and show the rows.
 
 It reads the engine's views and changes nothing. State: a lock, since one view is computed at a time, and what was
-gathered for it. No I/O; views are computed in a thread.
+gathered for it. Views are computed in a thread.
 
 Touches: threads.
 """

@@ -5,7 +5,7 @@ removes these texts as well as the fields that its schema names. An evaluation o
 resource or of its references, and from facts, so these are followed.
 
 It reads the engine's views and changes nothing there; ``concealed_outputs`` replaces values in the documents that it
-gets. No state, no I/O.
+gets.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 ``entries`` are the lines, ``journal`` keeps and finds them; ``keeping`` writes them into ``files`` as ``records``;
 ``searching`` finds them there after a restart. Commands and pages word the answer to "why".
 
-State: the lines, in memory. I/O: the journal's files, which it owns; it changes nothing else.
+State: the lines, in memory. It owns the journal's files.
 
 Touches: clock, files, logs, threads.
 """

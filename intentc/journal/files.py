@@ -4,7 +4,7 @@ Any number of processes may share a directory: each appends to its own file, whi
 oldest files that no process holds. A new process continues the newest free file, so that repeated restarts don't evict
 what was kept. ``records`` defines the lines, ``keeping`` decides when they are written.
 
-State: its open file and how long it is. I/O: it writes, locks and deletes files in that directory, and reads their
+State: its open file and how long it is. It writes, locks and deletes files in that directory, and reads their
 beginnings.
 
 Touches: files.

@@ -4,8 +4,7 @@ Why no index: appending must cost next to nothing for every evaluation, and sear
 question takes a millisecond. For the same reason followers are woken by comparing two integers, and read new lines from
 the ring: there is no queue that a slow follower could fill.
 
-State: the ring, the former names and the waiting followers, in memory; the engine's steps add to it. No I/O but the
-clock.
+State: the ring, the former names and the waiting followers, in memory; the engine's steps add to it.
 
 Touches: clock.
 """

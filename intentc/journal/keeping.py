@@ -3,8 +3,8 @@
 The hot path does not know of it. A slow or full disk costs lines, never a stop: lines that the ring drops before they
 could be written are counted, and logged once.
 
-State: how far it has written, and what was lost. I/O: the journal's files, in a thread (at the end in the caller's),
-and the log. It changes nothing in the journal.
+State: how far it has written, and what was lost. It writes the journal's files in a thread, at the end in the caller's.
+It changes nothing in the journal.
 
 Touches: clock, logs, threads; through others: files.
 """

@@ -2,7 +2,7 @@
 
 The next process, people and `jq` read a file, so it must be complete in itself. It holds only names and revisions.
 
-Pure: lines to text and back; names come from the functions that it gets. No state, no I/O.
+Pure: lines to text and back; names come from the functions that it gets.
 
 Touches: nothing itself; through others: clock.
 """

@@ -4,8 +4,7 @@ A line is found by the JSON of the name or key that it must contain, so that onl
 thread; files that are removed meanwhile are skipped, and what is cut off a file under reading counts as absent. Why
 files are read and not mapped: access to a map behind a file's new end kills the process.
 
-I/O: reads of the files, the clock, pauses of its thread, and the log. State: one search, and the warnings that were
-logged.
+State: one search, and the warnings that were logged.
 
 Touches: clock, files, logs.
 """

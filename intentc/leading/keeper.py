@@ -3,8 +3,8 @@
 Why a protocol: over etcd a thread with its own connection renews the lease (``watch/lease_keeper.py``), so that a busy
 event loop does not cost the leadership; a store in this process needs neither.
 
-State: until when the lease is held. I/O: it renews one lease, through the store that it gets, by the clock; it neither
-grants nor revokes it.
+State: until when the lease is held. It renews one lease, through the store that it gets; it neither grants nor revokes
+it.
 
 Touches: clock, etcd; through others: threads.
 """

@@ -4,8 +4,8 @@ Why it exists: candidates and leaders alike wait for the end of one key, and mus
 watch; and a candidate whose transaction was cut must find out its outcome. ``election`` decides who runs when, and what
 winning means.
 
-I/O: the leader's key and that of the versions in etcd, and the lease of a dead leader, which ``remove`` revokes; no
-other key. No state; ``Outage`` is its caller's.
+Its keys in etcd are the leader's and that of the versions; ``remove`` also revokes the lease of a dead leader.
+``Outage`` is its caller's.
 
 Touches: clock, etcd; through others: logs, randomness.
 """

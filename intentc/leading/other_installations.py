@@ -3,7 +3,7 @@
 Versions before claims wrote below a path without claiming it. Their traces show whose the path is, and are checked
 once in the life of a path, before it is claimed. ``path_claim`` claims paths.
 
-I/O: reads of etcd; it writes nothing there. No state.
+It reads etcd, and writes nothing there.
 
 Touches: etcd.
 """

@@ -2,7 +2,7 @@
 
 Why it exists: an election retries without end, and its attempts in an hour without etcd must not fill the log.
 
-State: whether the outage was logged, and the back-off's count. I/O: the log, and waiting.
+State: whether the outage was logged, and the back-off's count.
 
 Touches: clock, logs; through others: randomness.
 """

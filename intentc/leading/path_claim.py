@@ -6,7 +6,7 @@ refuses to start. Installations with other compilers share the path: each has it
 path without a claim may still belong to an installation of a version before claims: ``other_installations`` finds its
 traces. The election decides which process of the installation writes.
 
-I/O: reads of etcd and the clock; it writes and deletes that key alone. No state.
+It writes and deletes that key alone.
 
 Touches: clock, etcd.
 """

@@ -8,7 +8,7 @@ container.
 The fence covers a wrong proof: the key of the former holder is deleted, so the API server rejects whatever that holder
 still sends. No data depends on this module, only the time without a leader.
 
-I/O: reads of ``/proc``, and a signal 0 to ask whether a process exists. No state.
+It reads ``/proc``, and sends signal 0 to ask whether a process exists.
 
 Touches: environment, files, processes.
 """

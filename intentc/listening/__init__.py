@@ -3,8 +3,7 @@
 Why it exists: to open a connection needs no token, and any web page can send requests to this machine. The API server,
 diagnostics, the xDS server and the echo services of ``dev`` share these guards. Each of them authorizes its callers.
 
-State: the open connections (``connections``). I/O: accepting and closing sockets, answers to rejected requests, and the
-log.
+State: the open connections (``connections``).
 
 Touches: clock, environment, files, HTTP, logs, sockets.
 """

@@ -5,8 +5,8 @@ take all file descriptors of the process. The limit is applied where connections
 the limit a new connection displaces the oldest one that never sent a whole request, then the oldest idle one;
 connections with a request in progress stay. ``origin`` and the applications check requests.
 
-State: open connections, their timers, counters for the log, one spare descriptor. I/O: accepts and closes sockets,
-answers 400 to what is no request, and logs.
+State: open connections, their timers, counters for the log, one spare descriptor. It accepts and closes sockets, and
+answers 400 to what is no request.
 
 Touches: clock, environment, files, HTTP, logs, sockets.
 """

@@ -5,7 +5,7 @@ Why it exists: a browser on this machine reaches loopback ports on behalf of any
 Clients that are no browsers send neither ``Origin`` nor ``Sec-Fetch-Site``. Tokens authorize callers; the application
 formats the answer to a rejected request.
 
-No state. I/O: a request passes to the application unchanged, or is answered.
+A request passes to the application unchanged, or is answered.
 
 Touches: HTTP.
 """

@@ -2,8 +2,8 @@
 
 Only this package knows YAML. It checks what it can while file and line are known; callers interpret the values.
 
-I/O: reads of files, stdin and the environment; it writes nothing. State: schemas and types that were loaded, and
-secrets read from files.
+It reads files, stdin and the environment, and writes nothing. State: schemas and types that were loaded, and secrets
+read from files.
 
 Touches: environment, files, terminal.
 """

@@ -3,7 +3,7 @@
 Why it exists: the API server rejects invalid resources, and compilers that extract resources from annotations must
 report the same faults beforehand. The model decodes stored values leniently.
 
-State: a cache of the types that were built for each kind. No I/O; nothing that it gets is changed.
+State: a cache of the types that were built for each kind. Nothing that it gets is changed.
 
 Touches: nothing outside memory.
 """

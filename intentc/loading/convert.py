@@ -4,7 +4,7 @@
 and words for people, and an unknown key gets the nearest known ones. Schemas, reaction maps, configuration and input
 files use it.
 
-Pure: no state, no I/O.
+Pure.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 ``model`` would reject most faults as well, but can only name the kind. Here each check names the line and what was
 probably meant. ``schemas.py`` reads the files and builds the kinds.
 
-Pure: no state, no I/O.
+Pure.
 
 Touches: nothing outside memory.
 """

@@ -2,7 +2,7 @@
 
 The other modules of ``loading`` read these files.
 
-No state. I/O: it looks which folder exists.
+It looks which folder exists.
 
 Touches: files.
 """

@@ -6,7 +6,7 @@ get -o yaml``, and Kubernetes manifests (``apiVersion``, ``kind``, ``metadata``)
 flattened here, so that no other module handles them. Only the fields that identify a resource are checked; admission
 checks the others.
 
-I/O: reads of files, folders and stdin. No state; what can't be loaded is added to a list of errors, which callers get.
+What can't be loaded is added to a list of errors, which callers get.
 
 Touches: files, terminal.
 """

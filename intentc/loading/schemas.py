@@ -11,7 +11,7 @@ of those kinds that are loaded, too.
 
 ``declarations.py`` checks each file; here references to unknown kinds are found. ``model`` builds the kinds.
 
-I/O: reading files. State: the schemas that were loaded, kept until the process ends.
+State: the schemas that were loaded, kept until the process ends.
 
 Touches: files.
 """

@@ -3,7 +3,7 @@
 Why apart: code that explains an evaluation, or checks a reaction map against recorded reads, follows reads back to
 resources. Facts have no stored resource; ``offline/audit/upstream`` follows their contributors.
 
-It only reads the world that it gets: no state, no I/O.
+It reads the world that it gets.
 """
 
 from __future__ import annotations

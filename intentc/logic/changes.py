@@ -4,7 +4,7 @@ A relation holds between two objects if one wants what the other offers, so eith
 ends are examined twice: on the graph before for what is lost, on the graph after for what is gained. The result may
 hold a read too many (its readers run and find nothing new), never one too few.
 
-It reads the graph, and changes nothing there. State: the reads found for one batch. No I/O.
+It reads the graph, and changes nothing there. State: the reads found for one batch.
 """
 
 from __future__ import annotations

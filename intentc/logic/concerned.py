@@ -1,6 +1,6 @@
 """What a change affects, as values: the result of ``logic.Service`` for every event.
 
-Values only: no state, no I/O.
+Values only.
 """
 
 from __future__ import annotations

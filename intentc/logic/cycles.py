@@ -5,7 +5,7 @@ a way through itself a hundred times lies on a cycle; a long chain of facts does
 contributors, nor intents that agree after some rounds. The intents of a cycle get no more jobs from each other until
 another input of one of them changes. The engine holds what they contributed.
 
-State: the ways and the cut cycles, in memory; no I/O. ``logic.Service`` alone calls it.
+State: the ways and the cut cycles, in memory. ``logic.Service`` alone calls it.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A value that can't be read or exceeds a limit becomes ``Held`` with the reason a
 compared with the cache, so that missed deletions are found and unchanged values cost nothing. Decoding a whole world
 takes long; ``decoded_slices`` can do it beforehand, since it depends only on the bytes.
 
-It reads the cache that it gets, and changes nothing: values in, states out. No state, no I/O.
+It reads the cache that it gets, and changes nothing: values in, states out.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 What compilers write is no input: the kind leaves out fields that belong to compilers entirely, and this module leaves
 out our entries of shared lists. Otherwise the echo of each reference that we add would start a walk.
 
-Pure functions of two states, and of ``made``, which is asked who made an object: no state, no I/O.
+Pure functions of two states, and of ``made``, which is asked who made an object.
 """
 
 from __future__ import annotations

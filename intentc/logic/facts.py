@@ -1,6 +1,6 @@
 """Facts: derived values that intents contribute for each other, kept in memory only (docs/engine.md §4.1).
 
-State: the facts by contributor and by name; only ``logic.Service`` changes them. No I/O.
+State: the facts by contributor and by name; only ``logic.Service`` changes them.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 intents must run again": the readers of what changed, which decide what is right, and the walk over the reaction map,
 which states what was meant. It evaluates nothing and waits for nothing; the engine queues, runs and counts.
 
-State: the whole world: cache, graph, reads, facts, allocations, settings, map; nobody else changes it. No I/O.
+State: the whole world: cache, graph, reads, facts, allocations, settings, map; nobody else changes it.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Everything is sorted and frozen. ``evaluation`` records reads and hides what compilers wrote; ``service.py`` finds what
 a change means for readers.
 
-State: the cache, facts, allocations, settings and last good values; ``logic.Service`` alone changes them. No I/O.
+State: the cache, facts, allocations, settings and last good values; ``logic.Service`` alone changes them.
 """
 
 from __future__ import annotations

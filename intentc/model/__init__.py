@@ -1,7 +1,7 @@
 """Frozen values that all stages share: names, resources, kinds, events, claims, operations, problems.
 
-The bottom layer: it imports nothing of intentc, knows no kind by name, and does no I/O, except in ``files``. No state
-but tables that a module makes for its owner, and what kinds computed once.
+The bottom layer: it imports nothing of intentc, and knows no kind by name. Most are never changed; tables belong to
+whoever makes them, and kinds keep what they computed once.
 
 Touches: files.
 """

@@ -4,7 +4,7 @@ An evaluation yields claims and ``Fact`` values. ``planning`` merges all claims 
 into its desired state; nothing here knows the present state. Property and attribute values are the frozen structs of
 the kind's schema (``kind.py``), never dicts or lists.
 
-Values only: no state, no I/O.
+Values only.
 
 Touches: nothing outside memory.
 """

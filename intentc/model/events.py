@@ -3,7 +3,7 @@
 Values stay bytes here; ``logic/decoding.py`` decodes them. ``watch`` decides which store they are from, and
 how gaps are noticed.
 
-Values only: no state, no I/O.
+Values only.
 
 Touches: nothing outside memory.
 """

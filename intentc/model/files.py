@@ -3,7 +3,7 @@
 Why in the bottom layer: configuration, watch and writing each keep something that they read from files, must not know
 each other, and must not reach different results.
 
-I/O: reads of files, and of their times. No state: callers keep the stamps.
+Callers keep the stamps.
 
 Touches: files.
 """

@@ -4,7 +4,7 @@
 ``fq_name`` at the top; Kubernetes: a manifest); in etcd both have one form (``manifest.py``). Other modules know
 whether the target of a reference exists, and what admission fills in or rejects.
 
-State: none but caches of what it computed; a kind is not changed once it is built. No I/O.
+State: none but caches of what it computed; a kind is not changed once it is built.
 
 Touches: nothing outside memory.
 """

@@ -5,7 +5,7 @@ is decoded: JSON decoders, and everything that traverses the values later, use t
 few thousand brackets makes them fail. Every value from etcd and every request body is checked, so the check must cost
 next to nothing for valid ones. ``logic.decoding`` and ``apiserver.requests`` limit the depth.
 
-Pure: no state, no I/O.
+Pure.
 
 Touches: nothing outside memory.
 """

@@ -7,7 +7,7 @@ People write manifests; after decoding everything has the flat form, which is al
 ``Shape`` is what the schema declares about a kind's manifests; the API server decides what is rejected. Our own mark
 is an annotation of the manifest, and stands in the common field ``annotations`` of the flat form.
 
-Functions of values that change none of them: no state, no I/O.
+Functions of values that change none of them.
 
 Touches: nothing outside memory.
 """

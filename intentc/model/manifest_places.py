@@ -3,7 +3,7 @@
 Why it exists: a kind has a name in snake_case, and fields without their place. Clients of Kubernetes need the exact
 spelling (``TCPMapping``), the resource's name in URLs (``tcpmappings``), and ``spec.prefix``.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 
 Touches: nothing outside memory.
 """

@@ -4,7 +4,7 @@ Why it exists: decoding, admission, planning and evaluations must agree on what 
 Name, namespace and uid are not in it: they are the resource's ``fq_name`` and ``uuid``. ``manifest.py`` converts
 manifests; ``apiserver/admission/metadata.py`` fills in what the server owns.
 
-Values and pure functions: no state, no I/O.
+Values and pure functions.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 Relations, indexes and readers all are such tables, with mostly one member a key; a Python set of one costs 216 bytes,
 so it is made only for the second. It is a plain container: what keys and members mean is its owner's business.
 
-State: its members; no I/O.
+State: its members.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 A key (kind and uuid) changes when an object is deleted and created again; a name (kind and fq_name) does not. Intents
 are identified by key, desired objects by name. ``ownership.py`` has the uuids and marks of our own objects.
 
-Values only: no state, no I/O.
+Values only.
 
 Touches: nothing outside memory.
 """

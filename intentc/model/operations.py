@@ -3,7 +3,7 @@
 Values of properties and attributes are frozen structs of the kind's schema; ``writing`` encodes them. ``revision`` is
 the etcd revision that the object had when the plan was made, None if unknown; the compare-and-set compares it.
 
-Values only: no state, no I/O.
+Values only.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 Both are constant for the life of an object, so that a restart recognises its own work without any other state. Who
 *claims* an object now is never stored. ``planning`` decides what follows from ownership.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 Why it exists: a CustomResourceDefinition names them, and the API server's Kubernetes face fills them. A schema file
 declares them by paths of the flat form (``columns``); a manifest has these fields at other places.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 
 Touches: nothing outside memory.
 """

@@ -1,6 +1,6 @@
 """A problem: something in the input that a person must fix, reported on the resource that it is about.
 
-Values only: no state, no I/O.
+Values only.
 
 Touches: nothing outside memory.
 """

@@ -4,7 +4,7 @@ An evaluation gives reasons only on request (``ctx.because``): they are computed
 are as true after a restart as before. What is read is known anyway (``reads``); reasons say which reads are *needed*,
 and which part of them. Other modules add revisions, and word the answer.
 
-Values only: no state, no I/O.
+Values only.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 Why it exists: a cluster's resources have many fields that no compiler reads (most of a pod). They are accepted, since
 they are right, and not stored: they would fill etcd, and change without a meaning.
 
-Pure functions of plain JSON, which they don't change: no state, no I/O.
+Pure functions of plain JSON, which they don't change.
 
 Touches: nothing outside memory.
 """

@@ -4,7 +4,7 @@ A read is a small tuple, so that it hashes fast and hundreds of thousands are ch
 sort. Absence and the empty set are results like any other, under the same tuple. ``logic/dependencies/reads.py``
 records reads and finds readers; the ``World`` answers reads.
 
-Pure functions and values: no state, no I/O.
+Pure functions and values.
 
 Touches: nothing outside memory.
 """

@@ -4,7 +4,7 @@ A resolver turns the text in a referring field into *wanted* values, and names t
 targets *offer* values. A link holds if they match. ``logic/cache/graph.py`` keeps the links; the schemas declare which
 kinds use which resolver.
 
-Pure functions: no state, no I/O.
+Pure functions.
 
 Touches: nothing outside memory.
 """

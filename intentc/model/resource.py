@@ -3,7 +3,7 @@
 Decoded once on arrival, for validation (``kind.py``), then kept small: values are decoded again on each read
 (docs/engine.md §2.1). The kind compares inputs, since the schema says which fields are input.
 
-Values only: no state, no I/O.
+Values only.
 
 Touches: nothing outside memory.
 """

@@ -4,7 +4,7 @@ Why it exists: a password in a resource belongs to the user and is stored with t
 listing of compiled objects and in no message. Other modules decide what is shown and to which users; the API server
 rightly returns a user's own resource complete.
 
-``concealed`` replaces values in the document that it gets; the other functions change nothing. No state, no I/O.
+``concealed`` replaces values in the document that it gets; the other functions change nothing.
 
 Touches: nothing outside memory.
 """

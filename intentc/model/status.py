@@ -4,7 +4,7 @@ A kind declares a structured type for its field ``status``. Its *items* are cond
 and fields by path (``loadBalancer.ingress``). Several intents, compilers and other controllers each have items of
 their own, so an item is the unit of claims, merges and writes (docs/engine.md §5.8).
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 
 Touches: nothing outside memory.
 """

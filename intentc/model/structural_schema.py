@@ -7,7 +7,7 @@ Every node has a type, says that its content is free (``x-kubernetes-preserve-un
 integer or a text. Types, enums and bounds are those of the schema file. A default is named in the description only: a
 cluster would write defaults into the stored object, and ``-1`` for "not set" may be below the field's minimum.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 
 Touches: nothing outside memory.
 """

@@ -2,7 +2,7 @@
 
 Why in the model: the bridge writes it, and the service reads it (``needs_synced``); neither knows the other.
 
-Values only: no state, no I/O.
+Values only.
 
 Touches: nothing outside memory.
 """

@@ -4,7 +4,7 @@ A schema file declares structured types by name; kinds use them for properties a
 ``msgspec`` struct type here, so that decoding validates and freezes in one step. ``loading`` reads the declarations
 (YAML, with lines); ``kind.py`` uses the types.
 
-State: the types that were built for one schema. No I/O.
+State: the types that were built for one schema.
 
 Touches: nothing outside memory.
 """

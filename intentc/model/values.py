@@ -4,7 +4,7 @@ A kind's structured types become ``msgspec`` structs (``types.py``) derived from
 so that missing, null, ``{}``, ``[]`` and zero are equal unless the schema declares another default (docs/engine.md
 §2.3), and two values are equal exactly if they mean the same. Nothing here knows a kind.
 
-Values and pure functions: no state, no I/O.
+Values and pure functions.
 
 Touches: nothing outside memory.
 """

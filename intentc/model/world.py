@@ -4,7 +4,7 @@
 settings. ``evaluation`` hides what compilers wrote, not this module. Sets are tuples sorted by fq_name, then uuid, so
 that their order is always the same for an evaluation.
 
-Declarations only: no state, no I/O.
+Declarations only.
 
 Touches: nothing outside memory.
 """

@@ -4,7 +4,7 @@
 caller's task in a fixed order, and values that a live server chooses (uuids, times) are derived from names, so that the
 same input gives the same bytes.
 
-State: that engine, its store, and the numbers that were given, in memory. No I/O but the clock.
+State: that engine, its store, and the numbers that were given, in memory.
 
 Touches: nothing itself; through others: API server, clock, etcd, files, logs, processes, randomness.
 """

@@ -5,7 +5,7 @@ bridge must do with one object, and what it reports, are pure functions here (``
 that the bridge and the fake cluster of ``intentc.testing`` decide alike. Who talks to a cluster is in
 ``intentc.bridges``; what compilers may claim, in ``evaluation``.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 
 Touches: nothing outside memory.
 """

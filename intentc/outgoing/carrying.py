@@ -3,7 +3,7 @@
 A decision depends on what is stored and on what the cluster has now, and on nothing that a process remembers: a bridge
 that was killed anywhere decides again. The bridge asks the cluster and carries out; a compiler only says what it wants.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

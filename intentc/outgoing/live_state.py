@@ -3,7 +3,7 @@
 Only what an intent decides by is kept, so that a heartbeat, a condition's message or a new resourceVersion changes
 nothing and wakes nobody.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

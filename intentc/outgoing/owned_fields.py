@@ -5,7 +5,7 @@ whose elements have a key in Kubernetes are compared by that key, so that a side
 either; other lists are compared as a whole. A zero value that the cluster leaves out equals an absent one, and
 quantities are compared as numbers, since the cluster writes them in its own form.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Authors give plain Kubernetes JSON with exactly the fields that they own. It is kept in parts: what identifies the
 object (``target``), the other fields (``content``), and a Secret's data (``secret``), which is never shown.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

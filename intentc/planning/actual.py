@@ -4,7 +4,7 @@
 object never need them. ``ownership.py`` decides whether the object is ours.
 
 State: one object, to which ``assumed.py`` applies our unseen writes; the empty values of each kind, made once. The
-cache is read, never changed. No I/O.
+cache is read, never changed.
 
 Touches: nothing outside memory.
 """

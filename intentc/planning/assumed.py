@@ -5,7 +5,7 @@ cache. An assumption is an acknowledged operation, kept per key in the order of 
 event of its key at or after the revision in the answer; if the answer had none, with the first event of the key that
 is not the echo of another write. ``expired`` lists what is left after two seconds; reading the object back settles it.
 
-State: the assumptions, in memory; the cache is read, never changed. No I/O but the clock.
+State: the assumptions, in memory; the cache is read, never changed.
 
 Touches: clock.
 """

@@ -7,7 +7,7 @@ planned again. ``merge.py`` combines the claims on one object. The engine decide
 The contributions of an origin that is held since before the first pass are unknown: its claims are missing. While there
 is such an origin (``unknown``), only what this process saw claimed and then withdrawn may be removed (``withdrawn``).
 
-State: the claims, in memory; nothing else holds them. No I/O.
+State: the claims, in memory; nothing else holds them.
 
 Touches: nothing outside memory.
 """

@@ -5,7 +5,7 @@ The server rejects the deletion of an object with children or references to it, 
 References of ours end when their holders are planned; a user's reference is reported. The planner decides whether the
 object should be deleted at all.
 
-It reads the assumptions and the cache, and changes nothing; ``desired`` and ``doomed`` are asked. No state, no I/O.
+It reads the assumptions and the cache, and changes nothing; ``desired`` and ``doomed`` are asked.
 
 Touches: nothing outside memory.
 """

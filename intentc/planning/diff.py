@@ -1,8 +1,8 @@
 """Computes the least change from what an object has to its desired state, field by field (docs/engine.md §5.1 to §5.4).
 
-Functions of values that change none of them: no state, no I/O; they ask ``may_remove``, by which the planner notes what
-is deferred. A field is compared after the schema's defaults, a list of references as a set. ``MayRemove`` decides what
-must not be removed now. The planner decides which fields may be written on which object, and orders the writes.
+Functions of values that change none of them; they ask ``may_remove``, by which the planner notes what is deferred. A
+field is compared after the schema's defaults, a list of references as a set. ``MayRemove`` decides what must not be
+removed now. The planner decides which fields may be written on which object, and orders the writes.
 
 Touches: nothing outside memory.
 """

@@ -2,7 +2,7 @@
 
 Kept apart so that the planner's rules only decide, and the draft keeps what they decided.
 
-State: the operations and problems of one plan; only ``planner`` changes them. No I/O.
+State: the operations and problems of one plan; only ``planner`` changes them.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 Everything is read from the store: which objects an owner still has, and whether an object is really gone. So a process
 that is killed anywhere goes on where the store stands. ``planner`` asks it about each object that it plans.
 
-It only reads; no state of its own.
+It only reads.
 
 Touches: nothing outside memory.
 """

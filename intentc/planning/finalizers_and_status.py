@@ -4,7 +4,7 @@
 Apart from the other fields, because nothing that holds those back holds these: an object whose name is taken, or that
 waits for its own deletion, would otherwise keep a finalizer of ours for ever, and so never be gone. ``planner`` calls
 it after it has planned the rest; ``ending`` and ``status`` say what is right. It reads the object, and adds to the
-draft that it gets. No state, no I/O.
+draft that it gets.
 
 Touches: nothing outside memory.
 """

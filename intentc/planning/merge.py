@@ -5,7 +5,7 @@ joined by key. References are united by target; if the schema names a function, 
 merged. Contributors that disagree get a problem each, and the stored value stays; so do those that contradict each
 other about a shared list. The order of contributors never matters. ``diff.py`` computes the writes.
 
-It makes a new value of the claims, and changes none of them. State: one merge. No I/O.
+It makes a new value of the claims, and changes none of them. State: one merge.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 Claimants are never stored, so after a restart orphans are known only after the first complete pass. This module finds
 the candidates; whether and when each is deleted is decided when it is planned.
 
-It reads the claims, the cache and the assumptions, and changes nothing. No state, no I/O.
+It reads the claims, the cache and the assumptions, and changes nothing.
 
 Touches: nothing outside memory.
 """

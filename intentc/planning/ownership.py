@@ -4,7 +4,7 @@ whether an entry of a shared list is ours (docs/engine.md §5.2, §5.6).
 Decided only from its mark, its uuid and its kind, so that a restart decides alike. The planner decides what follows
 (adopting, reporting, deleting).
 
-It reads the object and the assumptions that it gets, and changes nothing. No state, no I/O.
+It reads the object and the assumptions that it gets, and changes nothing.
 
 Touches: nothing outside memory.
 """

@@ -5,7 +5,7 @@ One object at a time, so that the order between objects follows from the object 
 first waits for its name (``Plan.waits_for``) and is planned again when that changes. It reads the claims, the cache and
 our own unseen writes. ``plan`` changes nothing, so anybody may look at a plan; ``note`` keeps what a plan that is acted
 on leaves for later, and ``orphans`` makes a pass, both in the claim book and the guard. State: what was left behind by
-its parent. No I/O. The engine carries plans out and reports problems.
+its parent. The engine carries plans out and reports problems.
 
 Touches: nothing outside memory.
 """

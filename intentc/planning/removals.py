@@ -3,7 +3,7 @@
 ``planner`` asks for each removal; one that must not be made now is noted in the draft, so that the object is planned
 again when the reason ends.
 
-It reads the claim book; no state of its own, no I/O.
+It reads the claim book.
 
 Touches: nothing outside memory.
 """

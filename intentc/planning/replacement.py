@@ -3,7 +3,7 @@
 Why apart: an object keeps its uuid and its mark for life, so whoever owns it by the mark must be who claims it.
 ``planner`` decides when the deletion may be made.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 
 Touches: nothing outside memory.
 """

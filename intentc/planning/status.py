@@ -5,7 +5,7 @@ Whose an item is, is stored with the status (``status_claims``): kinds are share
 item nor its value shows who wrote it. Times are not compared. The planner decides on which objects status may be
 written, and what may be cleared now.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 
 Touches: nothing outside memory.
 """

@@ -4,7 +4,7 @@ It compares what is stored with the claims of now, whatever keeps the rest of th
 intent's problem, a name that is taken, a user's reference. The existence of an object is no content: what stands for an
 allocation exists for one owner, whose mark it has.
 
-It reads the draft, the object and the assumptions that it gets, and changes none of them. No state, no I/O.
+It reads the draft, the object and the assumptions that it gets, and changes none of them.
 
 Touches: nothing outside memory.
 """

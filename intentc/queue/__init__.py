@@ -2,7 +2,7 @@
 §11).
 
 It knows neither intents nor objects, only hashable keys, so one implementation serves the job queue (by intent) and the
-planning queue (by object). The engine does the work. The queues do no I/O but the clock; their state is in memory.
+planning queue (by object). The engine does the work.
 
 Touches: clock; through others: randomness.
 """

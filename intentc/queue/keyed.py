@@ -8,8 +8,7 @@ it does not wait for that.
 It uses asyncio's futures, for one event loop; nothing in it blocks or polls. The engine defines the jobs, the number of
 workers, and what counts as a failure.
 
-State, in memory: the keys that wait, those under work, and how often each failed, until it is forgotten. No I/O but
-timers, the clock, and chance in the back-off.
+State, in memory: the keys that wait, those under work, and how often each failed, until it is forgotten.
 
 Touches: clock; through others: randomness.
 """

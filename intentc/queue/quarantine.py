@@ -3,7 +3,7 @@
 A held key delays no other, and its outputs stay as they are (docs/engine.md §7), which the planner ensures. The engine
 decides when a key is tried again.
 
-State: the held keys, in memory. No I/O but the clock.
+State: the held keys, in memory.
 
 Touches: clock.
 """

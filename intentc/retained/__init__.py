@@ -4,8 +4,7 @@
 wait; ``keeper`` has the leader keep both while it runs. ``evaluation`` computes what an intent yields from such a
 value; the engine knows which intents are held.
 
-I/O: the keys of the retained values in etcd, which are this package's own, reads of etcd's history, and the log. State:
-what etcd retains now.
+The keys of the retained values in etcd are this package's own. State: what etcd retains now.
 
 Touches: clock, etcd, logs; through others: randomness.
 """

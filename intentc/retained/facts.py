@@ -10,7 +10,7 @@ A struct value carries the name and all field names of its class. It is read onl
 these fields that this process has already loaded: nothing in etcd names code to load, and facts of a different form in
 a new compiler version are ignored.
 
-I/O: reads, puts and deletions of these keys in etcd; waits between attempts, and the log. No state but the back-off.
+State: the back-off.
 
 Touches: clock, etcd, logs; through others: randomness.
 """

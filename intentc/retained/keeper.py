@@ -3,8 +3,7 @@
 Why a loop apart from the event's path: only the next process needs what is retained. The engine knows what is held, and
 its last good values.
 
-State: what etcd retains now, and what it rejected. I/O: through ``values`` and ``facts`` alone; waits, and the log. It
-changes nothing in the engine.
+State: what etcd retains now, and what it rejected. It changes nothing in the engine.
 
 Touches: clock, logs; through others: etcd.
 """

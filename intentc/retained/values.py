@@ -6,8 +6,7 @@ held. A retained value has the form ``{"create_revision", "mod_revision", "value
 ``mod_revision``. It counts only for the resource with the same create revision, so a resource that was deleted and
 created again starts without one.
 
-I/O: reads of etcd's history; reads, puts and deletions of these keys; waits between attempts, and the log. No state but
-the back-off; ``KnownValues`` holds what was read.
+State: the back-off; ``KnownValues`` holds what was read.
 
 Touches: clock, etcd, logs; through others: randomness.
 """

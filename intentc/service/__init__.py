@@ -1,7 +1,6 @@
 """Runs the engine with a real etcd and API server: start, takeover, reload, periodic audits, status.
 
-State: the tasks, and when each starts and ends. I/O: the connections that the command passes in, journal files, an
-audit's process, the clock, and the log. Rules of a stage stay in that stage.
+State: the tasks, and when each starts and ends. Rules of a stage stay in that stage.
 
 Touches: API server, clock, environment, etcd, logs, sockets, threads; through others: files, gRPC, processes,
 randomness.

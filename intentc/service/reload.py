@@ -5,7 +5,7 @@ applied between two batches, and only the affected intents are evaluated again. 
 runs are logged and take effect at the next start. Files are read in threads. The caller requests a reload (on SIGHUP).
 
 State: whether a reload is requested, and the configuration in force. It changes the engine by its verbs and the record
-of reloads alone. I/O: reads of files, in threads, and the log.
+of reloads alone.
 
 Touches: clock, logs, threads; through others: files.
 """

@@ -2,9 +2,8 @@
 
 It opens no connection: the caller passes the store and the services. It owns the background tasks (heartbeat,
 directives, relist, lag, status, probe, audits, takeover, retained values, journal files) and implements
-``diagnostics.Observed``. It changes the engine by its verbs, and gives the journal its directory.
-State: these tasks, the lag, and whether it runs. I/O: through what it was given; besides these the clock, host name and
-process id, the journal's files, and the log.
+``diagnostics.Observed``. It changes the engine by its verbs, and gives the journal its directory. State: these tasks,
+the lag, and whether it runs.
 
 Touches: API server, clock, environment, logs, sockets; through others: etcd, files, gRPC, processes, randomness,
 threads.

@@ -1,8 +1,8 @@
 """Computes the part of ``/status`` for people: role, lag, rates, pending work, and the progress of the first load.
 
 It is read every second, so it uses only values that exist anyway; ``inspection/status`` counts pending references and
-samples rates in the background, and writes the sentences. No I/O but the clock; state: the last samples, and whether
-the first load is done. It reads the engine's views, and notes the last written revision in the watch's progress.
+samples rates in the background, and writes the sentences. State: the last samples, and whether the first load is done.
+It reads the engine's views, and notes the last written revision in the watch's progress.
 
 Touches: clock.
 """

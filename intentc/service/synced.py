@@ -4,8 +4,6 @@ Why it exists: before a kind was listed completely, an intent can't know whether
 and would remove what it made before. The bridge writes a mark for each kind (``model/synced.py``). Without a
 bridge there are no marks, and nothing waits.
 
-I/O: reads of the marks in etcd. No state.
-
 Touches: etcd.
 """
 

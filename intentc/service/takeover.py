@@ -4,8 +4,7 @@ A standby watches, evaluates and plans like the leader, so a takeover needs no r
 last writes, reads the allocations, and carries out its own plans (docs/engine.md §9). ``leading`` runs the election;
 ``engine/permission.py`` withholds and grants the permission to write.
 
-State: the present leadership, and how many there were. It changes the engine by its verbs alone. I/O: etcd, through the
-election and the claim that it gets; waiting, and the log.
+State: the present leadership, and how many there were. It changes the engine by its verbs alone.
 
 Touches: clock, logs; through others: API server, environment, etcd, files, gRPC, processes, randomness, threads.
 """

@@ -7,7 +7,7 @@
 
 It depends on no test framework. Compilers are found by their entry points.
 
-State: one engine in memory for each service, and the recorded calls. I/O: reads of files.
+State: one engine in memory for each service, and the recorded calls.
 
 Touches: API server; through others: clock, etcd, files, logs, processes, randomness.
 """

@@ -4,7 +4,7 @@ It decides by the same functions as the bridge (``intentc.outgoing``), and takes
 the bridge's next write, or what a cluster's own controllers do next (a Deployment becomes available, a Job completes, a
 Service gets an address, a deleted object disappears). Tests hold objects back, reject them, or change them like users.
 
-State: the objects of the cluster, in memory; what the bridge knows is in the store. No I/O.
+State: the objects of the cluster, in memory; what the bridge knows is in the store.
 
 Touches: nothing itself; through others: clock, etcd, randomness.
 """

@@ -2,7 +2,7 @@
 
 Only the service that receives them knows the kinds, so files are read here and resolved there.
 
-I/O: reads of files. No state; what it gets stays as it is.
+What it gets stays as it is.
 
 Touches: nothing itself; through others: files.
 """

@@ -4,7 +4,7 @@ Tests of intents give whole resources: what admission would fill in or reject is
 targets that don't matter may be missing. Identity, parents and references are completed; the rest stays as given.
 
 It writes into the given store, in memory, and nowhere else; the resources that it gets are completed in place. State:
-the keys and documents that were put. No I/O.
+the keys and documents that were put.
 
 Touches: nothing outside memory.
 """

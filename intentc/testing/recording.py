@@ -3,7 +3,7 @@
 The target is a mock, the API server in this process, or, before the test begins, ``Acknowledging``: it acknowledges
 everything and allocates numbers, so that the outputs of the cached resources count as written.
 
-State: the recorded calls, in memory, and the next number. Calls are passed on to the target; no other I/O.
+State: the recorded calls, in memory, and the next number. Calls are passed on to the target.
 
 Touches: API server.
 """

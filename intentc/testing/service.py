@@ -3,7 +3,7 @@
 With a mocked ``WriteService`` the test gives whole resources, and the engine writes to the mock; without one they pass
 through the API server in this process, with its seeds and its rules, as in ``intentc compile``.
 
-State: one engine and one store, in memory, and whether they were started. I/O: reads of the compilers' files.
+State: one engine and one store, in memory, and whether they were started.
 
 Touches: nothing itself; through others: API server, clock, etcd, files, logs, processes, randomness.
 """

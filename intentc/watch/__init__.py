@@ -3,8 +3,8 @@
 ``protocol`` defines a store; ``etcd`` and ``memory`` are the two stores; ``source`` lists, watches and keeps watching.
 Nothing is imported here, so that users of the memory store don't load gRPC.
 
-I/O: all calls to etcd are here. State: how far the watch has come, connections, and the stores in memory. It writes one
-key of its own, the heartbeat; other writes are its callers'.
+All calls to etcd are here. State: how far the watch has come, connections, and the stores in memory. It writes one key
+of its own, the heartbeat; other writes are its callers'.
 
 Touches: clock, environment, etcd, files, gRPC, logs, threads; through others: randomness.
 """

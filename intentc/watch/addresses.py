@@ -4,8 +4,7 @@ Why it exists: channels to the same members are made in three places (one shared
 in the thread that renews the leader's lease), and must be made alike. ``connections`` decides which member is used, and
 when to use the next.
 
-I/O: reads of TLS files, and their times. It opens a channel for its caller and keeps none; ``drain`` opens one to
-nowhere. No state.
+It opens a channel for its caller and keeps none; ``drain`` opens one to nowhere.
 
 Touches: files, gRPC.
 """

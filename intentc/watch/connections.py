@@ -4,9 +4,8 @@ Why it exists: every call of the store needs the same decisions. After a failure
 repeated only if it was never sent, or changes nothing. A token is fetched when first needed and again when etcd calls
 it stale. ``etcd`` and ``etcd_watch`` decide what is called, and what the answers mean.
 
-State: the present member, the channels and the token. I/O: calls to etcd, reads of the TLS files for each new channel
-and of their times later, and what the given ``password`` does at each log-in. ``drain`` opens channels that lead
-nowhere.
+State: the present member, the channels and the token. It reads the TLS files for each new channel, later looks at their
+times, and calls the given ``password`` at each log-in. ``drain`` opens channels that lead nowhere.
 
 Touches: gRPC; through others: files.
 """

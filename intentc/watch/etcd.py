@@ -4,8 +4,7 @@ Why it exists: no client on PyPI resumes without loss, survives compaction and a
 the ADR on the etcd client). This one has only the calls that intentc makes. ``connections`` handles members, tokens and
 repetition, ``etcd_watch`` watch streams.
 
-I/O: gRPC calls to etcd, which read, write, and grant leases as callers ask. State: the connections, which ``close``
-ends.
+State: the connections, which ``close`` ends.
 
 Touches: clock, gRPC; through others: files.
 """

@@ -3,7 +3,7 @@
 Why it exists: most of etcd's errors differ only in their text, and grpc.aio reports a call that was cut as
 ``CancelledError``, which ends a task silently. Both are handled here, once.
 
-No state. It waits for the call that it wraps, and does no I/O of its own.
+It waits for the call that it wraps.
 
 Touches: gRPC.
 """

@@ -3,8 +3,8 @@
 Why it exists: a quiet watch and a dead one look the same, and etcd itself reports progress only every ten minutes.
 ``source``, which reads the watch, notices missing beats.
 
-State: whether the last beat failed, and the lease. I/O: it puts that key, grants, renews and revokes its lease, waits
-by the clock, and logs. It adds to the counters that it gets, and calls ``on_rejection`` and ``on_revision``.
+State: whether the last beat failed, and the lease. It puts that key, and grants, renews and revokes its lease. It adds
+to the counters that it gets, and calls ``on_rejection`` and ``on_revision``.
 
 Touches: clock, etcd, logs.
 """

@@ -4,8 +4,7 @@ Why it exists: a store that was restored to an older state and written to since 
 revision; then its counter and cluster id look as if nothing had happened. Its history shows the restore: the last write
 or deletion that we saw is missing. ``source`` decides what follows.
 
-No I/O but reads of the store that ``confirmed`` gets. State: one key that was written, and one that was deleted, with
-their revisions.
+State: one key that was written, and one that was deleted, with their revisions.
 
 Touches: etcd.
 """

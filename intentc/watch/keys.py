@@ -4,7 +4,7 @@ Why it exists: one place builds and parses keys for listing, watching, leading a
 The cache reads the values.
 
 It builds and parses the keys of resources, heartbeats, the leader, versions and path claims. Other packages define
-their own keys under ``/intentc/``. No state, no I/O; keys of another form go to the caller's callback.
+their own keys under ``/intentc/``. Keys of another form go to the caller's callback.
 
 Touches: nothing outside memory.
 """

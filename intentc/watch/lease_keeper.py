@@ -4,8 +4,8 @@ Why it exists: a loop that is busy for some seconds (a big list, a slow evaluati
 neither must a connection whose window is full of watch events. This is a ``LeaseKeeper`` of ``leading``, which decides
 what follows when the lease is lost.
 
-State: the thread, its connection, and until when the lease is held. I/O: it renews the lease in etcd, and neither
-grants nor revokes one; the clock, and the log.
+State: the thread, its connection, and until when the lease is held. It renews the lease in etcd, and neither grants nor
+revokes one.
 
 Touches: clock, gRPC, logs, threads; through others: files.
 """

@@ -3,7 +3,7 @@
 Why it exists: pages read at different revisions could show a reference without its target, or a deleted key. If a
 compaction occurs between two pages, the list starts again at a new revision. ``source`` uses the result.
 
-I/O: reads of the store. No state; pages and foreign keys are passed to the callbacks that it gets.
+Pages and foreign keys are passed to the callbacks that it gets.
 
 Touches: etcd.
 """

@@ -4,7 +4,7 @@ Why it exists: rules about order, gaps and restarts must be testable in millisec
 the same conformance suite as etcd (``tests/integration/watch``), and promises no more than etcd does. Its ``Faults``
 are for tests: duplicates, losses, silence, cuts, a restore from a backup.
 
-State: the whole store, in memory. No I/O but the clock, which ends leases.
+State: the whole store, in memory.
 
 Touches: clock.
 """

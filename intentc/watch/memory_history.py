@@ -3,7 +3,7 @@
 Why it exists: a listing reads many pages at one revision, and the relist reads at the last applied one, so a store with
 only the present state could not replace etcd. ``memory`` adds transactions, leases and watches.
 
-State: all versions of all keys, in memory; ``MemoryStore`` alone changes them. No I/O.
+State: all versions of all keys, in memory; ``MemoryStore`` alone changes them.
 
 Touches: nothing outside memory.
 """

@@ -4,7 +4,7 @@ Why it exists: it delivers what etcd's watchers deliver (whole revisions, one ba
 places where a test's faults apply. The store makes it and wakes it.
 
 State: its position, the batches to deliver, the error that ends it, and the faults of a test; the store owns the
-history. No I/O; it waits for changes, or until leases end.
+history. It waits for changes, or until leases end.
 
 Touches: clock.
 """

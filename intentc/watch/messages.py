@@ -3,7 +3,7 @@
 Why it exists: only this module and the two that call etcd should know that protobuf is in use. Keys are text in
 intentc; bytes that are not UTF-8 survive both ways by ``surrogateescape``.
 
-Pure functions: no state, no I/O.
+Pure functions.
 
 Touches: nothing outside memory.
 """

@@ -8,7 +8,7 @@ protocol does not interpret keys and values.
 Keys are text, values are bytes. Revisions are etcd's: one counter for the whole store, raised once by each
 transaction that writes.
 
-Declarations and values only: no state, no I/O. The stores do the I/O.
+Declarations and values only.
 
 Touches: nothing outside memory.
 """

@@ -2,8 +2,8 @@
 
 Why it exists: etcd has lost events (#18089, #19179), and a lost one would stay lost until the next restart. A slice is
 read at exactly the last applied revision, so that every difference is a missed event and not a late one. It changes
-neither store nor view. State: the position in the present pass, and the counters that it gets. I/O: reads of the store,
-and the log. The service decides how often a slice is read, and has the engine apply what is found.
+neither store nor view. State: the position in the present pass, and the counters that it gets. The service decides how
+often a slice is read, and has the engine apply what is found.
 
 Touches: etcd, logs, threads.
 """

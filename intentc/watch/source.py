@@ -4,8 +4,7 @@ Why it exists: a watch alone loses what happened before it, while it was cut, an
 source lists at one revision, watches from the next, and lists again whenever it can't prove that it saw everything;
 then the consumer finds the difference. The consumer interprets the changes.
 
-State: how far it has come, its phase, and the counters. I/O: reads of the store and the heartbeat's key, and nothing
-else is written; the clock, and the log.
+State: how far it has come, its phase, and the counters. It reads the store and the heartbeat's key.
 
 Touches: clock, etcd, logs; through others: randomness, threads.
 """

@@ -3,7 +3,7 @@
 Why it exists: a watch that falls behind silently is a fault that stays hidden; everything it does in addition to
 delivering is counted here by name. ``diagnostics`` publishes the figures.
 
-State: the counters, and the foreign keys that were logged; ``source`` and its parts change them. No I/O but the log.
+State: the counters, and the foreign keys that were logged; ``source`` and its parts change them.
 
 Touches: logs.
 """

@@ -1,7 +1,6 @@
 """Interprets an answer of the API server: its revision, or which ``WriteError`` it is (docs/engine.md §6.3).
 
-It reads status, headers and body, and changes none of them. No state; no I/O but the clock, where an answer names a
-time. Callers decide what follows from an error.
+It reads status, headers and body, and changes none of them. Callers decide what follows from an error.
 
 Touches: clock.
 """

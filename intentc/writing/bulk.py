@@ -6,8 +6,8 @@ only those that would have to wait are gathered. A batch is one transaction, so 
 the server names gets its error, and the others are sent again; if it names none, the batch is halved until the bad item
 is alone. ``encode.py`` encodes operations.
 
-State: the writes that wait, until each has its answer, the tasks that carry them out, and the size of batches. I/O:
-requests through ``Connection``, and the log. It notes in ``Capabilities`` what answers show.
+State: the writes that wait, until each has its answer, the tasks that carry them out, and the size of batches. It notes
+in ``Capabilities`` what answers show.
 
 Touches: logs; through others: clock, HTTP.
 """

@@ -3,7 +3,7 @@
 Why it exists: Contrail's server lacks what ours adds (``apiserver/app.py`` lists it), and the compiler works with both.
 Each missing capability is logged once. The modules that write adapt to it.
 
-State: what is known of the server. I/O: ``learn`` asks it once, through the connection that it gets; the log.
+State: what is known of the server.
 
 Touches: logs; through others: clock, HTTP.
 """

@@ -4,8 +4,7 @@ Why it exists: all requests pass here, so that two rules hold everywhere. An unk
 repeated blindly: a request is repeated only if no connection was made, or with a new token after a 401. And no header
 or body is ever part of a message. ``answers.py`` interprets answers.
 
-State: the sockets and the token; it keeps no resource. I/O: requests to the API server, and to Keystone through
-``keystone``.
+State: the sockets and the token; it keeps no resource.
 
 Touches: HTTP; through others: clock, files, sockets.
 """

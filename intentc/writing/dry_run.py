@@ -3,7 +3,7 @@
 It acknowledges every write without a revision. It allocates no numbers, since only the server can; callers show a
 placeholder instead (docs/engine.md §8).
 
-State: the recorded calls. No I/O. Nothing is sent.
+State: the recorded calls. Nothing is sent.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 The conventions are those of docs/contrail.md B.1 and B.2: kebab-case envelopes and paths, references as ``{uuid, to,
 attr}`` under ``<kind>_refs``, a mask that names the fields that a PUT replaces. ``http.py`` and ``bulk.py`` send.
 
-Pure functions: no state, no I/O.
+Pure functions.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 Values, and what is wrong if one side rejects the other's certificate. Callers fill them from a
 configuration; no ``repr`` shows a secret.
 
-No state. I/O: reads of certificate files, and of their times, when they are asked for.
+Certificate files, and their times, are read when they are asked for.
 
 Touches: files, sockets.
 """

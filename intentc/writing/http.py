@@ -4,7 +4,7 @@ Creates, updates and deletes go through the ``Gatherer``, which shares requests;
 reads are one request each. Every write carries its preconditions and the fence. An operation is sent once (again only
 with a new token, or without the item that failed its batch): the engine decides what a failure means. The exception are
 relaxations, which ``relaxing`` retries in the background. State: the connection, capabilities, waiting batches, pending
-relaxations; a crash loses it. I/O: requests to the API server.
+relaxations; a crash loses it.
 
 Touches: clock, HTTP; through others: files, logs, randomness, sockets.
 """

@@ -3,8 +3,7 @@
 Neither password nor token is ever part of a message: not even Keystone's own messages are repeated, since they may
 quote what we sent. ``connection.py`` sends requests, and repeats them with the new token.
 
-State: the token, and until when a rejected log-in is not repeated. I/O: requests to Keystone, the clock, and the
-password, read again for each log-in.
+State: the token, and until when a rejected log-in is not repeated. The password is read again for each log-in.
 
 Touches: clock, HTTP.
 """

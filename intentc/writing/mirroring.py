@@ -3,7 +3,7 @@
 Why it exists: a bridge has whole documents and no claims: it creates or replaces, and deletes, without knowing which
 of both a document needs. ``bulk`` shares the requests; ``bridges/kubernetes/sending`` decides what to write.
 
-State: the writes under way. I/O: requests through ``Connection``.
+State: the writes under way.
 
 Touches: clock; through others: files, HTTP, logs, sockets.
 """

@@ -6,8 +6,7 @@ target (docs/engine.md §6.6). So pending relaxations are remembered here and re
 the reference no longer exists. A crash loses them, and the targets stay blocked: only a server that does both in one
 transaction has no such gap.
 
-State: the relaxations that are owed, in memory, and the task that retries them. I/O: requests to the API server, and
-the log.
+State: the relaxations that are owed, in memory, and the task that retries them.
 
 Touches: clock, logs; through others: HTTP, randomness.
 """

@@ -3,8 +3,7 @@
 Why it exists: certificates that are valid for a day must not require a restart every day. A request that finds changed
 files uses new connections; requests under way end on the old ones. ``connection`` sends; ``Endpoint`` names the files.
 
-State: the connections, how many requests each generation has under way, and the files' times. I/O: requests through
-these connections, looks at the files' times, and the log.
+State: the connections, how many requests each generation has under way, and the files' times.
 
 Touches: HTTP, logs; through others: files.
 """

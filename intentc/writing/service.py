@@ -4,7 +4,7 @@ The engine, tests of intents and dry runs know only these protocols; ``http.py``
 and tests mock them. Each write is of one object; implementations may gather writes into requests. The engine decides
 what a failure means for the object (docs/engine.md §6.3).
 
-Declarations only: no state, no I/O.
+Declarations only.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 Why it exists: two writes of one object in one batch would be one transaction with two puts of a key, and two requests
 under way may overtake each other. The engine normally has one write per object; this enforces it for all callers.
 
-State: the writes of each object that are under way or wait. No I/O: callers wait for their turn, and write.
+State: the writes of each object that are under way or wait. Callers wait for their turn, and write.
 
 Touches: nothing outside memory.
 """

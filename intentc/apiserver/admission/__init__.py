@@ -1,10 +1,9 @@
-"""Completes and rejects resources, kind by kind (docs/contrail.md B.5, B.7), without I/O.
+"""Completes and rejects resources, kind by kind (docs/contrail.md B.5, B.7).
 
 Why it exists: the server over etcd and the offline compile must agree. Generic rules are in ``fields`` and ``stamps``;
 each subject with rules of its own has a file, and ``checked_only`` has two small ones that need only checks. Rules
 declare what they need to read, which numbers they request, and what is created along with a resource (``rules.py``);
-the server reads and writes. ``prepare``, ``admit`` and ``stamps`` change the document that they get, in place; no state
-but caches of types.
+the server reads and writes. ``prepare``, ``admit`` and ``stamps`` change the document that they get, in place.
 
 Touches: nothing outside memory.
 """

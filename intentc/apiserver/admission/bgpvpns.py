@@ -3,7 +3,7 @@
 A network and a router that has a port in it must not both have one. A router takes type l3 only; a network whose
 forwarding mode is not l2_l3 takes those of its mode.
 
-It only checks: nothing that it gets is changed. No state, no I/O: the server reads and commits.
+It only checks: nothing that it gets is changed. The server reads and commits.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Checks API access lists and service instances, and completes nothing in them (docs/contrail.md B.7).
 
-They need no other resource, request no number, and change nothing that they get. No state, no I/O.
+They need no other resource, request no number, and change nothing that they get.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Why it exists: a misspelt field must not be dropped silently, and rules may rely
 defines types, enums and bounds. Decoding elsewhere is lenient (an old value must not hide a resource); admission is
 strict.
 
-It changes nothing that it gets. State: caches of types by kind. No I/O.
+It changes nothing that it gets. State: caches of types by kind.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 An instance IP takes it from the subnets of its network, or from a flat IPAM or a virtual router to which it refers; a
 floating IP and an alias IP from the network of their pool. The address can't change; it is freed with the resource.
 
-``admit`` changes ``change.after`` in place; nothing else is changed. No state, no I/O: the server reads, allocates and
-commits.
+``admit`` changes ``change.after`` in place; nothing else is changed. The server reads, allocates and commits.
 """
 
 from __future__ import annotations

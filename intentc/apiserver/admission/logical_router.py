@@ -2,7 +2,7 @@
 vxlan routing mode (docs/contrail.md B.5.11, B.7).
 
 ``prepare`` and ``admit`` change the list of networks of the document that they get, in place; nothing else is changed.
-No state, no I/O: the server reads and commits.
+The server reads and commits.
 """
 
 from __future__ import annotations

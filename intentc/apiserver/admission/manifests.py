@@ -3,7 +3,7 @@
 Why it exists: only the flat form is stored (``model/manifest.py``), and entries of a manifest outside of the resource's
 fields must not be dropped silently. ``fields.py`` checks the fields.
 
-It returns new documents, and changes nothing that it gets. No state, no I/O: the server reads and commits.
+It returns new documents, and changes nothing that it gets. The server reads and commits.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Completes and checks IPAMs: only a flat one has subnets of its own (docs/contrail.md B.7, B.8).
 
-``admit`` completes ``change.after`` in place; nothing else is changed. No state, no I/O: the server reads, allocates
-and commits.
+``admit`` completes ``change.after`` in place; nothing else is changed. The server reads, allocates and commits.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Checks the rule lists of network policies and security groups, and completes network policies
 (docs/contrail.md B.5.9, B.7).
 
-``admit`` and ``fill_rule_uuids`` complete the document that they get in place. No state, no I/O. What only security
-groups have is in ``security_group.py``.
+``admit`` and ``fill_rule_uuids`` complete the document that they get in place. What only security groups have is in
+``security_group.py``.
 """
 
 from __future__ import annotations

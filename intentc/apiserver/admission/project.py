@@ -2,8 +2,8 @@
 
 A project has a default set of firewall policies, which applies to all its applications; so has the installation.
 
-``prepare`` and ``admit`` change the references of the document that they get, in place; nothing else is changed. No
-state, no I/O: the server reads and commits.
+``prepare`` and ``admit`` change the references of the document that they get, in place; nothing else is changed. The
+server reads and commits.
 """
 
 from __future__ import annotations

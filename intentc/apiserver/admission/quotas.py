@@ -1,6 +1,6 @@
 """Says which limits of a project's ``quota`` a change adds to, and what each limit counts (docs/contrail.md B.7).
 
-Pure: no state, no I/O; ``apiserver/quotas.py`` counts.
+Pure; ``apiserver/quotas.py`` counts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Checks route targets: their name is their only content, and only the compiler creates automatic ones
 (docs/contrail.md B.7).
 
-It only checks: nothing that it gets is changed. No state, no I/O: the server reads and commits.
+It only checks: nothing that it gets is changed. The server reads and commits.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Why it exists: rules do no I/O, and still depend on other resources (a port on its network). So
 they *name* what they need, and the server reads it. The default of each part is "nothing".
 
-``prepare`` and ``admit`` may change the document that they get, in place; the other parts of a rule change nothing. No
-state, no I/O: the server reads, allocates and commits.
+``prepare`` and ``admit`` may change the document that they get, in place; the other parts of a rule change nothing. The
+server reads, allocates and commits.
 """
 
 from __future__ import annotations

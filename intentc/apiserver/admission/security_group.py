@@ -1,7 +1,6 @@
 """Completes and checks security groups: rules, rule uuids, and the group's number (docs/contrail.md B.5.9, B.7).
 
-``admit`` completes ``change.after`` in place; nothing else is changed. No state, no I/O: the server reads, allocates
-and commits.
+``admit`` completes ``change.after`` in place; nothing else is changed. The server reads, allocates and commits.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The primary routing instances of the networks and their numbers are not listed: they are created with the networks. The
 group without rules has the number below the pool's, so that users' groups begin with 8000001.
 
-Values only: no state, no I/O; ``seeds.py`` writes them.
+Values only; ``seeds.py`` writes them.
 """
 
 from __future__ import annotations

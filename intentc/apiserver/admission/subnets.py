@@ -4,7 +4,7 @@ Why it exists: a pool holds plain numbers (``pools.py``). Here an address become
 back. A subnet's pool contains all its addresses; allocation pools only limit what the server chooses, and what clients
 may request. So a change of allocation pools needs no change of the pool.
 
-It returns new values, and changes nothing that it gets. No state, no I/O: the server reads, allocates and commits.
+It returns new values, and changes nothing that it gets. The server reads, allocates and commits.
 """
 
 from __future__ import annotations

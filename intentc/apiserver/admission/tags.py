@@ -2,8 +2,8 @@
 
 The id of a tag is its type's id followed by a number of its own, both with four hexadecimal digits.
 
-``prepare`` and ``admit`` complete the document that they get in place; nothing else is changed. No state, no I/O: the
-server reads, allocates and commits.
+``prepare`` and ``admit`` complete the document that they get in place; nothing else is changed. The server reads,
+allocates and commits.
 """
 
 from __future__ import annotations

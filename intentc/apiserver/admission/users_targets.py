@@ -5,7 +5,7 @@ users create, and those that networks, routers, BGP VPNs, static routes and rout
 automatic range of the installation's autonomous system: when they are written, and when the autonomous system changes.
 The compiler handles those that exist nevertheless.
 
-It only checks: nothing that it gets is changed. No state, no I/O: the server reads and commits.
+It only checks: nothing that it gets is changed. The server reads and commits.
 """
 
 from __future__ import annotations

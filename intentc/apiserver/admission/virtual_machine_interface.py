@@ -1,7 +1,6 @@
 """Completes and checks ports: network, MAC address, primary routing instance (docs/contrail.md B.5.8).
 
-``admit`` completes ``change.after`` in place; nothing else is changed. No state, no I/O: the server reads, allocates
-and commits.
+``admit`` completes ``change.after`` in place; nothing else is changed. The server reads, allocates and commits.
 """
 
 from __future__ import annotations

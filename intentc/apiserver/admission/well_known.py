@@ -2,7 +2,7 @@
 
 Why it exists: rules of kinds and ``authorization`` both need these, and neither may import the other.
 
-Constants and pure functions: no state, no I/O.
+Constants and pure functions.
 """
 
 from __future__ import annotations

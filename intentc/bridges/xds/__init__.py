@@ -8,8 +8,7 @@ elements contain; nothing here knows a user's resource.
 
 Nothing is imported here, so that only processes that serve load gRPC and the protobuf packages.
 
-State: the world and the streams, in memory. I/O: the watch, gRPC to Envoys, the records of rejections in etcd, the
-clock, and the log.
+State: the world and the streams, in memory.
 
 Touches: clock, etcd, files, gRPC, logs, metrics, randomness; through others: environment.
 """

@@ -6,7 +6,7 @@ address until the new version is warm, which is after the answer. So a listener 
 removed first, and added again once Envoy has answered that (``StreamAddresses``, docs/adr/0014). What former streams
 sent is unknown; ``retrying`` tries the listeners again that are rejected for it.
 
-State: addresses by listener, in memory. No I/O; ``world`` and ``session`` call it.
+State: addresses by listener, in memory. ``world`` and ``session`` call it.
 
 Touches: nothing outside memory.
 """

@@ -3,8 +3,8 @@
 Why it exists: of the xDS server only this module uses gRPC. Messages are bytes here; ``session`` decides what they say.
 Methods are named by their paths, so that no generated stubs are needed.
 
-I/O: the streams of Envoys, the clock, and the log. State: the open streams, their tasks and limits. It adds streams to
-``world`` and removes them, and counts in ``metrics``; ``world`` and ``session`` own the rest.
+State: the open streams, their tasks and limits. It adds streams to ``world`` and removes them, and counts in
+``metrics``; ``world`` and ``session`` own the rest.
 
 Touches: clock, gRPC, logs; through others: environment, files, metrics.
 """

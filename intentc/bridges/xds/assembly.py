@@ -7,7 +7,7 @@ Virtual hosts of one route configuration that differ only in their domain become
 Why it exists: a changed route must cost one list insertion and a concatenation, with ten thousand routes as well.
 Virtual hosts with the same tables share one list (``Sequence``).
 
-State: routes and virtual hosts in force, by table. ``world`` calls ``put_*``, and marks and clears ``dirty``. No I/O.
+State: routes and virtual hosts in force, by table. ``world`` calls ``put_*``, and marks and clears ``dirty``.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 Why it exists: a bootstrap must fit the server that Envoy asks. ``embedded.envoy`` and operators start Envoy with it.
 
 It makes JSON from values, over a ``World`` of its own for a static one; the elements stay as they are, and ``left_out``
-is called for a bad one. No state; no I/O but importing message classes.
+is called for a bad one.
 
 Touches: nothing itself; through others: clock, files, logs, randomness.
 """

@@ -4,7 +4,7 @@ Why it exists: a virtual host takes the routes of every table whose host name co
 an exact name, ``*`` and a suffix, a prefix and ``*``, or ``*`` alone; a wildcard matches one character or more.
 Compilers have an equivalent of their own: they never import this package, nor it them.
 
-Pure functions: no state, no I/O.
+Pure functions.
 
 Touches: nothing outside memory.
 """

@@ -5,7 +5,7 @@ a chain still uses the clusters for authorization, rate limits, logs and tracing
 listener named. What a listener no longer names is kept until every Envoy has answered the change, and from then on for
 the drain time.
 
-State: the names that are kept, and until when. ``world`` fills it, and decides what is served. No I/O but the clock.
+State: the names that are kept, and until when. ``world`` fills it, and decides what is served.
 
 Touches: clock.
 """

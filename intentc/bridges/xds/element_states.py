@@ -7,7 +7,7 @@ version until the other half is acknowledged, and so on. The rejected element's 
 all other elements take effect.
 
 State: the versions of each element, and a search for each type. ``world`` and ``rejections`` change it; ``session``
-knows what each Envoy was sent; ``world`` puts versions in force. No I/O; the versions themselves stay as they are.
+knows what each Envoy was sent; ``world`` puts versions in force. The versions themselves stay as they are.
 
 Touches: nothing itself; through others: files.
 """

@@ -3,7 +3,7 @@
 Why it exists: the watch under the compilers' path delivers every resource, and only a few kinds concern Envoy. Faults
 inside an element (a ``config`` that is no valid message, for example) are found by ``encoding``.
 
-Pure functions of the bytes: no state, no I/O.
+Pure functions of the bytes.
 
 Touches: nothing outside memory.
 """

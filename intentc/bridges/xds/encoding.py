@@ -3,7 +3,7 @@
 Why it exists: invalid JSON (an unknown field, a wrong type, an unknown extension) is found here, without an Envoy, and
 with a message that names the field. Envoy checks its own constraints.
 
-State: the message classes and extensions, imported once. No other I/O.
+State: the message classes and extensions, imported once.
 
 Touches: files.
 """

@@ -4,7 +4,7 @@ Why it exists: whoever starts a gateway wants to know what to type, and the elem
 listeners, host names in virtual hosts, paths in routes. It is a selection: routes that match a regular expression or
 query parameters are left out, since one example can't show them.
 
-Pure functions of the elements: no state, no I/O; nothing is sent.
+Pure functions of the elements; nothing is sent.
 
 Touches: nothing outside memory.
 """

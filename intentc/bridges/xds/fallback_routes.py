@@ -4,7 +4,7 @@ Why it exists: if the route were left out, its requests would match a wider rout
 (without authentication, for example). With the fallback no upstream receives them. ``element_states`` decides when a
 fallback is offered.
 
-Pure functions of one version, which stays as it is: no state, no I/O.
+Pure functions of one version, which stays as it is.
 
 Touches: nothing itself; through others: files.
 """

@@ -2,7 +2,7 @@
 
 Why it exists: etcd, Envoy and the compilers must agree on these names.
 
-Constants, and a pure function of a schema: no state, no I/O.
+Constants, and a pure function of a schema.
 
 Touches: nothing outside memory.
 """

@@ -4,7 +4,7 @@ Why it exists: anyone who reaches the port is a client, and one process that ser
 answers everything that clients send. Each limit is far above what an Envoy needs, and the error names it. ``ads``
 limits connections.
 
-State: counts by stream and address, in memory. No I/O.
+State: counts by stream and address, in memory.
 
 Touches: nothing outside memory.
 """

@@ -3,8 +3,8 @@
 Why it exists: names of metrics are an interface. Each server has its own registry, so that several can run in one
 process.
 
-State: the counters, which ``ads``, ``session`` and ``serving`` raise. I/O: none but that it reads the process's figures
-from the system when it is scraped, and the server's status; the caller answers the scrape.
+State: the counters, which ``ads``, ``session`` and ``serving`` raise. At a scrape it reads the process's figures from
+the system, and the server's status; the caller answers.
 
 Touches: metrics.
 """

@@ -4,8 +4,8 @@ Why it exists: the compiler holds what Envoy rejected, and a restarted server mu
 records. They are written directly to the store, not through the API server, so that Envoys' answers are recorded while
 the API server is down. ``rejections`` decides what to write, and when.
 
-I/O: puts and deletions of these keys, which nobody else writes; waiting, and the log. State: what is still to be
-written, and which records exist, in memory.
+It puts and deletes these keys; nobody else writes them. State: what is still to be written, and which records exist, in
+memory.
 
 Touches: clock, etcd, logs.
 """

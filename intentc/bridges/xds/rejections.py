@@ -4,8 +4,7 @@ Why it exists: all streams need one result. Several Envoys reject the same eleme
 that another Envoy has acknowledged is not withdrawn because one rejects it. ``element_states`` searches for the cause
 among several elements; ``records`` writes to etcd.
 
-State: none of its own but ``retrying``'s. It changes the world's element states and what is in force, and gives records
-to ``records``, which writes them. No I/O but the log and the clock.
+It changes the world's element states and what is in force, and gives records to ``records``, which writes them.
 
 Touches: clock, logs; through others: files.
 """

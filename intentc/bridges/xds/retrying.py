@@ -5,7 +5,7 @@ address becomes free when its user releases it. A release by one of our listener
 for other programs it backs off from 1 s to 30 s.
 
 State: the listeners to try again and when, in memory. It has the world offer them, and forget addresses that were
-released; no I/O but the clock.
+released.
 
 Touches: clock; through others: files, logs.
 """

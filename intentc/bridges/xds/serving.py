@@ -4,8 +4,7 @@ Why it exists: ``intentc xds``, ``intentc dev`` and the tests share it. The worl
 quiet for a moment, so that what a compiler writes together (a cluster, then its route) is sent together. Callers
 handle commands and signals.
 
-State: the tasks, and whether anything is to be published; the parts keep their own. It publishes the world. I/O: the
-listening port, the clock, the log, and the parts' own.
+State: the tasks, and whether anything is to be published; the parts keep their own. It publishes the world.
 
 Touches: clock, logs, metrics; through others: environment, etcd, files, gRPC, randomness.
 """

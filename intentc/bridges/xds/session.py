@@ -7,8 +7,7 @@ continuous changes can't delay routes without end. Endpoints and secrets that an
 its clusters and listeners wait for them.
 
 State: what this Envoy subscribes to and has, and the round under way. It reports answers to ``world`` and
-``rejections``, which changes them, and counts in ``metrics``. No I/O but the clock: ``ads`` carries the bytes, in one
-of two ``dialects``.
+``rejections``, which changes them, and counts in ``metrics``. ``ads`` carries the bytes, in one of two ``dialects``.
 
 Touches: clock; through others: files, logs.
 """

@@ -6,7 +6,7 @@ others. So a stream that is behind and has made no progress for ``SILENCE_SECOND
 for until it makes progress again. Its configuration stays consistent: ``session`` sends removed clusters last.
 
 State: the connected streams, and the last progress of each. ``ads`` adds and removes streams; ``serving`` decides when
-to look. No I/O but the clock and the log.
+to look.
 
 Touches: clock, logs.
 """

@@ -4,7 +4,7 @@ Why it exists: a watch may deliver a change twice, a rejection before its elemen
 world receives each new version once. ``serving`` runs the watch; ``records`` writes rejections.
 
 State: elements and records by key and revision, in memory. It changes ``world`` and its element states, and nothing
-else; no I/O but the log.
+else.
 
 Touches: logs; through others: files.
 """

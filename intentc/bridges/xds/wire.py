@@ -4,7 +4,7 @@ Why it exists: a virtual host of ten thousand routes must not be encoded again f
 be concatenated, and a field of message type is its tag, its length and its bytes; nothing more is needed. ``encoding``
 encodes the parts.
 
-Pure functions of bytes: no state, no I/O.
+Pure functions of bytes.
 
 Touches: nothing outside memory.
 """

@@ -1,8 +1,7 @@
 """The commands, one module each; what they share stands in ``intentc.cli``.
 
 A command reads its options and the configuration (``options``), calls other packages, and prints on stdout and stderr;
-rules of the engine or a domain are not here. Each says which other I/O its command does. No command keeps state beyond
-its run.
+rules of the engine or a domain are not here.
 
 Touches: clock, environment, etcd, files, logs, processes, terminal, threads; through others: API server, gRPC, HTTP,
 metrics, randomness, sockets.

@@ -1,6 +1,6 @@
 """``intentc allow-deletes``: approves a deletion of many objects that the compiler withholds.
 
-I/O: it reads the diagnostics, puts a directive into etcd, and prints. It changes nothing else. No state.
+It reads the diagnostics, puts a directive into etcd, and prints.
 
 Touches: terminal; through others: clock, environment, etcd, files, gRPC, HTTP, logs, sockets.
 """

@@ -1,7 +1,7 @@
 """``intentc apply``: creates or updates the resources in files, and with ``--wait`` waits until they are compiled.
 
-I/O: reads of files, requests to the API server, with ``--wait`` to the diagnostics; a saved plan is made again, which
-reads etcd. It writes only the resources of the input, and prints. No state.
+With ``--wait`` it asks the diagnostics; a saved plan is made again, which reads etcd. It writes only the resources of
+the input, and prints.
 
 Touches: terminal; through others: API server, clock, environment, etcd, files, gRPC, HTTP, logs, processes, randomness,
 sockets, threads.

@@ -3,8 +3,8 @@
 It needs no running compiler, and does not disturb one. While a compiler is busy, it also shows that compiler's pending
 writes. The service runs the same command in a process of its own (``service/audits/process.py``).
 
-No state. I/O: reads of etcd, and of allocations from the API server; it prints, and writes nothing else.
-``--beside-service`` lowers the process's priority, and a thread ends the process when its stdin closes.
+It reads etcd, and allocations from the API server; it prints, and changes neither. ``--beside-service`` lowers the
+process's priority, and a thread ends the process when its stdin closes.
 
 Touches: files, processes, terminal, threads; through others: API server, clock, environment, etcd, gRPC, HTTP, logs,
 randomness, sockets.

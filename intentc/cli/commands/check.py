@@ -2,8 +2,7 @@
 
 With ``--reads`` it also compares a reaction map with recorded reads. Other commands inspect a running system.
 
-I/O: reads of files; with ``--reads`` alone a request to the diagnostics; with ``--schemas`` it writes JSON Schemas. It
-prints, and changes nothing else. No state.
+It reads files; with ``--reads`` alone it asks the diagnostics; with ``--schemas`` it writes JSON Schemas.
 
 Touches: files, terminal; through others: API server, clock, environment, etcd, HTTP, logs, processes, randomness,
 sockets, threads.

@@ -1,6 +1,6 @@
 """``intentc compile``: compiles the resources in files to their outputs, offline and without a server.
 
-I/O: reads of files. It compiles in memory, and writes nothing but its output. No state.
+It compiles in memory, and writes nothing but its output.
 
 Touches: files, terminal; through others: API server, clock, environment, etcd, logs, processes, randomness, threads.
 """

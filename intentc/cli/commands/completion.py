@@ -3,7 +3,7 @@
 Why it exists: click prints its script through an environment variable; a command is easier to find. The group
 (``registry``) and the types of options and arguments complete the words.
 
-I/O: it prints. No state.
+It prints.
 
 Touches: terminal; through others: files, processes.
 """

@@ -1,6 +1,6 @@
 """``intentc crds``: prints CustomResourceDefinitions, made from the schema files of the configured compilers.
 
-I/O: reads of the compilers' files; it prints, and changes nothing. No state.
+It reads the compilers' files, and prints.
 
 Touches: terminal; through others: environment, files, logs.
 """

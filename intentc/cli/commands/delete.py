@@ -1,7 +1,7 @@
 """``intentc delete``: deletes the resources in files, or resources of one kind by name.
 
-I/O: reads of files, requests to the API server, and with ``--wait`` to the diagnostics. It deletes only what the input
-names, and with ``--remove-references`` changes what refers to that; it prints. No state.
+With ``--wait`` it asks the diagnostics. It deletes only what the input names, and with ``--remove-references`` changes
+what refers to that; it prints.
 
 Touches: nothing itself; through others: clock, environment, files, HTTP, logs, sockets, terminal.
 """

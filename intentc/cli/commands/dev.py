@@ -3,9 +3,8 @@
 For a newcomer's first minute and for experiments: the same parts as in production, in one process next to an etcd of
 its own, whose data is deleted at the end. Ctrl-C ends everything that it started.
 
-State and I/O: these servers, whose processes and temporary data end with it, and reads of the files of resources; it
-writes those resources, prints, and to exit when converged sends a request to the Envoy. ``keep_running`` looks at PATH
-and the working directory.
+The servers' processes and temporary data end with it. It writes the resources of files, prints, and to exit when
+converged sends a request to the Envoy. ``keep_running`` looks at PATH and the working directory.
 
 Touches: environment, files, terminal; through others: API server, clock, etcd, gRPC, HTTP, logs, metrics, processes,
 randomness, sockets, threads.

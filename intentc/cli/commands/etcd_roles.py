@@ -3,7 +3,7 @@
 Why it exists: users would not find the script inside an installed package. Only the script defines the rights of each
 process; the administrator of etcd runs it, with ``etcdctl``.
 
-I/O: it reads the script, and prints it. No state.
+It reads the script, and prints it.
 
 Touches: files, terminal.
 """

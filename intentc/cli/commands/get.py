@@ -1,6 +1,6 @@
 """``intentc get``: shows resources from the API server.
 
-I/O: reads from the API server; it prints, and changes nothing. No state.
+It reads from the API server, and prints.
 
 Touches: terminal; through others: clock, environment, files, HTTP, logs, sockets.
 """

@@ -3,9 +3,8 @@
 The map comes from the configuration's files, the neighbourhood from the running compiler. ``intentc.cli.drawing``
 formats nodes and arrows.
 
-I/O: reads of the configuration's and compilers' files, of the environment and, for requests to the diagnostics, of
-certificates and the token's file; it prints. It sets the process's garbage collection and evaluation watchdog as the
-service does. No state of its own.
+It reads the configuration's and compilers' files, or asks the diagnostics; it prints. It sets the process's garbage
+collection and evaluation watchdog as the service does.
 
 Touches: terminal; through others: clock, environment, files, HTTP, logs, processes, sockets, threads.
 """

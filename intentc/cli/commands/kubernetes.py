@@ -1,6 +1,6 @@
 """``intentc kubernetes``: mirrors the resources of a cluster into etcd.
 
-I/O and state are those of ``bridges.kubernetes``, which it runs until a signal ends it, and of its diagnostics.
+It runs ``bridges.kubernetes`` and its diagnostics until a signal ends it.
 
 Touches: logs, terminal; through others: clock, environment, etcd, files, gRPC, HTTP, metrics, processes, randomness,
 sockets, threads.

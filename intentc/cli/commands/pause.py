@@ -1,7 +1,6 @@
 """``intentc pause``: holds an intent, or stops writes to an object.
 
-I/O: it reads names from the API server and status from the diagnostics, puts a directive into etcd, and prints. It
-changes nothing else. No state.
+It reads names from the API server and status from the diagnostics, puts a directive into etcd, and prints.
 
 Touches: terminal; through others: clock, environment, etcd, files, gRPC, HTTP, logs, sockets.
 """

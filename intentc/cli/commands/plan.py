@@ -1,7 +1,6 @@
 """``intentc plan``: shows what applying or deleting would write, and the effects of another reaction map.
 
-I/O: reads of files, etcd, the API server, and for ``--reactions`` the diagnostics; with ``--out`` it writes one file.
-It prints, and changes nothing else. No state.
+It reads files, etcd, the API server, and for ``--reactions`` the diagnostics; with ``--out`` it writes one file.
 
 Touches: files, terminal; through others: API server, clock, environment, etcd, gRPC, HTTP, logs, processes, randomness,
 sockets, threads.

@@ -1,7 +1,6 @@
 """``intentc quarantine``: lists what is held and why, retries it, or drops it.
 
-I/O: reads of the diagnostics, etcd and the API server, and directives that it puts into etcd; it prints. It changes
-nothing else. No state.
+It reads the diagnostics, etcd and the API server, puts directives into etcd, and prints.
 
 Touches: terminal; through others: clock, environment, etcd, files, gRPC, HTTP, logs, sockets.
 """

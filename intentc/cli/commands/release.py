@@ -4,8 +4,8 @@ Why it exists: removing intentc must be as safe as introducing it. What a later 
 mark is in docs/engine.md §5.6: most it takes for a user's. Objects are written through the API server with
 compare-and-set; a second run continues with the rest. ``marks`` finds the marked objects.
 
-I/O: reads of etcd, requests to the API server, and what it prints. It changes marks, and with ``--all`` the claim on
-the path in etcd; it deletes no object. State: what this run released, and what was rejected.
+It reads etcd, changes the API server's resources, and prints. It changes marks, and with ``--all`` the claim on the
+path in etcd; it deletes no object. State: what this run released, and what was rejected.
 
 Touches: etcd, terminal; through others: clock, environment, files, gRPC, HTTP, logs, sockets.
 """

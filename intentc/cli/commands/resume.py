@@ -1,7 +1,7 @@
 """``intentc resume``: ends a pause.
 
-I/O: it reads names from the API server, status from the diagnostics and directives from etcd, puts or deletes a
-directive there, and prints. It changes nothing else. No state.
+It reads names from the API server, status from the diagnostics and directives from etcd, puts or deletes a directive
+there, and prints.
 
 Touches: terminal; through others: clock, environment, etcd, files, gRPC, HTTP, logs, sockets.
 """

@@ -3,8 +3,8 @@
 SIGTERM and SIGINT drain: no new write begins, those in flight may finish, then the process ends with exit code 0.
 SIGHUP reloads the configuration and the reaction maps.
 
-It runs ``service`` and ``diagnostics`` until a signal ends it; state and I/O are those of these packages. Around them
-it keeps the store, the connections to the API server and the crash marker's file open; it logs.
+It runs ``service`` and ``diagnostics`` until a signal ends it. Around them it keeps the store, the connections to the
+API server and the crash marker's file open; it logs.
 
 Touches: logs; through others: API server, clock, environment, etcd, files, gRPC, HTTP, metrics, processes, randomness,
 sockets, terminal, threads.

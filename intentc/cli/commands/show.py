@@ -2,7 +2,7 @@
 
 ``compile --view`` prints the same views of its own outputs.
 
-I/O: requests to the diagnostics, which change nothing there; it prints. No state.
+It asks the diagnostics, and prints.
 
 Touches: terminal; through others: environment, files, HTTP, logs, sockets, threads.
 """

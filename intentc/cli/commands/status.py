@@ -3,7 +3,7 @@
 It prints a dozen lines of the compiler's ``/status``. ``status_text`` selects and formats them, ``status_display``
 shows them live.
 
-I/O: requests to the diagnostics, which change nothing there; it prints. State: with ``--watch -o json`` the last line.
+It asks the diagnostics, and prints. State: with ``--watch -o json`` the last line.
 
 Touches: clock, terminal; through others: environment, files, HTTP, logs, sockets.
 """

@@ -2,7 +2,7 @@
 
 The running compiler answers (``GET /why``); ``why_tree`` draws the tree.
 
-I/O: requests to the diagnostics, which change nothing there; it prints. No state.
+It asks the diagnostics, and prints.
 
 Touches: nothing itself; through others: clock, environment, files, HTTP, logs, sockets, terminal.
 """

@@ -1,8 +1,7 @@
 """``intentc xds``: serves the Envoy elements in etcd to Envoys.
 
-It runs ``bridges.xds`` and the diagnostics server beside it, on a port of its own, until a signal ends them; state and
-I/O are theirs. It reads configuration and certificates, opens the store and closes it, logs, and prints its address on
-stdout.
+It runs ``bridges.xds`` and the diagnostics server next to it, on a port of its own, until a signal ends them. It reads
+configuration and certificates, opens the store and closes it, logs, and prints its address on stdout.
 
 Touches: logs, terminal; through others: clock, environment, etcd, files, gRPC, HTTP, metrics, processes, randomness,
 sockets, threads.

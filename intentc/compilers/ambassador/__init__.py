@@ -12,7 +12,7 @@ Envoy's JSON, ``elements.py`` into claims. ``views`` shows the result to people,
 ``envoy_names.py`` maps Envoy's names back to elements.
 
 Intents read, report problems and give reasons through ``ctx``, and yield facts and claims: on ``envoy_*`` objects, and
-on resources read from annotations. No state, no I/O.
+on resources read from annotations.
 
 Touches: nothing itself; through others: files.
 """

@@ -6,7 +6,7 @@ resources that users apply. If several carriers hold the same resource, the firs
 they appear (fact ``annotated_resource``). A mistake in one document is a problem on the carrier; the other documents
 take effect.
 
-It reads and reports problems through ``ctx``, and yields claims and facts; no state, no I/O.
+It reads and reports problems through ``ctx``, and yields claims and facts.
 
 Touches: nothing itself; through others: files.
 """

@@ -5,7 +5,7 @@ it if they differ only in their service: they are asked while the first has no e
 rejected; if none is in the gateway's namespace, it is ambiguous which one is meant, and every request is rejected. The
 same happens if the first one asks for something impossible (docs/ambassador.md §4.5).
 
-It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts; no state, no I/O.
+It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts.
 
 Touches: nothing outside memory.
 """

@@ -5,7 +5,7 @@ can't be reached as requested, the cluster has no endpoints and answers 503; it 
 (docs/ambassador.md §5.7). Problems are reported on the resources that lead there. ``envoy/cluster.py`` makes the
 elements.
 
-It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts; no state, no I/O.
+It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts.
 
 Touches: nothing outside memory.
 """

@@ -2,7 +2,7 @@
 
 In between they are whole milliseconds, so that two spellings of one duration are one value.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 
 Touches: nothing outside memory.
 """

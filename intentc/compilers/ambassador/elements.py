@@ -4,7 +4,7 @@ Every listener, virtual host, route, cluster, endpoint assignment and secret is 
 the user's resource and field, and every rejection by Envoy is reported (``envoy_rejection``). ``envoy/`` computes their
 contents.
 
-It reads, reports problems and gives reasons through ``ctx``, and returns claims; no state, no I/O.
+It reads, reports problems and gives reasons through ``ctx``, and returns claims.
 
 Touches: nothing outside memory.
 """

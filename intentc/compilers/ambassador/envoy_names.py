@@ -4,7 +4,7 @@ A statistic is recognized by its beginning (``cluster.NAME.upstream_rq_5xx``); i
 cluster may have another name there (``stats_name``), and several may share one; then all of them match. The beginning
 of an element's name suffices, unless it is the whole name of another one.
 
-It reads the elements through the ``Compiled`` that it gets, and changes nothing; no state, no I/O.
+It reads the elements through the ``Compiled`` that it gets, and changes nothing.
 
 Touches: nothing outside memory.
 """

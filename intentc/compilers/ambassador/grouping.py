@@ -1,7 +1,7 @@
 """Computes the routes of a group from its members, and the upstreams that the routes lead to.
 
 They are separate from the group's intent, because explanations evaluate them again with fewer members
-(``reasons/groups.py``). ``add_uses`` fills the table that it gets; nothing else is changed. No state, no I/O.
+(``reasons/groups.py``). ``add_uses`` fills the table that it gets; nothing else is changed.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 It reports the problems that only the Host itself knows: mistakes in its TLS, and settings without effect.
 ``hostname.py`` decides what it means together with other Hosts of its hostname, and on which Listeners.
 
-It reads and reports problems through ``ctx``, and yields facts; no state, no I/O.
+It reads and reports problems through ``ctx``, and yields facts.
 
 Touches: nothing outside memory.
 """

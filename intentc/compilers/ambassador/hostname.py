@@ -4,7 +4,7 @@ An evaluation costs as much as there are Listeners; Mappings play no part in it.
 in its listener and in the virtual host of this name, and for route tables the fact ``hostname_binding``. Contradictions
 between Hosts of one hostname are resolved here, always in favour of the stricter one, and reported on the others.
 
-It reads and reports problems through ``ctx``, and yields facts; no state, no I/O.
+It reads and reports problems through ``ctx``, and yields facts.
 
 Touches: nothing outside memory.
 """

@@ -4,7 +4,7 @@ It contributes to the same groups and hostnames as Mappings and Hosts, and the s
 ``ingress_backend.py`` reads its backends; ``this_gateway.py`` decides whether it belongs to this gateway. An Ingress
 of another class or gateway has no effect.
 
-It reads and reports problems through ``ctx``, and yields claims and facts; no state, no I/O.
+It reads and reports problems through ``ctx``, and yields claims and facts.
 
 Touches: nothing itself; through others: files.
 """

@@ -3,7 +3,7 @@
 While no Host exists, a fallback Host serves everything (docs/ambassador.md §4.5), also by TLS if the Secret
 ``fallback-self-signed-cert`` is in the Listener's namespace.
 
-It reads and reports problems through ``ctx``, and yields facts; no state, no I/O.
+It reads and reports problems through ``ctx``, and yields facts.
 
 Touches: nothing outside memory.
 """

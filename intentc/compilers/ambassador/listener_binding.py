@@ -5,7 +5,7 @@ others report which one. TCP routes of the port come first, then a chain for eac
 the Hosts that share it, then one chain for clear text for all Hosts. The intent runs when a Host or a setting changes,
 and never for a Mapping: routes arrive by RDS.
 
-It reads, reports problems and gives reasons through ``ctx``, and yields claims; no state, no I/O.
+It reads, reports problems and gives reasons through ``ctx``, and yields claims.
 
 Touches: nothing outside memory.
 """

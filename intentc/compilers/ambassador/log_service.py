@@ -1,7 +1,7 @@
 """LogService: a service that receives the access log by gRPC (docs/ambassador.md §4.3). There may be any number of them
 (docs/ambassador.md §5.10).
 
-It reads and reports problems through ``ctx``, and yields facts; no state, no I/O.
+It reads and reports problems through ``ctx``, and yields facts.
 
 Touches: nothing outside memory.
 """

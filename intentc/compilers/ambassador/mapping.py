@@ -3,7 +3,7 @@
 ``mapping_match.py`` reads what it matches, ``mapping_action.py`` what it does. This intent decides which route tables
 it belongs to (docs/ambassador.md §4.5, Host ↔ Mapping), and reports why a Mapping takes no part.
 
-It reads and reports problems through ``ctx``, and yields facts; no state, no I/O.
+It reads and reports problems through ``ctx``, and yields facts.
 
 Touches: nothing outside memory.
 """

@@ -4,7 +4,7 @@
 member that can't be served leaves its requests to the others. If no member can be served, requests are answered 503 and
 never go elsewhere.
 
-It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts; no state, no I/O.
+It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts.
 
 Touches: nothing outside memory.
 """

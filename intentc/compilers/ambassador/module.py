@@ -3,7 +3,7 @@
 One takes effect: that of the gateway's own namespace, otherwise the first by name; every other Module reports that it
 has no effect.
 
-It reads and reports problems through ``ctx``, and yields facts; no state, no I/O.
+It reads and reports problems through ``ctx``, and yields facts.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 One takes effect: the gateway's own, otherwise the first by name. If it can't be asked, nothing is limited, unless it
 sets ``failure_mode_deny``: then every request is rejected.
 
-It reads and reports problems through ``ctx``, and yields facts; no state, no I/O.
+It reads and reports problems through ``ctx``, and yields facts.
 
 Touches: nothing outside memory.
 """

@@ -5,7 +5,7 @@ governs it, per side of each Listener (as Envoy would choose), and this table as
 A hostname that is closed on a side is also closed for all names that it covers: what it should guard is not served
 under a weaker one.
 
-It reads through ``ctx``, and yields facts; no state, no I/O.
+It reads through ``ctx``, and yields facts.
 
 Touches: nothing outside memory.
 """

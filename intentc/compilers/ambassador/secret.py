@@ -4,7 +4,7 @@ Secret content leaves a Secret only in an ``envoy_secret``, whose configuration 
 contains any of it. A Secret has the keys of Kubernetes (``tls.crt``, ``tls.key``), of Istio, or of Ambassador
 (docs/ambassador.md §4.3).
 
-It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts; no state, no I/O.
+It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 Rules: docs/ambassador.md §4.3 and §4.4. A TCPMapping that can't be understood takes no part, and reports it; a setting
 that makes no sense is left out and reported.
 
-It reads and reports problems through ``ctx``, and yields facts; no state, no I/O.
+It reads and reports problems through ``ctx``, and yields facts.
 
 Touches: nothing outside memory.
 """

@@ -4,7 +4,7 @@ Connections are distinguished by the name in the TLS handshake (``host``), so TL
 certificate of the best Host that covers the name, otherwise of a TLSContext that lists it (docs/ambassador.md §4.3). If
 neither can be used, nobody is admitted. ``envoy/listener.py`` makes the JSON.
 
-It reads and reports problems through ``ctx``, and yields facts; no state, no I/O.
+It reads and reports problems through ``ctx``, and yields facts.
 
 Touches: nothing outside memory.
 """

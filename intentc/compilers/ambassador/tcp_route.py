@@ -3,7 +3,7 @@
 On a Listener's port ``listener_binding.py`` puts its chains before those of HTTP. A Listener that can't listen as
 configured is not replaced: what it demands of connections would be missing.
 
-It reads, reports problems and gives reasons through ``ctx``, and yields claims; no state, no I/O.
+It reads, reports problems and gives reasons through ``ctx``, and yields claims.
 
 Touches: nothing outside memory.
 """

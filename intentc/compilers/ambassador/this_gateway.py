@@ -10,7 +10,7 @@ An Ingress belongs to this gateway if its annotation ``kubernetes.io/ingress.cla
 belongs to another controller; that is not a mistake. An Ingress without a class belongs to this gateway if a setting
 says so.
 
-It reads and reports problems through ``ctx``; no state, no I/O.
+It reads and reports problems through ``ctx``.
 
 Touches: nothing outside memory.
 """

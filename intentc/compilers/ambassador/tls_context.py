@@ -2,7 +2,7 @@
 
 Hosts, TCPMappings and upstreams that name it read it themselves.
 
-It reads and reports problems through ``ctx``, and yields nothing; no state, no I/O.
+It reads and reports problems through ``ctx``, and yields nothing.
 
 Touches: nothing outside memory.
 """

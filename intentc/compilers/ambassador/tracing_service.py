@@ -2,7 +2,7 @@
 
 One takes effect: the gateway's own, otherwise the first by name.
 
-It reads and reports problems through ``ctx``, and yields facts; no state, no I/O.
+It reads and reports problems through ``ctx``, and yields facts.
 
 Touches: nothing outside memory.
 """

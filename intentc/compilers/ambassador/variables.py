@@ -3,7 +3,7 @@
 The author of a Mapping must not read the gateway's environment. So the text stays as it is, and the resource gets a
 problem.
 
-It reads and reports problems through ``ctx``; no state, no I/O.
+It reads and reports problems through ``ctx``.
 
 Touches: nothing outside memory.
 """

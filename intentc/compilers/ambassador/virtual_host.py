@@ -3,7 +3,7 @@
 It does not list its routes: all tables of its scopes and its domain belong to it (``envoy_virtual_host``), so that a
 Mapping changes only its route.
 
-It reads, reports problems and gives reasons through ``ctx``, and yields claims; no state, no I/O.
+It reads, reports problems and gives reasons through ``ctx``, and yields claims.
 
 Touches: nothing outside memory.
 """

@@ -4,7 +4,7 @@ A rule has lists of addresses and ports on both sides; a rule of an access contr
 can't be converted is left out alone, with a problem that names the part and the rule; the rest of the group stays in
 force. In explanations, each rule cites the group's rule that it comes from, and the groups whose numbers it contains.
 
-It reads and reports problems through ``ctx``. State: the groups' numbers, looked up once for a list. No I/O.
+It reads and reports problems through ``ctx``. State: the groups' numbers, looked up once for a list.
 """
 
 from __future__ import annotations

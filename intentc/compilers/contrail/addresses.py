@@ -1,7 +1,7 @@
 """Checks the addresses of the three address kinds. Nothing is compiled from them alone (docs/contrail.md D.14); an
 invalid address is a problem on its resource.
 
-It reads and reports problems through ``ctx``; no state, no I/O.
+It reads and reports problems through ``ctx``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The policies that a network attaches, in the order in which their rules apply (docs/contrail.md D.4.2).
 
-It reads and reports problems through ``ctx``; no state, no I/O.
+It reads and reports problems through ``ctx``.
 """
 
 from __future__ import annotations

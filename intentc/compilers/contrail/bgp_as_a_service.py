@@ -4,8 +4,7 @@ Each interface of a service gets a client router below the primary routing insta
 one client for all its interfaces. All clients of an instance refer to one server router, which ``bgp_server.py``
 claims.
 
-It reads, reports problems, requests numbers and gives reasons through ``ctx``, and yields claims and facts; no state,
-no I/O.
+It reads, reports problems, requests numbers and gives reasons through ``ctx``, and yields claims and facts.
 """
 
 from __future__ import annotations

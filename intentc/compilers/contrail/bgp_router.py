@@ -4,7 +4,7 @@ The mesh's rules are in ``bgp_mesh.py``. Links between members belong to the com
 others stay. With ``ibgp_auto_mesh`` false all links stay as they are. The routers of BGP as a service are compiled by
 ``bgp_as_a_service.py``.
 
-It reads and gives reasons through ``ctx``, and yields claims and facts; no state, no I/O.
+It reads and gives reasons through ``ctx``, and yields claims and facts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The server router of a routing instance with BGP as a service, while any service has a client there
 (docs/contrail.md D.13).
 
-It reads through ``ctx``, and yields claims; no state, no I/O.
+It reads through ``ctx``, and yields claims.
 """
 
 from __future__ import annotations

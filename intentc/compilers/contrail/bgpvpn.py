@@ -2,7 +2,7 @@
 
 Nothing is compiled from it alone (docs/contrail.md D.11).
 
-The intent yields nothing and reads nothing: no state, no I/O.
+The intent yields nothing and reads nothing.
 """
 
 from intentc import Intent

@@ -3,7 +3,7 @@
 What keeps a chain from being made is reported here, on the policy or the service that has the fault. What the chain
 consists of is the business of ``service_chain.py``.
 
-It reads and reports problems through ``ctx``; no state, no I/O.
+It reads and reports problems through ``ctx``.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ A network alone decides which networks it *wants*: that is computed with its lis
 routing instances are linked where both networks want it; each instance claims its own side from the facts, so neither
 network is compiled because the other one was.
 
-It reads and gives reasons through ``ctx``, and returns claims and facts; no state, no I/O.
+It reads and gives reasons through ``ctx``, and returns claims and facts.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A rule is covered if an earlier one matches all that it matches; actions and directions do not count, so the first rule
 decides. A list may have thousands of rules: earlier ones are found by protocol and addresses, not by a scan.
 
-State: the rules of one list while it is built, which ``append`` adds to; the rules themselves stay as they are. No I/O.
+State: the rules of one list while it is built, which ``append`` adds to; the rules themselves stay as they are.
 """
 
 from __future__ import annotations

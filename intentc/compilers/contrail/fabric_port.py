@@ -1,6 +1,6 @@
 """The port by which port groups belong to a network, one for each project and network (docs/contrail.md D.16).
 
-It reads through ``ctx``, and yields claims; no state, no I/O.
+It reads through ``ctx``, and yields claims.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A floating IP, an address lent to an interface; a change leads to that interface (docs/contrail.md C.3).
 
-It reads and reports problems through ``ctx``, and yields nothing; no state, no I/O.
+It reads and reports problems through ``ctx``, and yields nothing.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The port's network and that of the service are linked, as those of a rule that mirrors. Where a service receives
 mirrored traffic is the business of ``mirroring_service.py``.
 
-It reads and gives reasons through ``ctx``, and returns claims and facts; no state, no I/O.
+It reads and gives reasons through ``ctx``, and returns claims and facts.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A route target of the automatic range without a mark was allocated by another tr
 compiler deletes no route target without its mark, since one that nobody refers to now may be a user's of an earlier
 autonomous system.
 
-It reads through the ``Compiled`` that it gets, and changes nothing; no state, no I/O.
+It reads through the ``Compiled`` that it gets, and changes nothing.
 """
 
 from __future__ import annotations

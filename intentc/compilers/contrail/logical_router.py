@@ -5,8 +5,7 @@ and those of its BGP VPNs join the networks of its interfaces. In vxlan mode an 
 creates, carries its routes: only the lists are put there. When a network, an interface or the router is deleted, its
 claims disappear, and with them the references.
 
-It reads, reports problems, requests numbers and gives reasons through ``ctx``, and yields claims and facts; no state,
-no I/O.
+It reads, reports problems, requests numbers and gives reasons through ``ctx``, and yields claims and facts.
 """
 
 from __future__ import annotations

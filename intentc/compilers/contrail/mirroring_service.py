@@ -4,7 +4,7 @@ It is a fact that networks yield whose rules name the service as analyzer, and p
 intent while any does. So a network reads one value of an analyzer, whatever that consists of, and runs again when the
 analyzer gets another address.
 
-It reads through ``ctx``, and yields facts; no state, no I/O.
+It reads through ``ctx``, and yields facts.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 
 Each rule of a list names where it comes from: the attached policy and both ends in the policy's rule.
 
-It reads, reports problems and gives reasons through ``ctx``, and returns claims and facts; no state, no I/O.
+It reads, reports problems and gives reasons through ``ctx``, and returns claims and facts.
 """
 
 from __future__ import annotations

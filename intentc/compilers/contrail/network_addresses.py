@@ -1,6 +1,6 @@
 """The addresses of interfaces, and the subnets of networks with their gateways (docs/contrail.md D.8.4, D.13).
 
-It reads only through the views that it gets, which record each read. No state, no I/O.
+It reads only through the views that it gets, which record each read.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 What a fault leaves out is left out alone (docs/contrail.md D.4.3).
 
-It reads and reports problems through ``ctx``, and yields nothing; no state, no I/O.
+It reads and reports problems through ``ctx``, and yields nothing.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 rules mean for its connections is in ``connections.py``.
 
 It reads through the views and the ``Surroundings`` that it gets, and returns values; it claims nothing. State: the
-rules of one network while they are gathered. No I/O.
+rules of one network while they are gathered.
 """
 
 from __future__ import annotations

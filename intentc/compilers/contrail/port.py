@@ -1,6 +1,6 @@
 """A port of a host says which port of which switch it is plugged into (docs/contrail.md D.16).
 
-It reads through ``ctx``, and yields facts; no state, no I/O.
+It reads through ``ctx``, and yields facts.
 """
 
 from __future__ import annotations

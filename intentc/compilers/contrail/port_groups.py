@@ -4,7 +4,7 @@ Such an interface passes by the virtual router of its host, so the switch must k
 a port group with a *fabric port* for the network. Each of the two is a fact that interfaces yield, and an intent while
 any does, since interfaces share both.
 
-It reads through the view that it gets and through ``ctx``, and yields facts; no state, no I/O. The claims are those of
+It reads through the view that it gets and through ``ctx``, and yields facts. The claims are those of
 ``sriov_port_group.py`` and ``fabric_port.py``.
 """
 

@@ -1,6 +1,6 @@
 """A project owns networks, groups and routers, which read its ``vxlan_routing``. Nothing is compiled from it alone.
 
-The intent yields nothing and reads nothing: no state, no I/O.
+The intent yields nothing and reads nothing.
 """
 
 from intentc import Intent

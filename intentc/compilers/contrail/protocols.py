@@ -4,7 +4,7 @@ Where the ancestors differ, the rule is what a user expects: names in any case, 
 and ``icmp`` under IPv6 is ICMPv6. Without a protocol a rule of a policy means any; one of a group is left out before it
 comes here (docs/contrail.md D.5.1).
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A route aggregate of a service instance has the address of a chain through the service as next hop
 (docs/contrail.md D.10).
 
-It reads and gives reasons through ``ctx``, and yields claims; no state, no I/O.
+It reads and gives reasons through ``ctx``, and yields claims.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 It is separate from the rules, and runs only while an explanation is requested.
 
 It reads through the views that it gets, and gives reasons through ``ctx``; it claims nothing. State: ``RouterReasons``
-keeps what it computed for one router. No I/O.
+keeps what it computed for one router.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The API server allocates the numbers of own targets, whose names contain the current autonomous system; users name
 configured targets. The intents decide which object has which targets.
 
-It reads, reports problems and requests numbers through ``ctx``, and returns claims; no state, no I/O.
+It reads, reports problems and requests numbers through ``ctx``, and returns claims.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ One of a chain that no rule asks for, such as a former compiler's, has no claims
 Networks and routers claim the other targets of the primary one; planning merges all claims. A user's routing instance
 below a deleted network has no claims left: planning deletes it, as the server deletes the primary one.
 
-It reads, reports problems, requests numbers and gives reasons through ``ctx``, and yields claims; no state, no I/O.
+It reads, reports problems, requests numbers and gives reasons through ``ctx``, and yields claims.
 """
 
 from __future__ import annotations

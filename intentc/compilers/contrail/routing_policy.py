@@ -1,7 +1,7 @@
 """A routing policy of a service instance refers to the routing instances of the chains that lead through the service
 (docs/contrail.md D.10). The references to primary ones follow from networks.
 
-It reads and gives reasons through ``ctx``, and yields claims; no state, no I/O.
+It reads and gives reasons through ``ctx``, and yields claims.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A *way* is (network, name, position). With a position from 0 on it is the rule a
 which the network attaches; ``PORT`` stands for the mirror of the port ``name`` in the network, ``AUTOMATIC`` for the
 policy that the service ``name`` has for the network.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 It owns the lists: they are deleted with it. When a group that its rules name is created or changes its number, this
 intent runs again.
 
-It reads, reports problems and gives reasons through ``ctx``, and yields claims; no state, no I/O.
+It reads, reports problems and gives reasons through ``ctx``, and yields claims.
 """
 
 from __future__ import annotations

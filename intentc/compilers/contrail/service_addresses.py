@@ -4,7 +4,7 @@
 The server gives them: from the network of service chains for the service itself, from the ports' network for health
 checks that reach from end to end.
 
-It reads and gives reasons through ``ctx``, and returns claims; no state, no I/O.
+It reads and gives reasons through ``ctx``, and returns claims.
 """
 
 from __future__ import annotations

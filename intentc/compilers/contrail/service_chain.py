@@ -6,7 +6,7 @@ ask, and each service has an address on the sides that the chain needs. Its inst
 with the last rule that asks for it. Their own route targets are the business of ``routing_instance.py``.
 
 It reads, reports problems, requests numbers and gives reasons through ``ctx``, and yields claims and facts. State: the
-services of one chain while it is evaluated, which ``addresses`` completes. No I/O.
+services of one chain while it is evaluated, which ``addresses`` completes.
 """
 
 from __future__ import annotations

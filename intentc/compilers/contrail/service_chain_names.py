@@ -4,7 +4,7 @@ A chain is what two networks agree on: their names, the match of a rule, and the
 from that alone, so it survives restarts, and both networks name the same chain without asking each other. Which
 routing instances, addresses and interfaces a chain needs is the business of the chain's own intent.
 
-Pure functions of names: no state, no I/O.
+Pure functions of names.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 its addresses (D.8.9), and the machines of one of version 1 (D.8.10). What chains make of it is the business of
 ``service_chain.py``.
 
-It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts; no state, no I/O.
+It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts.
 """
 
 from __future__ import annotations

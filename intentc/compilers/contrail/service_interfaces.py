@@ -2,7 +2,7 @@
 allowed address pairs of the service's interface (docs/contrail.md D.8.9).
 
 A port belongs to an interface by its type. The service's own addresses are the business of ``service_addresses.py``. It
-reads and gives reasons through ``ctx``, and returns claims; no state, no I/O.
+reads and gives reasons through ``ctx``, and returns claims.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 They are made while users gave the service neither a port tuple nor a machine. The networks of services without a
 network's name are those of ``service_network.py``.
 
-It reads and reports problems through ``ctx``, and returns claims and facts; no state, no I/O.
+It reads and reports problems through ``ctx``, and returns claims and facts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The network that a project has for the interfaces of its services that name none, one for each type
 (docs/contrail.md D.8.10).
 
-A fact that the services yield, and an intent while any does. It reads through ``ctx``, and yields claims; no state, no
-I/O.
+A fact that the services yield, and an intent while any does. It reads through ``ctx``, and yields claims.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A service instance runs on port tuples, or on machines; each has a left and a right port, and those have service
 addresses.
 
-It reads only through the views that it gets, which record each read. No state, no I/O.
+It reads only through the views that it gets, which record each read.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 Three intents share the work, through facts: a router says which targets the routes of its tables have, a service says
 which routes lead to it, and its left network writes them onto its primary routing instance.
 
-It reads and gives reasons through ``ctx``, and returns claims and facts; no state, no I/O.
+It reads and gives reasons through ``ctx``, and returns claims and facts.
 """
 
 from __future__ import annotations

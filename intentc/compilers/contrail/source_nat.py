@@ -4,7 +4,7 @@
 The router makes the service, its left network and the table whose route leads to it; the static routes follow from
 these, as from any (``service_routes.py``).
 
-It reads and gives reasons through ``ctx``, and yields claims and facts; no state, no I/O.
+It reads and gives reasons through ``ctx``, and yields claims and facts.
 """
 
 from __future__ import annotations

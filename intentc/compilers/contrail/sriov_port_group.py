@@ -1,6 +1,6 @@
 """The port group of a switch's port, while machines behind it use SR-IOV (docs/contrail.md D.16).
 
-It reads and gives reasons through ``ctx``, and yields claims; no state, no I/O.
+It reads and gives reasons through ``ctx``, and yields claims.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The static routes of a network's primary routing instance: those that lead to services, then those of its route
 tables that lead to an address (docs/contrail.md D.9).
 
-It reads and gives reasons through ``ctx``, and returns claims; no state, no I/O.
+It reads and gives reasons through ``ctx``, and returns claims.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reads what the conversion of a network's policies must know of the world (``policy_rules.Surroundings``).
 
 It reads through ``ctx``, and makes facts; it claims nothing. State: what it read for one evaluation, and the analyzers
-that it was asked for. No I/O.
+that it was asked for.
 """
 
 from __future__ import annotations

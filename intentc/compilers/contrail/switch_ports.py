@@ -4,8 +4,8 @@ A host has a virtual router, which names the port that a physical network uses, 
 and a port there. Each of the three yields its part of the way as a fact, by the names that the next part knows: an
 interface then reads three values, and no other switch's change concerns it.
 
-It reads facts through ``ctx`` and names through the view that it gets; no state, no I/O; the intents that yield them
-are named after the three kinds.
+It reads facts through ``ctx`` and names through the view that it gets; the intents that yield them are named after the
+three kinds.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Networks and BGP VPNs have three lists each; networks and routers also get those of the BGP VPNs that they refer to. The
 intents decide which routing instances refer to the targets.
 
-It reads and reports problems through ``ctx``; no state, no I/O.
+It reads and reports problems through ``ctx``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 it (docs/contrail.md D.8.8), and what the service gives to its ports (D.8.9); one that is mirrored gets the address of
 its analyzer (D.8.7); one that uses SR-IOV needs a port group at the switch (D.16).
 
-It reads and gives reasons through ``ctx``, and yields claims and facts; no state, no I/O.
+It reads and gives reasons through ``ctx``, and yields claims and facts.
 """
 
 from __future__ import annotations

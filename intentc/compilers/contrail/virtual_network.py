@@ -2,7 +2,7 @@
 (docs/contrail.md D.1, D.11), to which its routing policies refer (D.10), its route tables as static routes (D.9), and
 its policies into access control lists (D.4).
 
-It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts; no state, no I/O.
+It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts.
 """
 
 from __future__ import annotations

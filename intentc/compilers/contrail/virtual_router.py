@@ -1,6 +1,6 @@
 """The virtual router of a host says which of its ports a physical network uses (docs/contrail.md D.16).
 
-It reads through ``ctx``, and yields facts; no state, no I/O.
+It reads through ``ctx``, and yields facts.
 """
 
 from __future__ import annotations

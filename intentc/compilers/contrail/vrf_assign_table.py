@@ -3,7 +3,7 @@
 A packet that leaves a service enters the routing instance of the chain to which it belongs by its protocol and ports;
 one that the port's own machine sends enters the network's.
 
-It reads and gives reasons through ``ctx``, and returns claims; no state, no I/O.
+It reads and gives reasons through ``ctx``, and returns claims.
 """
 
 from __future__ import annotations

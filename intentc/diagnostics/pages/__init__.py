@@ -7,8 +7,7 @@ show nothing that the JSON lacks. They are read-only: an action is shown as a co
 answers into template values; ``rendering`` renders; ``words`` explains states and names commands; ``assets`` serves the
 style, the scripts and the drawing library. ``access`` decides who may ask.
 
-They change nothing in the engine. State: templates and assets, read once from the package's files. I/O: answers to
-browsers.
+They change nothing in the engine. State: templates and assets, read once from the package's files.
 
 Touches: clock, files, HTTP, threads; through others: logs, processes, randomness.
 """

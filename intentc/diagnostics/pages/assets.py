@@ -4,7 +4,7 @@ Why browsers may cache these, although everything else is ``no-store``: they are
 data; and with the hash of the content in its name a cached file is never stale. Without a cache every page would load
 the library's 430 kB again.
 
-State: the files' contents, read once and compressed. I/O: reads of these files, and answers to browsers.
+State: the files' contents, read once and compressed.
 
 Touches: files, HTTP.
 """

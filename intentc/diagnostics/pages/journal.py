@@ -1,6 +1,6 @@
 """Shapes the journal's page: the last lines, the newest first, of everything or of one resource, with paging.
 
-Pure: a query or an answer in, values out. No state, no I/O.
+Pure: a query or an answer in, values out.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 Why it exists: the page of an object combines three answers (why, desired and actual, neighbourhood), and if one fails
 the others must still be shown.
 
-``about`` asks ``Asked``; the rest is pure. It changes nothing. No state, no I/O.
+``about`` asks ``Asked``; the rest is pure. It changes nothing.
 
 Touches: nothing itself; through others: clock, files, logs, processes, randomness, threads.
 """

@@ -3,7 +3,7 @@
 Why it exists: ``/status`` has 60 keys, of which an operator needs five first. This module gives them a place, a label
 and a tone, and nothing else. A missing key becomes a dash.
 
-Pure: a status in, template values out. No state, no I/O.
+Pure: a status in, template values out.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 Why commands and no buttons: the page is read-only, and a directive carries the name of the operator
 (``intentc.directives``).
 
-Pure: an answer in, template values out. No state, no I/O.
+Pure: an answer in, template values out.
 
 Touches: nothing outside memory.
 """

@@ -3,8 +3,8 @@
 Why it exists: names from a control plane may contain anything, so escaping is not left to each template; and the
 content security policy, which lets no text run as a script, belongs with the rendering.
 
-State: the parsed templates. I/O: reads of the package's templates and, through ``assets``, of its static files, each
-when first used; the age of times is by the clock. Pages are rendered in a thread.
+State: the parsed templates. Templates and, through ``assets``, static files are read from the package when first used;
+the age of times is by the clock. Pages are rendered in a thread.
 
 Touches: clock, files, HTTP, threads.
 """

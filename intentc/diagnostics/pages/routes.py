@@ -3,7 +3,7 @@
 Why it exists: one place defines which page asks which question, and what a page shows without an answer. The modules
 named after the pages shape the answers.
 
-It asks ``Asked`` and ``Observed``, and changes nothing. No state; I/O: answers to browsers.
+It asks ``Asked`` and ``Observed``, and changes nothing.
 
 Touches: HTTP; through others: clock, files, logs, processes, randomness, threads.
 """

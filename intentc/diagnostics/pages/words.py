@@ -3,7 +3,7 @@
 Why it exists: the pages use the same words as the commands and the JSON, and each word needs its explanation next to
 it.
 
-Values only: no state, no I/O.
+Values only.
 
 Touches: nothing outside memory.
 """

@@ -1,8 +1,7 @@
 """Shows a running engine to code that only reads it: flat and live, so read it between two awaits.
 
 ``World`` has the resources, their names, and who reads them; ``Outputs`` the claims, plans and objects; ``States`` the
-state of each intent and object; ``Progress`` the engine as a whole. What changes an engine is a verb of ``Engine``. No
-state of its own, no I/O.
+state of each intent and object; ``Progress`` the engine as a whole. What changes an engine is a verb of ``Engine``.
 
 Touches: nothing itself; through others: clock, files, processes.
 """

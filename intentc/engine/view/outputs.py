@@ -2,7 +2,7 @@
 
 It reads the claim book, the cache, the assumptions and the guard on deletes, live, and makes plans that nobody carries
 out. ``explain`` evaluates an intent: the runner remembers a failure of that, and guards it with the time budget and the
-crash marker's file. No state of its own, no other I/O.
+crash marker's file.
 
 Touches: nothing itself; through others: files, processes.
 """

@@ -1,6 +1,6 @@
 """Shows the state of each intent and of each object: evaluated, waiting, held, rejected, queued, with its problems.
 
-It reads ``state_tables`` and the queues, live, and changes nothing. No state of its own, no I/O.
+It reads ``state_tables`` and the queues, live, and changes nothing.
 
 Touches: nothing outside memory.
 """

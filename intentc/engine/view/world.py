@@ -1,6 +1,6 @@
 """Shows the inputs of an engine: resources and facts, their names and relations, and which intents read them.
 
-It reads ``logic`` and the applier's state, live, and changes nothing. No state of its own, no I/O.
+It reads ``logic`` and the applier's state, live, and changes nothing.
 
 Touches: nothing outside memory.
 """

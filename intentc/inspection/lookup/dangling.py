@@ -3,7 +3,7 @@
 ``dangling_references`` uses the reverse index and is cheap in any world. ``referenced_names`` looks at every wanted
 value, in slices.
 
-It reads the engine's views, in slices, and changes nothing. No state, no I/O.
+It reads the engine's views, in slices, and changes nothing.
 
 Touches: nothing itself; through others: clock.
 """

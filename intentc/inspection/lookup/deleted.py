@@ -3,7 +3,7 @@
 It searches the journal for intents that ended and for objects that we deleted; after a restart it searches the
 journal's files, if it has any. ``history`` has the rest of what is known about them.
 
-It reads the journal and changes nothing. No state. I/O: reads of the journal's files, in a thread, and the log.
+It reads the journal and changes nothing. The journal's files are read in a thread.
 
 Touches: logs; through others: clock, files, threads.
 """

@@ -3,7 +3,7 @@
 Why not the worker threads of asyncio or anyio: the interpreter joins them at exit, so a hung read would also hang a
 process that was asked to end. After the time limit the caller goes on without the result.
 
-State: how many threads run, 8 at most. I/O: what the caller's function reads.
+State: how many threads run, 8 at most.
 
 Touches: clock, threads.
 """

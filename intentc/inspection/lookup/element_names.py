@@ -1,6 +1,6 @@
 """Finds objects by the name that another program gives them, as compilers define it (``Compiler(names=…)``).
 
-It reads the engine's views; compilers' functions run in a thread. It changes nothing. No state, no I/O.
+It reads the engine's views; compilers' functions run in a thread. It changes nothing.
 
 Touches: threads.
 """

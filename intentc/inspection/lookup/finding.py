@@ -3,8 +3,8 @@
 It also finds claimed objects that do not exist yet, and objects by the name that another program gives them. If nothing
 matches, or too much, the answer lists similar names.
 
-It reads the engine's views and the journal, in slices, and changes nothing. No state. I/O: only that of ``deleted``, if
-no resource has the name; a compiler's search of names runs in a thread.
+It reads the engine's views and the journal, in slices, and changes nothing. If no resource has the name, ``deleted``
+reads the journal's files; a compiler's search of names runs in a thread.
 
 Touches: threads; through others: clock, files, logs.
 """

@@ -3,7 +3,7 @@
 Why it exists: people type names joined by ``:``, and an element may contain a colon. Existing and claimed objects have
 their elements in the cache and the book; for deleted ones only the journal has them.
 
-It reads the journal, in slices, and changes nothing. No state, no I/O.
+It reads the journal, in slices, and changes nothing.
 
 Touches: nothing itself; through others: clock.
 """

@@ -3,7 +3,7 @@
 Why not per request: ``/status`` is read every second, and a look at every reference of 100,000 resources takes most of
 a second. ``views/lists.py`` lists them all on request.
 
-State: the last count, and examples. It reads the engine's views, and changes nothing there. No I/O but the clock.
+State: the last count, and examples. It reads the engine's views, and changes nothing there.
 
 Touches: clock.
 """

@@ -4,7 +4,7 @@ Why two lists: the first empties without help, and shows progress; the second st
 names the command. A line is one sentence without its full stop, the most important first. Lines show names and never
 contents.
 
-It reads the engine's views and changes nothing. No state, no I/O.
+It reads the engine's views and changes nothing.
 
 Touches: nothing itself; through others: clock.
 """

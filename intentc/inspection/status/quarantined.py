@@ -3,7 +3,7 @@
 Counts are sums of table sizes, since ``/status`` asks each second and there may be 20,000 entries. The list is ordered
 table by table, by key or in the order of arrival, so that pages stay consistent while entries are added.
 
-It reads the engine's views and changes nothing. No state, no I/O.
+It reads the engine's views and changes nothing.
 
 Touches: nothing outside memory.
 """

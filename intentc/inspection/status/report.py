@@ -5,7 +5,7 @@ rejected), *healthy* (nothing held, rejected, contended, deferred or withheld) a
 in inputs, whether these are compiled or held). Bodies of resources never appear here. ``report`` is called every
 second, so it reads tables and counters only.
 
-It reads the engine's views and changes nothing. No state, no I/O.
+It reads the engine's views and changes nothing.
 
 Touches: nothing outside memory.
 """

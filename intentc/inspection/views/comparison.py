@@ -4,8 +4,7 @@ Why in addition to the plan: a plan holds the next writes only; for an object th
 people need to see everything that it lacks. ``planning`` decides which fields are ours to write and which entries stay;
 ``differences`` compares two forms and conceals secrets.
 
-It reads the engine's views and changes nothing; two forms are compared in a thread. No state. I/O: only that of
-``find``, if no resource has the name.
+It reads the engine's views and changes nothing; two forms are compared in a thread.
 
 Touches: threads; through others: clock, files, logs, randomness.
 """

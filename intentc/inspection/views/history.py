@@ -3,8 +3,8 @@
 Lines come from the ring in memory. If that lacks something, the journal's files are searched as well, if it has any.
 ``journal`` renders the lines as JSON.
 
-It reads the journal and changes nothing. State: one search, and whether a failure was logged. I/O: reads of the
-journal's files, in a thread, and the log.
+It reads the journal and changes nothing. State: one search, and whether a failure was logged. The journal's files are
+read in a thread.
 
 Touches: clock, logs; through others: files, threads.
 """

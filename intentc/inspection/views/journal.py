@@ -3,7 +3,7 @@
 ``history`` finds the lines about one object.
 
 It reads the journal in memory and the engine's views, and changes neither; a follower is counted by the journal. State:
-where one follower is, and names known for one answer. No I/O.
+where one follower is, and names known for one answer.
 
 Touches: clock.
 """

@@ -2,7 +2,7 @@
 
 What stands before a page is skipped in slices; ``status/`` builds the entries of the quarantine.
 
-It reads the engine's views and changes nothing. No state, no I/O.
+It reads the engine's views and changes nothing.
 
 Touches: nothing itself; through others: clock.
 """

@@ -3,8 +3,7 @@
 The search is breadth first in a fixed order, so the same world always gives the same picture. Around a hub each kind of
 neighbour gets its share of the nodes. The page and ``drawing`` draw the result.
 
-It reads the engine's views and changes nothing. State: the search under way. I/O: only that of ``find``, if no resource
-has the name.
+It reads the engine's views and changes nothing. State: the search under way.
 
 Touches: nothing itself; through others: clock, files, logs, threads.
 """

@@ -5,7 +5,7 @@ interpreter from the loop for as long. So the resources are gathered at one mome
 milliseconds at a time. ``resource_states`` computes the state of a resource; a shorter test of the same tables shows
 that most are as desired.
 
-It reads the engine's views and changes nothing. No state, no I/O.
+It reads the engine's views and changes nothing.
 
 Touches: nothing itself; through others: clock.
 """

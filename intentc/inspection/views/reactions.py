@@ -2,7 +2,7 @@
 
 ``engine/edges.py`` counts; ``dependencies.check`` computes the findings.
 
-It reads the engine's views and changes nothing; the map is checked in a thread. State: the findings, by map. No I/O.
+It reads the engine's views and changes nothing; the map is checked in a thread. State: the findings, by map.
 
 Touches: threads.
 """

@@ -4,7 +4,7 @@ Candidates are intents that wait or are held: they are evaluated up to the point
 object's parent explains it: the parent is missing, or its intent claims no such object.
 
 It reads the engine's views, in slices; of the evaluations nothing is kept or claimed, only the engine remembers one
-that failed. No state, no I/O but the clock.
+that failed.
 
 Touches: clock; through others: files, processes.
 """

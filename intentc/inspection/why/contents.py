@@ -3,7 +3,7 @@
 The value is the desired one, else the actual one. Secrets are concealed before any look-up, so that a search can't find
 them either. ``diagnostics.value_paths`` finds a part in a document.
 
-It reads the engine's views and changes nothing; documents are made in a thread. No state beyond one answer, no I/O.
+It reads the engine's views and changes nothing; documents are made in a thread.
 
 Touches: threads.
 """

@@ -4,7 +4,7 @@ Why in addition to the outputs: those are what the resource's own intent claims,
 group's ports is in that group's list. The intents that read the resource are evaluated once more for their reasons, at
 most 200, in slices. Only a plan shows what deleting the resource would change.
 
-It reads the engine's views; the evaluations change nothing, but the engine remembers one that failed. No state, no I/O.
+It reads the engine's views; the evaluations change nothing, but the engine remembers one that failed.
 
 Touches: nothing itself; through others: clock, files, processes.
 """

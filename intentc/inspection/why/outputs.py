@@ -1,6 +1,6 @@
 """Lists what follows from an input: its outputs, its dangling references, and its readers.
 
-It reads the engine's views and changes nothing. No state, no I/O.
+It reads the engine's views and changes nothing.
 
 Touches: nothing itself; through others: clock.
 """

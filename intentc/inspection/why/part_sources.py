@@ -6,7 +6,7 @@ stored resources. The claims come from the book, so that the object of a held in
 the parts. ``model.provenance`` has the values that authors give.
 
 State: the parts of one answer. It evaluates intents, whose results it drops, and changes nothing in the engine, which
-remembers an evaluation that failed. No I/O.
+remembers an evaluation that failed.
 
 Touches: nothing itself; through others: files, processes.
 """

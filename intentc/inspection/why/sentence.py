@@ -1,6 +1,6 @@
 """Writes the summary of an answer to "why": one sentence for people.
 
-Pure: values in, a sentence out. No state, no I/O.
+Pure: values in, a sentence out.
 
 Touches: nothing outside memory.
 """

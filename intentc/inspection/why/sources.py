@@ -3,7 +3,7 @@
 If more than 200 intents claim the object, only 200 are evaluated for their reasons, in slices.
 
 It reads the engine's views; the parts are collected in ``part_sources.Merging``. The evaluations leave outputs as they
-are, and are remembered and guarded as ``why`` says. No state, no other I/O.
+are, and are remembered and guarded as ``why`` says.
 
 Touches: nothing itself; through others: clock, files, processes.
 """

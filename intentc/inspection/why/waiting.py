@@ -1,7 +1,7 @@
 """Describes what must happen before a resource is as desired, with a command that shows or does more.
 
 Each entry: ``{"what": text, "resource": {"kind", "name", "uuid"} | None, "command": text | None}``. It reads the
-engine's views and tables, and changes and decides nothing. No state, no I/O.
+engine's views and tables, and changes and decides nothing.
 
 Touches: nothing outside memory.
 """

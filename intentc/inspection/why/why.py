@@ -4,9 +4,9 @@ This module assembles the answer and keeps it small; each of its parts comes fro
 turn between two evaluations.
 
 It reads the engine's views and the journal. For reasons it has intents evaluated once more: no output changes, but the
-runner remembers which of these evaluations failed, and guards each with the time budget and the crash marker's file. No
-state of its own. Other I/O: that of ``history``, that of ``find`` for a deleted resource, and the clock, by which
-``absence`` ends its search.
+runner remembers which of these evaluations failed, and guards each with the time budget and the crash marker's file.
+``history``, and ``find`` for a deleted resource, may read the journal's files; ``absence`` ends its search by the
+clock.
 
 Touches: nothing itself; through others: clock, files, logs, processes, threads.
 """

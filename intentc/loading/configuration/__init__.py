@@ -3,7 +3,7 @@
 ``sections`` declares the settings, ``reading`` gets them from file and environment, ``building`` checks them key by
 key, ``risks`` reports unsafe ones. The modules that use a setting decide its effect.
 
-I/O: reads of files and of the environment that it gets. State: secrets read from files, until these change.
+State: secrets read from files, until these change.
 
 Touches: files.
 """

@@ -3,7 +3,7 @@
 Why it exists: converting a whole file at once would name a path inside a value; a person needs the file's line, or the
 environment variable, and the key that was probably meant. ``reading`` gets the values.
 
-State: what was found in one configuration. I/O: reads of files that hold secrets.
+State: what was found in one configuration.
 
 Touches: nothing itself; through others: files.
 """

@@ -4,7 +4,7 @@ Why it exists: containers get their secrets and addresses this way. A variable n
 two underscores between the parts; it overrides the file. ``building`` checks the values.
 
 ``overlay`` reads the environment that it gets, and writes settings into the mapping that it gets. State: the known
-keys, listed once. No I/O.
+keys, listed once.
 
 Touches: nothing outside memory.
 """

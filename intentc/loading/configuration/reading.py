@@ -3,8 +3,7 @@
 Why it exists: commands need one call that returns a checked configuration, or raises one error with a line number.
 Nothing is logged here, since the configuration says how to log: callers log the notes once they can.
 
-I/O: reads of the configuration's file and of those that it names for secrets. No state; ``Loaded`` keeps the secrets to
-redact.
+``Loaded`` keeps the secrets to redact.
 
 Touches: nothing itself; through others: files.
 """

@@ -3,7 +3,7 @@
 Why it exists: each setting is valid by itself; these checks are about its effect for those who listen on the wire or
 log in to the machine. ``building`` checks single settings; callers log the notes.
 
-It changes no setting, and has no state. I/O: it reads secrets' files, and looks at the mode of files.
+It changes no setting. It reads secrets' files, and looks at the mode of files.
 
 Touches: files.
 """

@@ -7,7 +7,7 @@ configuration. ``reading`` and ``building`` read them.
 unknown key there is an error. Elsewhere only a likely misspelling of our keys is one, since the file is shared with
 programs that we don't know.
 
-Declarations only: no state, no I/O.
+Declarations only.
 
 Touches: nothing outside memory.
 """

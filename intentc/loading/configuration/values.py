@@ -3,8 +3,8 @@
 Why it exists: a printed configuration must not show a secret, and an invalid address, URL or duration should be
 rejected where it is written, not where it is first used. ``sections`` assigns types to settings.
 
-I/O and state: a secret that a file holds is read when it is asked for, and kept until the file changes;
-``FilePath.lack`` reads the beginning of its file.
+A secret that a file holds is read when it is asked for, and kept until the file changes; ``FilePath.lack`` reads the
+beginning of its file.
 
 Touches: nothing itself; through others: files.
 """

@@ -4,7 +4,7 @@ A change takes two steps, so that a caller can look at the graph before and afte
 each key, duplicate names included, and changes nothing; ``commit`` applies it. ``logic`` decodes values and finds what
 a change affects.
 
-State: all tables, in memory; only ``logic.Service`` changes them. No I/O.
+State: all tables, in memory; only ``logic.Service`` changes them.
 """
 
 from __future__ import annotations

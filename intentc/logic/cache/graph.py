@@ -4,7 +4,7 @@ Each resource holds its forward links as written. This module indexes the revers
 Whether a link has a target is computed at read time from both ends, so resources may arrive in any order and a forward
 reference needs no repair. ``logic`` finds the reads that a change affects.
 
-State: the reverse index, in memory; only ``cache.py`` changes it. It reads the other tables. No I/O.
+State: the reverse index, in memory; only ``cache.py`` changes it. It reads the other tables.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 ``ctx.select`` and the resolvers ``selector`` and ``glob`` look values up here. Offers are kept per resource, since a
 selector needs all of them together; kinds without declared indexes cost nothing.
 
-State: members and offers, in memory; only ``cache.py`` changes it. No I/O.
+State: members and offers, in memory; only ``cache.py`` changes it.
 """
 
 from __future__ import annotations

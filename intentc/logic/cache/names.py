@@ -3,7 +3,7 @@
 The object with the lower create revision has the name, so that every restart decides alike; the others are held until
 it is deleted. The table keeps order and uuids only; ``states.py`` has the states.
 
-State: the table, in memory; only ``cache.py`` changes it. No I/O.
+State: the table, in memory; only ``cache.py`` changes it.
 """
 
 from __future__ import annotations

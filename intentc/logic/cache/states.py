@@ -4,7 +4,7 @@ Most keys are in force and cost nothing here: their state *is* their ``Resource`
 value (docs/engine.md §5.7), so a key whose value can't be used has a ``Held`` instead. Other modules decide what that
 means for an intent's outputs.
 
-Values only: no state, no I/O.
+Values only.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Intended and recorded dependencies: the reaction map with its walk and checks, and the index of readers.
 
-State: the index of readers, in memory; a map never changes once it is read. No I/O but reading a map's file.
+State: the index of readers, in memory; a map never changes once it is read.
 
 Touches: nothing itself; through others: files.
 """

@@ -4,7 +4,7 @@ A map only states intent; a wrong one makes no output wrong while every read is 
 everything but unknown kinds is a warning, and entries without effect are only notes, since an inherited map has them.
 ``logic.coverage`` compares a map with recorded reads.
 
-Pure functions of map and schema: no state, no I/O.
+Pure functions of map and schema.
 
 Touches: nothing outside memory.
 """

@@ -2,7 +2,7 @@
 
 Its callers count along them and interpret the counts.
 
-Pure: values and walks over them. No state, no I/O.
+Pure: values and walks over them.
 
 Touches: nothing outside memory.
 """

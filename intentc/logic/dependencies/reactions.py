@@ -12,7 +12,7 @@ Read from YAML in the form
 Kinds may be spelled in snake_case or kebab-case. ``all: KIND`` visits every object of KIND, related or not (for
 globals, which affect every object). ``check.py`` checks whether the kinds exist and whether a map makes sense.
 
-A map never changes once it is read; a reload replaces it as a whole. I/O: ``load`` reads the file. No other state.
+A map never changes once it is read; a reload replaces it as a whole. No other state.
 
 Touches: nothing itself; through others: files.
 """

@@ -3,7 +3,7 @@
 Compact, since it has as many entries as all intents have reads: reads are tuples, a single reader is stored without a
 set, and an intent's reads as one tuple. ``logic`` finds the reads that a change affects.
 
-State: the index, in memory; only ``logic.Service`` changes it. No I/O.
+State: the index, in memory; only ``logic.Service`` changes it.
 
 Touches: nothing outside memory.
 """

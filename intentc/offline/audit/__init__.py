@@ -1,7 +1,7 @@
 """Audits: compiles everything from scratch at one revision and compares the result with the objects of that revision.
 
-An audit writes and allocates nothing. I/O: reads of the store and of allocations; state: the engine that compiles,
-until the report is done. ``service/audits`` decides what a difference means for a running compiler.
+An audit writes and allocates nothing. State: the engine that compiles, until the report is done. ``service/audits``
+decides what a difference means for a running compiler.
 
 Touches: clock; through others: API server, etcd, files, logs, processes, randomness.
 """

@@ -3,7 +3,7 @@
 It names objects, fields and intents, and never holds the value of a field: the report is printed, logged and sent from
 one process to another, and values may be secrets.
 
-Values only: no state, no I/O.
+Values only.
 
 Touches: nothing outside memory.
 """

@@ -6,7 +6,7 @@ or is to be replaced) is reported with what it waits for. Allocations and direct
 ones, also for an older revision; paused, dropped and suspect intents are so here as well.
 
 State: that engine, in memory, until the comparison is done. ``apply_directives`` changes the engine whose actions it
-gets. I/O: reads of the store and of allocations, and the clock.
+gets.
 
 Touches: clock; through others: API server, etcd, files, logs, processes, randomness.
 """

@@ -3,7 +3,7 @@
 Why it exists: the desired state of an object may depend on an intent that never claims it. To find why an object
 differs, or whether it can be judged at all, an audit must look at those intents as well.
 
-It reads a compiled world and changes nothing. No state, no I/O.
+It reads a compiled world and changes nothing.
 
 Touches: nothing outside memory.
 """

@@ -4,8 +4,8 @@
 server over that, ``planning`` reports the difference (``report``) without ``provisional`` values; ``saved`` stores a
 plan in a file; ``reacting`` compares reaction maps. The commands read the input, carry it out, and show the plan.
 
-State: the copies and their engines, in memory. I/O: reads of etcd and of the API server (``gathering``), the file of a
-saved plan (``saved``), and the clock.
+State: the copies and their engines, in memory. ``gathering`` reads etcd and the API server, ``saved`` the file of a
+saved plan.
 
 Touches: API server, clock, environment, etcd, files; through others: HTTP, logs, processes, randomness, sockets.
 """

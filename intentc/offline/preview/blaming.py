@@ -4,8 +4,7 @@ Why it exists: the intent that claims an object need not have caused its change.
 because another group is deleted; only the rule's reasons show that. They are computed before the compilers see the
 input, and again after. A compiler without reasons of its own attributes nothing here.
 
-It reads the views of a trial's engine, and evaluates intents there for their reasons, which changes nothing. No state,
-no I/O.
+It reads the views of a trial's engine, and evaluates intents there for their reasons, which changes nothing.
 
 Touches: nothing itself; through others: files, processes.
 """

@@ -5,7 +5,7 @@ resources, so that it does not matter which server wrote these. Resources keep t
 a pool that can't be read is copied as it is, so that the copy's API server rejects what the live one would reject.
 Nothing that is done with the copy reaches the original.
 
-It makes the copy and returns it, and changes nothing that it gets. No state, no I/O.
+It makes the copy and returns it, and changes nothing that it gets.
 
 Touches: nothing itself; through others: clock.
 """

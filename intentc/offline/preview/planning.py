@@ -4,8 +4,8 @@ First the copy converges by itself: those writes are due anyway and not part of 
 carries out the input, with the code of ``apply`` and ``delete``, and the copy converges again. Nothing is written to
 the live world.
 
-State: one plan under way, in memory. It changes the trial that it gets, and nothing else. No I/O but the clock;
-``progress`` is called before each step.
+State: one plan under way, in memory. It changes the trial that it gets, and nothing else. ``progress`` is called before
+each step.
 
 Touches: clock; through others: API server, environment, etcd, files, HTTP, logs, processes, randomness, sockets.
 """

@@ -2,7 +2,7 @@
 
 ``unknown`` replaces them in a plan by texts such as ``<POOL for NAME>``.
 
-It reads the trial's store and engine, in memory, and changes nothing there. No state, no I/O.
+It reads the trial's store and engine, in memory, and changes nothing there.
 
 Touches: nothing outside memory.
 """

@@ -1,8 +1,8 @@
 """Compares the reach of two reaction maps: the intents that a change of each resource reaches by either map.
 
-It walks both maps over a converged world, and changes nothing there. State: one comparison. No I/O. Of a kind with more
-than 2,000 resources an even sample is examined, and the result says so. Recorded reads, and not the maps, decide in the
-end what must be evaluated.
+It walks both maps over a converged world, and changes nothing there. State: one comparison. Of a kind with more than
+2,000 resources an even sample is examined, and the result says so. Recorded reads, and not the maps, decide in the end
+what must be evaluated.
 
 Touches: nothing outside memory.
 """

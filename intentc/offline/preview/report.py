@@ -3,7 +3,7 @@
 ``format_version`` identifies the format. Its first number increases when a reader of the former format could misread
 the new one.
 
-Values only: no state, no I/O.
+Values only.
 
 Touches: nothing outside memory.
 """

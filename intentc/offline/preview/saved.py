@@ -4,7 +4,7 @@ The file contains the whole input, including secrets, since applying the plan ne
 Values that a plan doesn't show are in it as seals, so that a changed secret is noticed. A saved plan locks nothing:
 ``apply`` makes the plan again and continues only if it is the same.
 
-I/O: that one file, which is replaced as a whole. No state.
+That one file is replaced as a whole.
 
 Touches: environment, files.
 """

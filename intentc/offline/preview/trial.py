@@ -3,7 +3,7 @@
 The engine, the admission and the transactions are the real ones; only the store is a copy. So a trial does what the
 live system would do, and a plan is the difference between two of its moments.
 
-State: the copy, the engine over it, and the uuids that were drawn, in memory. It changes these alone. No I/O.
+State: the copy, the engine over it, and the uuids that were drawn, in memory. It changes these alone.
 
 Touches: nothing itself; through others: API server, clock, environment, etcd, files, HTTP, logs, processes, randomness,
 sockets.

@@ -4,7 +4,7 @@ Why it exists: the numbers, uuids and addresses of a copy are provisional; only 
 plan must not show one, so wherever it occurs, in a name or in a value, its placeholder is shown. ``provisional`` knows
 which values these are.
 
-State: the uuids that were drawn, and the placeholders of one plan. No I/O.
+State: the uuids that were drawn, and the placeholders of one plan.
 
 Touches: nothing outside memory.
 """

@@ -5,7 +5,6 @@
 scratch.
 
 An audit changes nothing; ``periodic`` has affected intents evaluated again, by the engine's verbs. State: the figures.
-I/O: the audit's process and its pipes, the clock, and the log.
 
 Touches: clock, environment, logs, processes, randomness; through others: API server.
 """

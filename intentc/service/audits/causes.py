@@ -5,7 +5,7 @@ evaluation, and no path of the map leads from the resource to the intent. Record
 name the pair at once (``Progress.missing_reactions``); here they did not. A write that changes no input counts as
 well, so a pair too many may be named, but never one that the map covers.
 
-It only reads the engine's view and the journal. State: what was read before intents are evaluated anew. No I/O.
+It only reads the engine's view and the journal. State: what was read before intents are evaluated anew.
 
 Touches: nothing itself; through others: clock.
 """

@@ -3,7 +3,7 @@
 While an audit compiles, the world goes on: most differences are queued, were written since, or wait for something. The
 rest are *mismatches*: nothing is queued, and yet the engine does not plan what a compile from scratch would write. It
 reads the engine's views and the journal, and changes nothing; ``periodic`` repairs mismatches. State: what the journal
-has of the time since the audit's revision. No I/O.
+has of the time since the audit's revision.
 
 Touches: nothing itself; through others: clock.
 """

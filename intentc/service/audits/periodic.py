@@ -4,8 +4,8 @@ The compile from scratch runs in a process of its own, so it costs the service o
 For a mismatch all intents behind the object are evaluated anew, and the missing reaction that made it stale is recorded
 with those that recorded reads found.
 
-State: the figures and the last result. It changes the engine by its verbs alone, and asks the watch for a list. I/O:
-the audit's process, by the ``spawn`` that it gets; the clock, chance, and the log.
+State: the figures and the last result. It changes the engine by its verbs alone, and asks the watch for a list. It
+starts the audit's process by the ``spawn`` that it gets.
 
 Touches: clock, logs, randomness; through others: API server.
 """

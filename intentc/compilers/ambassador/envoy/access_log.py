@@ -1,6 +1,6 @@
 """Envoy's access logs: one for each LogService, then the file (docs/ambassador.md §4.5).
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Envoy's filter that asks an AuthService whether to allow a request (docs/ambassador.md §4.3, §4.5).
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Routes arrive by RDS. What differs between listeners is an argument; what they share is in the ``Gateway``.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The filters that answer the probes come first. A filter is present if a resource
 always present, because routes have settings for the first, and no request passes without the second. Routes disable the
 authorization filter by its name.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Envoy's listeners: one port, its listener filters, and its filter chains, those of TCP proxies included.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

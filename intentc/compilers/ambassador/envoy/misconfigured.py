@@ -4,7 +4,7 @@
 To let requests pass unchecked would be worse than not to serve them. Probes that Envoy answers itself never reach this
 filter; probes that a service answers pass.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

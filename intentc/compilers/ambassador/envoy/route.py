@@ -6,7 +6,7 @@ timeout), each has a route of its own, and ``fraction`` says which part of the r
 part of a match, because routes are in tables by hostname. Exceptions are a regular expression for the host, and a
 wildcard if the route is in tables of other names.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Settings of a filter (``envoy.filters.http.cors``, ``envoy.filters.http.ext_authz``) are written whether the filter is
 present or not. Envoy accepts both, so no route depends on the gateway's services.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Certificates come by SDS from the aggregated stream, as bytes in base64, never from a file.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Envoy's tracing in a connection manager, including its provider (not in the bootstrap; docs/ambassador.md §4.5).
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

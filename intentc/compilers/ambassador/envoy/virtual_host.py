@@ -1,6 +1,6 @@
 """The routes before all others in a virtual host: they redirect or reject insecure ones (docs/ambassador.md §4.5).
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 A mistake that would let requests pass unchecked raises ``Unusable``; a mistake that only gives the service less
 information is reported, and the setting is left out.
 
-It reads through ``ctx`` and the views that it gets, and reports mistakes by calling the ``report`` that it gets; no
-state, no I/O.
+It reads through ``ctx`` and the views that it gets, and reports mistakes by calling the ``report`` that it gets.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The intents of AuthService, RateLimitService, TracingService and LogService yield their part as facts ``http_filter``,
 by role; ``gateway`` collects them. ``envoy/`` converts the value to Envoy's JSON.
 
-It reads through ``ctx`` alone; no state, no I/O.
+It reads through ``ctx`` alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What AuthService, RateLimitService, TracingService and LogService share: which of several takes effect, and its
 cluster.
 
-It reads and reports problems through ``ctx``, and returns facts; no state, no I/O.
+It reads and reports problems through ``ctx``, and returns facts.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A key that can't be used is left out and reported with its path, and the others 
 passes (docs/ambassador.md §5.11). Access lists are the exception, because leaving out an entry would open a hole: an
 unusable entry there admits nobody.
 
-Problems are added to the list that the caller passes; nothing else is changed. No state, no I/O.
+Problems are added to the list that the caller passes; nothing else is changed.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Without a service, Envoy answers the probes itself, for every host and every cli
 and no guard interferes. Envoy has no answer for diagnostics: they are served next to the gateway, locally, and a Module
 must name a service to publish them.
 
-It reads and reports problems through ``ctx``, and returns facts; no state, no I/O.
+It reads and reports problems through ``ctx``, and returns facts.
 """
 
 from __future__ import annotations

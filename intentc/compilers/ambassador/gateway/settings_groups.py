@@ -5,7 +5,7 @@ other versions. An unknown key is a problem of its own, and the others apply. A 
 group makes sense without it; a group that needs the value (``retry_policy``, ``buffer``) is left out with it.
 ``module_settings.py`` and ``traffic.py`` define the groups.
 
-Problems are added to the list that the caller passes; nothing else is changed. No state, no I/O.
+Problems are added to the list that the caller passes; nothing else is changed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Host names, and what Hosts and Listeners mean, as typed values.
 
-Values, and functions that read through ``ctx``: no state, no I/O.
+Values, and functions that read through ``ctx``.
 
 Touches: nothing outside memory.
 """

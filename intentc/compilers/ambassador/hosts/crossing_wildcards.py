@@ -6,7 +6,7 @@ takes. Such a route is added to the Host's table as well, with a condition on th
 themselves in the fact ``crossing_wildcard``; routes for a wildcard read those of the opposite end (docs/ambassador.md
 §6.6).
 
-It reads through ``ctx``, and returns facts; no state, no I/O.
+It reads through ``ctx``, and returns facts.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 It is the fact ``host_binding``, named namespace:name, and the fact ``hostname``, named after its hostname, where all
 Hosts of one hostname meet. ``hostname.py`` decides what it means on a Listener.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ They come from the TLSContext that the Host names, otherwise from its own ``tls`
 like it with ``-context`` at the end, otherwise from its Secret alone. Any mistake leaves the Host without TLS, with a
 problem: a name that is not reachable by TLS is better than one with less protection than asked for.
 
-It reads through ``ctx`` alone; no state, no I/O.
+It reads through ``ctx`` alone.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Names of route configurations: ``namespace/name`` of the Listener, then ``|cleartext``, ``|tls``, or ``|tls|`` and the
 Host that asks clients for certificates: a client that connected under another name can't reach its routes.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a Listener is, as typed values: the protocols on its port, and the Hosts that it takes (docs/ambassador.md
 §4.3).
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ found by evaluating the rules again with fewer of them (``sufficient.py``), or b
 name of the element could follow. Reasons are complete: if one source of each is deleted, so is the element. A resource
 that could replace another is a reason even while it is overruled. Nothing here decides what an element is.
 
-It reads through ``ctx`` alone, and returns the reasons, which ``elements.py`` passes on. No state, no I/O.
+It reads through ``ctx`` alone, and returns the reasons, which ``elements.py`` passes on.
 
 Touches: nothing outside memory.
 """

@@ -1,6 +1,6 @@
 """Explains the parts of a cluster: its settings, its TLS, its endpoints.
 
-It reads through ``ctx`` alone; no state, no I/O.
+It reads through ``ctx`` alone.
 """
 
 from __future__ import annotations

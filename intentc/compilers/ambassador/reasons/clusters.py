@@ -1,6 +1,6 @@
 """Explains why an upstream is a cluster, with its endpoints and TLS: every resource that would ask for it.
 
-It reads through ``ctx`` alone; no state, no I/O.
+It reads through ``ctx`` alone.
 """
 
 from __future__ import annotations

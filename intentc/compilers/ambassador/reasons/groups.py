@@ -1,6 +1,6 @@
 """Finds the members of a group that are needed for one of its routes, or for one of its upstreams.
 
-It reads through ``ctx`` alone; no state, no I/O.
+It reads through ``ctx`` alone.
 """
 
 from __future__ import annotations

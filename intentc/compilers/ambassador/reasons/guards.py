@@ -1,6 +1,6 @@
 """Explains what a listener demands of clients: the AuthService, the Module's address lists, and so on.
 
-It reads through ``ctx`` alone; no state, no I/O.
+It reads through ``ctx`` alone.
 """
 
 from __future__ import annotations

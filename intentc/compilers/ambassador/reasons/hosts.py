@@ -2,7 +2,7 @@
 
 Each Host that is bound to a Listener could be served there, so each is a reason, even while another overrules it.
 
-It reads through ``ctx`` alone; no state, no I/O.
+It reads through ``ctx`` alone.
 """
 
 from __future__ import annotations

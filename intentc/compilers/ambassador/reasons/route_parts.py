@@ -1,6 +1,6 @@
 """Explains the parts of a route: the members that lead to each cluster, and the member that sets the treatment.
 
-It reads through ``ctx`` alone; no state, no I/O.
+It reads through ``ctx`` alone.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A setting that would be the same without both has no reason.
 
-It reads through ``ctx`` alone; no state, no I/O.
+It reads through ``ctx`` alone.
 """
 
 from __future__ import annotations

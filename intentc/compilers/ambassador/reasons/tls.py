@@ -1,6 +1,6 @@
 """Finds the TLSContexts and Secrets that TLS depends on, in addition to the resource that asks for it.
 
-It reads through ``ctx`` alone; no state, no I/O.
+It reads through ``ctx`` alone.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Explains why Envoy gets a Secret: it exists, and some TLS settings use it.
 
-It reads through ``ctx`` alone; no state, no I/O.
+It reads through ``ctx`` alone.
 """
 
 from __future__ import annotations

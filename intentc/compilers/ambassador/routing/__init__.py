@@ -2,7 +2,7 @@
 
 The intents are in the package above.
 
-They read through ``ctx`` and views, and some report mistakes by a callback; no state, no I/O.
+They read through ``ctx`` and views, and some report mistakes by a callback.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 Envoy rejects a whole route configuration for one header that must not be changed or one stray ``%``; so such an entry
 is left out here, and reported on the Mapping. Rules: docs/ambassador.md §4.2 (defaults of the Module), §4.3.
 
-It reads through the view that it gets, and reports mistakes by calling the ``report`` that it gets; no state, no I/O.
+It reads through the view that it gets, and reports mistakes by calling the ``report`` that it gets.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ A pattern is an exact name, a wildcard at its start (``*.shop.example``, ``*-eu.
 wildcard at the start, the longest at the end, ``*``. So a look-up asks for each pattern that could cover a name, and
 never compares all with all.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

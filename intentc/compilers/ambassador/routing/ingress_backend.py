@@ -2,7 +2,7 @@
 
 What a Mapping can set and an Ingress can't (timeouts, retries, headers) has the Module's values.
 
-It reads through ``ctx`` alone; no state, no I/O.
+It reads through ``ctx`` alone.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ out and reported; where requests would go elsewhere than the user said, it raise
 forwarded.
 
 It reads through the view that it gets, reports mistakes by calling the ``report`` that it gets, and returns values.
-State: a reader keeps what it got for one Mapping, and changes none of it. No I/O.
+State: a reader keeps what it got for one Mapping, and changes none of it.
 """
 
 from __future__ import annotations

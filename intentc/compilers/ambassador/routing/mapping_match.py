@@ -4,7 +4,7 @@ Rules: docs/ambassador.md §4.3 (Mapping, *Match*). Of ``hostname``, ``host`` an
 that is set takes effect. Nothing is guessed: a Mapping whose match can't be understood matches nothing, and gets a
 problem.
 
-It reads only through the views that it gets, which record each read. No state, no I/O.
+It reads only through the views that it gets, which record each read.
 """
 
 from __future__ import annotations

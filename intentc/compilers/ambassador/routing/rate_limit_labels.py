@@ -5,7 +5,7 @@ v2 with short forms (``remote_address``; ``{generic_key: text}``; ``{key: {heade
 descriptor, and begins with the Module's ``default_labels`` for the domain. A request that lacks a header of a group has
 no descriptor of that group; ``omit_if_not_present`` is accepted, and does not change that.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

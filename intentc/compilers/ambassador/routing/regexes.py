@@ -4,7 +4,7 @@ Envoy rejects a whole route configuration for one bad pattern, so all that can b
 the resource. The exact size of RE2's program can't: ``Shape.size`` is a lower bound, so that no valid pattern is
 rejected; Envoy decides the rest (``envoy_rejection``).
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ converts them to Envoy's JSON. Other sources of routes (an Ingress) contribute a
 
     yield Fact("mapping_group", group_name(member.match), member)
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Mappings with the same match belong to one group, whose name is a function of the match alone. ``mapping_match.py``
 reads the match of a Mapping; ``envoy/route.py`` converts it to Envoy's JSON.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

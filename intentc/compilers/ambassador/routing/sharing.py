@@ -3,7 +3,7 @@
 The first by name decides what the group does. A member that does not fit it is rejected, and gets a problem *itself*
 that names the first one (docs/ambassador.md §4.4, §5.13: Emissary reports it on the first one).
 
-Pure: no state, no I/O; the members stay as they are.
+Pure; the members stay as they are.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The name of a group is what its members have in common: port, address and host, joined by ``|``, which none of them
 contains. The members of a group divide its connections, which go nowhere else.
 
-It reads through ``ctx`` alone; no state, no I/O.
+It reads through ``ctx`` alone.
 """
 
 from __future__ import annotations

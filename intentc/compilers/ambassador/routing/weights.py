@@ -3,7 +3,7 @@
 The proportions are whole numbers that sum to the whole, so no request is lost where weights sum to less than 100
 (docs/ambassador.md §5.4, §5.5). The callers report problems and configure Envoy.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

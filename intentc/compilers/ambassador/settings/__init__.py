@@ -1,6 +1,6 @@
 """The settings that users write for the gateway and its traffic: typed values, and the rules for them.
 
-No state, no I/O: ``module_settings`` reads facts through ``ctx``, the others are functions of values.
+``module_settings`` reads facts through ``ctx``, the others are functions of values.
 
 Touches: nothing outside memory.
 """

@@ -2,7 +2,7 @@
 
 The readers decide what happens to the others: Mappings, the Module, AuthServices, health checks.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

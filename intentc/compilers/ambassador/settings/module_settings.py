@@ -4,7 +4,7 @@ Every key of the Module that has an effect is a field here (docs/ambassador.md Â
 makes the value from user input, ``module.py`` yields it as facts. Code for routes and clusters calls
 ``module_settings(ctx)``, code for listeners ``gateway(ctx)``.
 
-It reads through ``ctx`` alone; no state, no I/O.
+It reads through ``ctx`` alone.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ One text that Envoy rejects would block the whole listener or route configuratio
 it accepts may reveal what its author must not see: ``%ENVIRONMENT(X)%`` is a variable of the gateway's process. So only
 the commands in this list pass.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

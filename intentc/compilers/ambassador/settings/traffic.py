@@ -3,7 +3,7 @@
 Fields have the names and units that users write (docs/ambassador.md §4.3); zero, empty and None mean "not set". CORS
 rules and retries are for routes, the others for clusters.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Mapping, TCPMapping and AuthService share their form (types ``LoadBalancer``, ``
 resource and leaves out the setting. ``envoy/cluster.py`` converts the values to Envoy's JSON; the routes' owners read
 their hash policies.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ clients. No message contains any part of a key.
 
 Importing ``cryptography`` takes longer than `intentc --help`: import this module when a Secret is checked.
 
-No state, no I/O. While it decodes a certificate it changes the process's warning filters, and puts them back.
+While it decodes a certificate it changes the process's warning filters, and puts them back.
 """
 
 from __future__ import annotations

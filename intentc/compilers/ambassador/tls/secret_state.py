@@ -4,7 +4,7 @@ A Secret is used for one of two parts: ``tls`` (a certificate chain with its key
 certificates, and optionally which are revoked: that list may be in another Secret). Its users contribute the fact
 ``secret_use`` with the name from here, and refer to the same name in their configuration.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 Settings that can't be applied as written are rejected as a whole (``UnusableTLS``), because a setting that is left out
 could be the one that keeps somebody out. The users of these settings check which Secrets exist, and what they contain.
 
-It reads through ``ctx`` alone; no state, no I/O.
+It reads through ``ctx`` alone.
 """
 
 from __future__ import annotations

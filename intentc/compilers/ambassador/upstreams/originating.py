@@ -3,7 +3,7 @@
 TLS is used as requested, or not at all (docs/ambassador.md §5.7): without its TLSContext or Secret an upstream is
 unreachable.
 
-It reads through ``ctx`` alone; no state, no I/O.
+It reads through ``ctx`` alone.
 """
 
 from __future__ import annotations

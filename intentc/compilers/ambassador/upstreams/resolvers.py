@@ -3,7 +3,7 @@
 Consul is reported as unsupported. A resource names a resolver; ``cluster.py`` does the discovery. Rules:
 docs/ambassador.md §4.3.
 
-It reads and reports problems through ``ctx``, and yields nothing; no state, no I/O.
+It reads and reports problems through ``ctx``, and yields nothing.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ whether an address is allowed as a target.
 Neither kind has an intent: a cluster has thousands without a route, and a mistake in one concerns the gateway only
 while requests go there.
 
-It reads and reports problems through ``ctx``; no state, no I/O.
+It reads and reports problems through ``ctx``.
 """
 
 from __future__ import annotations

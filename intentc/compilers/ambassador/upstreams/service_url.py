@@ -4,7 +4,7 @@ The rule is Ambassador's (docs/ambassador.md §4.3, §4.4) with its holes closed
 user, a number that a resolver would take for an address) is rejected, because the target that is checked must be the
 one that is dialled. Others decide on the namespace of an unqualified name, and whether a target is allowed.
 
-State: a cache of 1,024 parsed addresses. No I/O.
+State: a cache of 1,024 parsed addresses.
 """
 
 from __future__ import annotations

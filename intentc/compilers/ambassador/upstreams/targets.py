@@ -4,7 +4,7 @@ The gateway is inside the network: an address of its own machine, or of the clou
 rights to everybody who may write a Mapping. The setting ``ambassador.allowed_targets`` (a list of CIDRs and host names)
 allows exceptions. Names are checked as they are written: what DNS answers later is not visible here.
 
-It reads through ``ctx`` alone; no state, no I/O.
+It reads through ``ctx`` alone.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Resources with a service (Mappings, TCPMappings, AuthService, RateLimitService, 
 ``cluster.py`` makes the cluster. Two uses share a cluster exactly if all their settings are equal (docs/ambassador.md
 §5.6); the users are not part of its identity.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Never clear text instead of TLS (docs/ambassador.md §5.7). ``cluster.py`` makes the cluster; ``check_way`` is for
 callers that must be sure that a service can be asked at all.
 
-It reads only through ``ctx``, and adds obstacles to the list that the caller passes. No state, no I/O.
+It reads only through ``ctx``, and adds obstacles to the list that the caller passes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The views of a gateway (docs/ambassador.md §4.6): its routes, its host names, its TCP connections, and its services.
 
-Each module is one view: it reads the elements and problems through the ``Compiled`` that it gets, and changes nothing;
-no state, no I/O. ``columns`` is what they share. The callers do paging and filtering.
+Each module is one view: it reads the elements and problems through the ``Compiled`` that it gets, and changes nothing.
+``columns`` is what they share. The callers do paging and filtering.
 
 Touches: nothing outside memory.
 """

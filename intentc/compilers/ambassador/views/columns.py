@@ -1,6 +1,6 @@
 """What the views share: the origins of an element, the problems on them, and the service name of a cluster.
 
-It reads through the ``Compiled`` and the elements that it gets, and changes nothing; no state, no I/O.
+It reads through the ``Compiled`` and the elements that it gets, and changes nothing.
 """
 
 from __future__ import annotations

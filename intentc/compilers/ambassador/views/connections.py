@@ -1,6 +1,6 @@
 """TCP connections (TCPMappings): port and host name → services with their shares.
 
-It reads through the ``Compiled`` that it gets, and changes nothing; no state, no I/O.
+It reads through the ``Compiled`` that it gets, and changes nothing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The host names that are served: on which side of which Listener, and what happens to insecure requests.
 
-It reads through the ``Compiled`` that it gets, and changes nothing; no state, no I/O.
+It reads through the ``Compiled`` that it gets, and changes nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The route table: what each route matches, and where its requests go; per host name in the order of matching.
 
 It reads through the ``Compiled`` that it gets, and changes nothing. State: while one table is made, which hosts serve
-which name. No I/O.
+which name.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The services in use: their clusters, their endpoints, and how many routes lead to them.
 
-It reads through the ``Compiled`` that it gets, and changes nothing; no state, no I/O.
+It reads through the ``Compiled`` that it gets, and changes nothing.
 """
 
 from __future__ import annotations

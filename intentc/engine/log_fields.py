@@ -4,7 +4,7 @@ The fields are an interface (docs/operating.md), so one place makes them. They n
 
 It reads the world and the journal, and changes neither.
 
-Touches: nothing itself; through others: clock.
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ requests and problems for the runner. One context serves one run.
 State: the reads, requests, problems and reasons of that run; ``runner`` takes them at its end. It never changes the
 ``World``.
 
-Touches: nothing itself; through others: files.
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Error messages are for authors: they name the rule, and the nearest valid name.
 
 State: what the schema allows, computed once.
 
-Touches: nothing itself; through others: files.
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import difflib
 from collections.abc import Iterable
 from typing import Any
 
-from intentc.loading import Limits, load_documents
+from intentc.loading import Limits, parse_documents
 from intentc.loading.checking import manifest_fields
 from intentc.model import InvalidInput, Kind, Name, Schema, Writer
 from intentc.model.kind import Relation
@@ -113,7 +113,7 @@ class Visibility:
 
 def documents_in(text: str) -> list[Any]:
     """The YAML documents in a text that a resource holds. Raises ``InvalidInput``."""
-    return [document.value for document in load_documents(text, source="line", limits=_LIMITS)]
+    return [document.value for document in parse_documents(text, source="line", limits=_LIMITS)]
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

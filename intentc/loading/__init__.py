@@ -11,7 +11,7 @@ Touches: environment, files, terminal.
 from .convert import convert, did_you_mean, in_words, unknown_field
 from .resources import Loaded, load_resources
 from .schemas import load_schema
-from .yaml import Limits, Located, load_documents, load_yaml
+from .yaml import Limits, Located, load_documents, load_yaml, parse_documents
 
 __all__ = [
     "Limits",
@@ -24,5 +24,6 @@ __all__ = [
     "load_resources",
     "load_schema",
     "load_yaml",
+    "parse_documents",
     "unknown_field",
 ]

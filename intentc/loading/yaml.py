@@ -93,7 +93,7 @@ def load_yaml(text: str | Path, *, source: str = "", limits: Limits = Limits()) 
     if isinstance(text, Path):
         source = source or str(text)
         text = read_text(text, limits, regular=True)
-    documents = load_documents(text, source=source, limits=limits)
+    documents = parse_documents(text, source=source, limits=limits)
     return single(documents, source)
 
 
@@ -109,7 +109,12 @@ def load_documents(text: str | Path, *, source: str = "", limits: Limits = Limit
     if isinstance(text, Path):
         source = source or str(text)
         text = read_text(text, limits)
-    elif len(text) > limits.size:
+    return parse_documents(text, source=source, limits=limits)
+
+
+def parse_documents(text: str, *, source: str = "", limits: Limits = Limits()) -> list[Located]:  # noqa: B008
+    """All documents in ``text``; empty ones are left out. Raises ``InvalidInput``."""
+    if len(text) > limits.size:
         raise InvalidInput(f"text is larger than {limits.size} bytes", source=source)
     source = source or "<text>"
     if text.lstrip()[:1] in ("{", "["):

@@ -13,7 +13,7 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
-from .source_types import Function, Scope, Source
+from .source_types import Scope, Source
 
 MEANINGS = {
     "API server": "intentc.writing.service.ReadService intentc.writing.service.WriteService",
@@ -48,6 +48,8 @@ MEANINGS = {
 ENTERED = ("__init__", "__post_init__", "__new__", "__enter__", "__aenter__", "__exit__", "__aexit__")
 """What naming a class calls, beside its body; its other methods are called by name."""
 
+DEFINED_APART = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
 
 @cache
 def meaning(name: str) -> frozenset[str]:
@@ -74,7 +76,7 @@ class Touching:
             self._scan(name, module, node, {}, above if self._source.is_class(above) else None)
         for module, tree in self._source.modules.items():
             for node in tree.body:
-                if not isinstance(node, Function | ast.ClassDef):
+                if not isinstance(node, DEFINED_APART):
                     self._scan(module, module, node, {})
         own = {name: {word for each in meant for word in meaning(each)} for name, meant in self._meant.items()}
         touched = self._with_called(own)
@@ -120,28 +122,50 @@ class Touching:
                 constructors = set().union(*(self._source.members(name, each) for each in ENTERED))
                 self._called[user] |= constructors & self._source.definitions.keys()
 
+    def _use_member(self, user: str, owners: set[str], member: str) -> None:
+        for owner in owners:
+            for each in [f"{owner}.{member}"] if meaning(owner) else self._source.members(owner, member):
+                self._use(user, each)
+
     def _scan(self, user: str, module: str, node: ast.AST, scope: Scope, inside: str | None = None) -> None:
         source = self._source
         match node:
-            case ast.Import() | ast.ImportFrom() | ast.If(test=ast.Name(id="TYPE_CHECKING")):
-                return
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 for default in [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]:
                     self._scan(user, module, default, scope)
                 scope = source.scope(module, node, inside, scope)
             case ast.Name(id=name, ctx=ast.Load()) if name not in scope:
                 self._use(user, source.dotted(module, node) or f"builtins.{name}")
+            case ast.Call(func=ast.Name(id="cls")):
+                for each in scope.get("cls", ()):
+                    self._use(user, each)
             case ast.Attribute(value=owner, attr=attribute):
                 full = source.named(module, node, scope) or ""
                 self._use(user, full)
-                for each in source.types(module, owner, scope) if full not in source.definitions else ():
-                    for member in [f"{each}.{attribute}"] if meaning(each) else source.members(each, attribute):
-                        self._use(user, member)
+                if full not in source.definitions:
+                    self._use_member(user, source.types(module, owner, scope), attribute)
+            case ast.Subscript(value=owner):
+                self._use_member(user, source.types(module, owner, scope), "__getitem__")
             case ast.withitem(context_expr=entered):
                 for each in source.types(module, entered, scope):
                     self._use(user, each)
-        for part in node.body if isinstance(node, Function) else ast.iter_child_nodes(node):
-            apart = isinstance(node, ast.ClassDef) and isinstance(part, Function | ast.ClassDef)
-            annotation = isinstance(node, ast.AnnAssign) and part is node.annotation
-            if not apart and not annotation:
-                self._scan(user, module, part, scope)
+        for part in self._parts(module, node, scope):
+            self._scan(user, module, part, scope)
+
+    def _parts(self, module: str, node: ast.AST, scope: Scope) -> list[ast.AST]:
+        """What runs of a node: no annotations, and no classes with which a value is only compared."""
+        match node:
+            case ast.Import() | ast.ImportFrom() | ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                return []
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ExceptHandler():
+                return [*node.body]
+            case ast.AnnAssign():
+                return [part for part in (node.target, node.value) if part]
+            case ast.Call(func=ast.Name(id="isinstance" | "issubclass")):
+                return [*node.args[:1]]
+            case ast.MatchClass():
+                return [*node.patterns, *node.kwd_patterns]
+            case ast.Attribute() if self._source.is_class(self._source.named(module, node.value, scope) or ""):
+                return []
+        parts = ast.iter_child_nodes(node)
+        return [part for part in parts if not isinstance(node, ast.ClassDef) or not isinstance(part, DEFINED_APART)]

@@ -14,7 +14,7 @@ Envoy's JSON, ``elements.py`` into claims. ``views`` shows the result to people,
 Intents read, report problems and give reasons through ``ctx``, and yield facts and claims: on ``envoy_*`` objects, and
 on resources read from annotations.
 
-Touches: nothing itself; through others: files.
+Touches: nothing outside memory.
 """
 
 from intentc import Compiler

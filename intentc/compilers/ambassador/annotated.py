@@ -7,8 +7,6 @@ they appear (fact ``annotated_resource``). A mistake in one document is a proble
 take effect.
 
 It reads and reports problems through ``ctx``, and yields claims and facts.
-
-Touches: nothing itself; through others: files.
 """
 
 from __future__ import annotations

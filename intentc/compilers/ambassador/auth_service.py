@@ -6,8 +6,6 @@ rejected; if none is in the gateway's namespace, it is ambiguous which one is me
 same happens if the first one asks for something impossible (docs/ambassador.md §4.5).
 
 It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ can't be reached as requested, the cluster has no endpoints and answers 503; it 
 elements.
 
 It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

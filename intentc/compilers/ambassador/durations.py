@@ -3,8 +3,6 @@
 In between they are whole milliseconds, so that two spellings of one duration are one value.
 
 Pure functions of values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

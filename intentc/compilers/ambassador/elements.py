@@ -5,8 +5,6 @@ the user's resource and field, and every rejection by Envoy is reported (``envoy
 contents.
 
 It reads, reports problems and gives reasons through ``ctx``, and returns claims.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ cluster may have another name there (``stats_name``), and several may share one;
 of an element's name suffices, unless it is the whole name of another one.
 
 It reads the elements through the ``Compiled`` that it gets, and changes nothing.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ last contribution. Other problems, such as fields without effect, are no faults.
 
 It reports problems through ``ctx``, and yields facts and claims on statuses. State: the faults that one evaluation
 found.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

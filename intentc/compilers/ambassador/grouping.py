@@ -2,8 +2,6 @@
 
 They are separate from the group's intent, because explanations evaluate them again with fewer members
 (``reasons/groups.py``). ``add_uses`` fills the table that it gets; nothing else is changed.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ It reports the problems that only the Host itself knows: mistakes in its TLS, an
 ``hostname.py`` decides what it means together with other Hosts of its hostname, and on which Listeners.
 
 It reads and reports problems through ``ctx``, and yields facts.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

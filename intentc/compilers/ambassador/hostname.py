@@ -5,8 +5,6 @@ in its listener and in the virtual host of this name, and for route tables the f
 between Hosts of one hostname are resolved here, always in favour of the stricter one, and reported on the others.
 
 It reads and reports problems through ``ctx``, and yields facts.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

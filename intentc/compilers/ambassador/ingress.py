@@ -5,8 +5,6 @@ It contributes to the same groups and hostnames as Mappings and Hosts, and the s
 of another class or gateway has no effect.
 
 It reads and reports problems through ``ctx``, and yields claims and facts.
-
-Touches: nothing itself; through others: files.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ While no Host exists, a fallback Host serves everything (docs/ambassador.md §4.
 ``fallback-self-signed-cert`` is in the Listener's namespace.
 
 It reads and reports problems through ``ctx``, and yields facts.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

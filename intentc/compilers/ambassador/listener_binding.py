@@ -6,8 +6,6 @@ the Hosts that share it, then one chain for clear text for all Hosts. The intent
 and never for a Mapping: routes arrive by RDS.
 
 It reads, reports problems and gives reasons through ``ctx``, and yields claims.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 (docs/ambassador.md §5.10).
 
 It reads and reports problems through ``ctx``, and yields facts.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

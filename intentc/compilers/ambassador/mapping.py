@@ -4,8 +4,6 @@
 it belongs to (docs/ambassador.md §4.5, Host ↔ Mapping), and reports why a Mapping takes no part.
 
 It reads and reports problems through ``ctx``, and yields facts.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

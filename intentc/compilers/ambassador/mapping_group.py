@@ -5,8 +5,6 @@ member that can't be served leaves its requests to the others. If no member can 
 never go elsewhere.
 
 It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ One takes effect: that of the gateway's own namespace, otherwise the first by na
 has no effect.
 
 It reads and reports problems through ``ctx``, and yields facts.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

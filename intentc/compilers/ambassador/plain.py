@@ -4,8 +4,6 @@ The schema's structs hold what users wrote. Whether it makes sense (a policy wit
 checked by the types of the intermediate representation, in one place for all readers of such a value.
 
 Pure functions of values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

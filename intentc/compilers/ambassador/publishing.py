@@ -4,8 +4,6 @@ A setting names the Service by which the gateway is reached. A cluster gives it 
 that Service yields them as a fact, so that Ingresses need not be related to it.
 
 It reads and reports problems through ``ctx``, and yields facts and claims on statuses.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ One takes effect: the gateway's own, otherwise the first by name. If it can't be
 sets ``failure_mode_deny``: then every request is rejected.
 
 It reads and reports problems through ``ctx``, and yields facts.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

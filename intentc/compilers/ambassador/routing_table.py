@@ -6,8 +6,6 @@ A hostname that is closed on a side is also closed for all names that it covers:
 under a weaker one.
 
 It reads through ``ctx``, and yields facts.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ contains any of it. A Secret has the keys of Kubernetes (``tls.crt``, ``tls.key`
 (docs/ambassador.md §4.3).
 
 It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Rules: docs/ambassador.md §4.3 and §4.4. A TCPMapping that can't be understood
 that makes no sense is left out and reported.
 
 It reads and reports problems through ``ctx``, and yields facts.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

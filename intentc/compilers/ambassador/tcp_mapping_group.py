@@ -5,8 +5,6 @@ certificate of the best Host that covers the name, otherwise of a TLSContext tha
 neither can be used, nobody is admitted. ``envoy/listener.py`` makes the JSON.
 
 It reads and reports problems through ``ctx``, and yields facts.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ On a Listener's port ``listener_binding.py`` puts its chains before those of HTT
 configured is not replaced: what it demands of connections would be missing.
 
 It reads, reports problems and gives reasons through ``ctx``, and yields claims.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

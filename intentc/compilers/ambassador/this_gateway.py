@@ -11,8 +11,6 @@ belongs to another controller; that is not a mistake. An Ingress without a class
 says so.
 
 It reads and reports problems through ``ctx``.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Hosts, TCPMappings and upstreams that name it read it themselves.
 
 It reads and reports problems through ``ctx``, and yields nothing.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 One takes effect: the gateway's own, otherwise the first by name.
 
 It reads and reports problems through ``ctx``, and yields facts.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

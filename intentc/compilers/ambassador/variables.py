@@ -4,8 +4,6 @@ The author of a Mapping must not read the gateway's environment. So the text sta
 problem.
 
 It reads and reports problems through ``ctx``.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ It does not list its routes: all tables of its scopes and its domain belong to i
 Mapping changes only its route.
 
 It reads, reports problems and gives reasons through ``ctx``, and yields claims.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ well, so a pair too many may be named, but never one that the map covers.
 
 It only reads the engine's view and the journal. State: what was read before intents are evaluated anew.
 
-Touches: nothing itself; through others: clock.
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

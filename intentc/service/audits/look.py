@@ -5,7 +5,7 @@ rest are *mismatches*: nothing is queued, and yet the engine does not plan what 
 reads the engine's views and the journal, and changes nothing; ``periodic`` repairs mismatches. State: what the journal
 has of the time since the audit's revision.
 
-Touches: nothing itself; through others: clock.
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -25,9 +25,13 @@ if TYPE_CHECKING:
     from intentc.offline.offline import GivenNumbers
 
 
+_FOR_OTHERS = ("envoy", "kubernetes")
+"""Forms of the output that other programs read."""
+
+
 @click.command(name="compile")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, shell_complete=complete_files)
-@output_option_with("envoy")
+@output_option_with("envoy", "kubernetes")
 @click.option(
     "--allocations",
     type=click.Path(dir_okay=False, exists=True),
@@ -35,9 +39,7 @@ if TYPE_CHECKING:
 )
 @click.option("--view", help="Print this view in place of the resources, such as `routes` (`intentc show`).")
 @click.option("--keep-going", is_flag=True, help="Leave out invalid resources, and compile the others; exit code 5.")
-@click.option(
-    "--with-secrets", is_flag=True, help="With -o envoy: include private keys and other secrets in clear text."
-)
+@click.option("--with-secrets", is_flag=True, help="With -o envoy or kubernetes: include secrets in clear text.")
 @compilers_option
 @configured()
 def command(
@@ -56,12 +58,13 @@ def command(
     rules; new numbers are the lowest free ones, in the order of their owners' names. Exit code 5 if some intents are
     held, or with --keep-going some resources are left out.
 
-    `-o envoy` prints a configuration file of Envoy, complete except for secrets.
+    `-o envoy` prints a configuration file of Envoy, `-o kubernetes` the objects of a cluster for `kubectl apply`, both
+    complete except for secrets.
     """
-    if with_secrets and output != "envoy":
-        raise click.UsageError("--with-secrets needs -o envoy", click.get_current_context())
-    if view and output == "envoy":
-        raise click.UsageError("--view and -o envoy exclude each other", click.get_current_context())
+    if with_secrets and output not in _FOR_OTHERS:
+        raise click.UsageError("--with-secrets needs -o envoy or -o kubernetes", click.get_current_context())
+    if view and output in _FOR_OTHERS:
+        raise click.UsageError(f"--view and -o {output} exclude each other", click.get_current_context())
     configuration = with_compilers(loaded.configuration, compilers)
     return run_service(_compile, files, output, allocations, view, keep_going, with_secrets, configuration)
 
@@ -114,6 +117,10 @@ async def _compile(
         from ..elements import print_bootstrap
 
         print_bootstrap(offline.outputs(), compilers.schema, with_secrets=with_secrets)
+    elif output == "kubernetes":
+        from ..cluster_objects import print_objects
+
+        print_objects(offline.outputs(), compilers.schema, settings.installation, with_secrets=with_secrets)
     else:
         outputs = concealed_outputs(engine.world, engine.outputs, offline.outputs())
         _print(output, outputs, offline.statuses(), problems)
@@ -149,7 +156,7 @@ def _print_problems(output: str, problems: list[Problem]) -> None:
     """Print problems on stderr, unless the document has them."""
     from ..file_lines import line_of
 
-    if output in ("table", "envoy"):
+    if output == "table" or output in _FOR_OTHERS:
         for problem in problems:
             click.echo(line_of(problem), err=True)
 

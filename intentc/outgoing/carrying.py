@@ -85,7 +85,15 @@ def next_step(wanted: Wanted, live: Mapping[str, Any] | None, seen: Mapping[str,
     found = differences(wanted.body, live)
     if any(is_below(path, wanted.immutable) for path in found):
         return Step.DELETE
+    if not found and _was_right_otherwise(wanted, seen):
+        # What the object has more, such as a port, we may have written: it is ours to remove, and no difference.
+        return Step.DELETE if wanted.once else Step.APPLY
     return Step.APPLY if found else Step.NOTHING
+
+
+def _was_right_otherwise(wanted: Wanted, seen: Mapping[str, Any] | None) -> bool:
+    """Whether the object was last right with another content."""
+    return bool(seen and seen.get("digest") and seen.get("digest") != wanted.digest)
 
 
 def _is_done(wanted: Wanted, seen: Mapping[str, Any] | None) -> bool:

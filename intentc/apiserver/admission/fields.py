@@ -33,6 +33,7 @@ _OF_MANIFESTS = (COMMON | {METADATA, "api_version"}) - {"parent_type", "parent_u
 """Fields of every kind that people write as manifests."""
 
 _COMPUTED = frozenset({"href", "parent_href", "to"})
+"""Fields that an answer of Contrail's server has next to those of the kind; a kind may have one of its own so called."""
 _OF_STATUS = frozenset({STATUS, STATUS_CLAIMS})
 """Fields that ``statuses.py`` alone writes; in other bodies they have no effect, as in Kubernetes."""
 
@@ -46,7 +47,11 @@ def accept(schema: Schema, kind: Kind, body: Any) -> tuple[Document, frozenset[s
         raise BadRequest(f"{kebab(kind.name)} must be a JSON object")
     computed = _computed_fields(schema, kind)
     given = frozenset(
-        name for name in body if name not in computed and not (name.endswith("_back_refs") or name in _COMPUTED)
+        name
+        for name in body
+        if name not in computed
+        and not name.endswith("_back_refs")
+        and (name not in _COMPUTED or name in kind.properties)
     )
     for name in given:
         if name not in common_fields(kind) and not _declared(kind, name):

@@ -88,6 +88,15 @@ def test_a_job_that_is_done_is_not_made_again_until_its_content_differs() -> Non
     assert "done" not in observed_fields(newer, live(once, status=COMPLETE), seen), "the one that is done is another"
 
 
+def test_what_was_removed_from_the_content_is_removed_from_the_object() -> None:
+    """Elements of lists with keys that the object has in addition are no difference: others may add them."""
+    former, one = wanted(image="shop:2"), wanted()
+    seen = {"digest": former.digest}
+    assert next_step(one, live(one), seen) is Step.APPLY
+    assert next_step(one, live(one), observed_fields(one, live(one), seen)) is Step.NOTHING
+    assert next_step(wanted(once=True), live(one), seen) is Step.DELETE, "a Job can't be changed"
+
+
 def test_a_job_that_may_run_again_is_made_again() -> None:
     again = wanted()
     seen = observed_fields(again, live(again, status=COMPLETE), None)

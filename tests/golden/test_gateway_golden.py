@@ -34,7 +34,7 @@ def test_there_is_a_case_for_each_section() -> None:
 async def test_what_follows_is_as_the_rules_say(case: str) -> None:
     steps = yaml.safe_load((FOLDER / f"{case}.in.yaml").read_text())
     expected = yaml.safe_load((FOLDER / f"{case}.out.yaml").read_text())
-    settings = next((step["settings"] for step in steps if "settings" in step), {})
+    settings: dict[str, Any] = next((step["settings"] for step in steps if "settings" in step), {})
     world = World(settings)
     for step in steps:
         world.cluster.log.clear()

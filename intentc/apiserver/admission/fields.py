@@ -33,7 +33,7 @@ _OF_MANIFESTS = (COMMON | {METADATA, "api_version"}) - {"parent_type", "parent_u
 """Fields of every kind that people write as manifests."""
 
 _COMPUTED = frozenset({"href", "parent_href", "to"})
-"""Fields that an answer of Contrail's server has next to those of the kind; a kind may have one of its own so called."""
+"""Fields of answers of Contrail's server next to those of the kind; a kind may declare one of these names."""
 _OF_STATUS = frozenset({STATUS, STATUS_CLAIMS})
 """Fields that ``statuses.py`` alone writes; in other bodies they have no effect, as in Kubernetes."""
 

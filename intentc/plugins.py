@@ -63,6 +63,11 @@ class Loaded(NamedTuple):
         return frozenset(kind for compiler in self.compilers for kind in compiler.needs_synced)
 
     @property
+    def makes(self) -> frozenset[str]:
+        """The kinds of the objects that these compilers make in a cluster, such as ``apps/v1/Deployment``."""
+        return frozenset(one for compiler in self.compilers for one in compiler.makes)
+
+    @property
     def kinds_in_order(self) -> frozenset[str]:
         """The kinds whose intents make nothing more for a resource that is being deleted (docs/engine.md §14.1)."""
         return frozenset(kind for compiler in self.compilers if compiler.finalizers for kind in compiler.intents)
@@ -89,6 +94,11 @@ class Declared(NamedTuple):
     def finalizers(self) -> frozenset[str]:
         """The names of these compilers' finalizers."""
         return frozenset(name for compiler in self.compilers for name in compiler.finalizers)
+
+    @property
+    def makes(self) -> frozenset[str]:
+        """The kinds of the objects that these compilers make in a cluster, such as ``apps/v1/Deployment``."""
+        return frozenset(one for compiler in self.compilers for one in compiler.makes)
 
 
 def installed(configuration: Configuration) -> Loaded:

@@ -17,9 +17,11 @@ from typing import Any, NamedTuple
 from intentc.model import Key, Kind, Name, Schema, kebab
 from intentc.model.manifest import manifest_uuid
 from intentc.model.metadata import METADATA
+from intentc.model.status import STATUS
 
 from . import allocation, quotas, references
 from .admission import NO_RULES, RULES
+from .admission.copied_status import copied_status
 from .admission.fields import IDENTITY, accept, common_fields, missing_fields
 from .admission.manifests import flat_body
 from .admission.metadata import mirrored_metadata, raise_generation, sent_metadata, stamp_new_metadata
@@ -117,6 +119,7 @@ class Resources:
             draft.changes.append((rules, change))
         if mirror is not None:
             document[METADATA] = mirrored_metadata(None, self._mirrors(kind, document, caller), mirror.ours)
+            document |= copied_status(kind, flat_body(kind, body).fields, is_new=True) or {}
         else:
             stamp_new_metadata(kind, document, now=self._source.now())
         add_finalizers(kind, document)
@@ -182,6 +185,10 @@ class Resources:
         if mirror is not None:
             fresh[METADATA] = mirrored_metadata(before, self._mirrors(kind, fresh, caller), mirror.ours)
             changed |= {METADATA}
+            status = copied_status(kind, sent.fields, is_new=False)
+            if status is not None:
+                fresh |= status
+                changed |= {STATUS}
         elif METADATA in changed and kind.written_as_manifests:
             fresh[METADATA] = sent_metadata(before, fresh.get(METADATA), masked=paths is not None)
         after = {field: value for field, value in before.items() if field not in changed} | fresh

@@ -37,6 +37,9 @@ class Compiler:
     ``needs_synced``: the kinds that must be there as a whole before anything is compiled, if a bridge mirrors a
     cluster: nothing is evaluated before the bridge has listed each of them once (``intentc.kubernetes.wait``).
 
+    ``makes``: the kinds of the objects that its intents make in a cluster, such as ``apps/v1/Deployment`` or
+    ``v1/Service``. Such objects are found again when the store was lost.
+
     Raises ``InvalidInput`` if two intents compile one kind, if an intent has no kind, or if a view has the name of the
     view that every compiler has.
 
@@ -59,6 +62,7 @@ class Compiler:
         settings: Iterable[str] | None = None,
         finalizers: Iterable[str] = (),
         needs_synced: Iterable[str] = (),
+        makes: Iterable[str] = (),
     ) -> None:
         self.name = name
         self.schema_directories = tuple(schema_directories)
@@ -66,6 +70,10 @@ class Compiler:
         self.pools = tuple(pools)
         self.finalizers = frozenset(finalizers)
         self.needs_synced = frozenset(needs_synced)
+        self.makes = frozenset(makes)
+        for one in sorted(self.makes):
+            if one.count("/") not in (1, 2) or not all(one.split("/")):
+                raise InvalidInput(f"compiler {name}: makes: {one!r} is no apiVersion/Kind, such as apps/v1/Deployment")
         self.settings = None if settings is None else frozenset(settings)
         self.views: Mapping[str, Overview] = dict(views or {})
         if PROBLEMS in self.views:

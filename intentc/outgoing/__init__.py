@@ -1,9 +1,9 @@
 """Kubernetes objects that compilers make in a cluster: their names, fields, comparison and order (docs/engine.md §13).
 
 A compiler claims a ``manifest`` (``targets.py``); a bridge carries it out and answers with an ``observed``. What the
-bridge must do with one object, and what it reports, are pure functions here (``carrying.py``, ``live_state.py``), so
-that the bridge and the fake cluster of ``intentc.testing`` decide alike. Who talks to a cluster is in
-``intentc.bridges``; what compilers may claim, in ``evaluation``.
+bridge must do with one object, and what it reports, are pure functions here (``carrying.py``, ``live_state.py``,
+``provenance.py``), so that the bridge and the fake cluster of ``intentc.testing`` decide alike. Who talks to a cluster
+is in ``intentc.bridges``; what compilers may claim, in ``evaluation``.
 
 Pure functions of values.
 
@@ -13,6 +13,7 @@ Touches: nothing outside memory.
 from .carrying import FINALIZER, INSTALLATION_LABEL, Step, Wanted, next_step, wanted_of
 from .live_state import observed_fields
 from .owned_fields import differences
+from .provenance import Restored, mark_of, restored
 from .targets import MANIFEST, OBSERVED, Target, body_of, claimed_fields, digest_of, name_of, target_of
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "INSTALLATION_LABEL",
     "MANIFEST",
     "OBSERVED",
+    "Restored",
     "Step",
     "Target",
     "Wanted",
@@ -27,9 +29,11 @@ __all__ = [
     "claimed_fields",
     "differences",
     "digest_of",
+    "mark_of",
     "name_of",
     "next_step",
     "observed_fields",
+    "restored",
     "target_of",
     "wanted_of",
 ]

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from .owned_fields import differences, is_below
+from .provenance import provenance_of
 from .targets import body_of, digest_of
 
 FINALIZER = "intentc.io/cluster"
@@ -36,8 +37,9 @@ class Step(enum.Enum):
 
 
 class Wanted(NamedTuple):
-    """What a manifest wants. ``body``: identity and owned fields, with our label. ``is_ending``: the manifest is being
-    deleted, so its object must not exist. ``kept``: the object stays in the cluster when its manifest is deleted."""
+    """What a manifest wants. ``body``: identity and owned fields, with our label and annotations. ``is_ending``: the
+    manifest is being deleted, so its object must not exist. ``kept``: the object stays in the cluster when its manifest
+    is deleted."""
 
     body: Mapping[str, Any]
     digest: str
@@ -54,10 +56,14 @@ def wanted_of(fields: Mapping[str, Any], installation: str) -> Wanted:
     metadata = body["metadata"]
     labels = {**metadata.get("labels", {}), INSTALLATION_LABEL: installation}
     body = {**body, "metadata": {**metadata, "labels": labels}}
+    # Of what the compiler wants alone: another phase makes no other Job.
+    digest = digest_of(body)
+    annotations = {**metadata.get("annotations", {}), **provenance_of(fields, body)}
+    body = {**body, "metadata": {**body["metadata"], "annotations": annotations}}
     ending = bool((fields.get("metadata") or {}).get("deletionTimestamp"))
     immutable = tuple(fields.get("immutable") or ())
     once, kept = bool(fields.get("once")), bool(fields.get("kept"))
-    return Wanted(body, digest_of(body), immutable, once, ending, installation, kept)
+    return Wanted(body, digest, immutable, once, ending, installation, kept)
 
 
 def is_taken(wanted: Wanted, live: Mapping[str, Any] | None) -> bool:

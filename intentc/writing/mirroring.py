@@ -1,7 +1,8 @@
 """Writes copies of a cluster's resources, many in one ``/sync`` (docs/contrail.md B.2, ``mirror``).
 
 Why it exists: a bridge has whole documents and no claims: it creates or replaces, and deletes, without knowing which
-of both a document needs. ``bulk`` shares the requests; ``bridges/kubernetes/sending`` decides what to write.
+of both a document needs. What it answers to manifests goes the same way. ``bulk`` shares the requests;
+``bridges/kubernetes/sending`` and ``answering`` decide what to write.
 
 State: the writes under way.
 
@@ -43,6 +44,19 @@ class MirrorService:
     def put(self, key: Key, document: bytes, fence: str | None) -> asyncio.Future[Written]:
         """Create or replace the resource whose flat form ``document`` is; the future raises a ``WriteError``."""
         mutation = Mutation(key, "CREATE", f"/{kebab(key.kind)}", document, mirrored=self._finalizers)
+        return self._gatherer.submit(mutation, fence)
+
+    def create(self, key: Key, collection: str, data: bytes, fence: str | None) -> asyncio.Future[Written]:
+        """Create a resource that is no copy, such as an ``observed``; ``collection``: the path to which such resources
+        are posted. The future raises a ``WriteError``."""
+        return self._gatherer.submit(Mutation(key, "CREATE", collection, data), fence)
+
+    def update(
+        self, key: Key, data: bytes, fence: str | None, revision: int, mask: tuple[str, ...] = ()
+    ) -> asyncio.Future[Written]:
+        """Replace the fields in ``data``, or those at the paths ``mask``, of the resource that was written at
+        ``revision``; the future raises a ``WriteError``."""
+        mutation = Mutation(key, "UPDATE", f"/{kebab(key.kind)}", data, mask, if_match=revision)
         return self._gatherer.submit(mutation, fence)
 
     def remove(self, key: Key, revision: int, fence: str | None) -> asyncio.Future[Written]:

@@ -40,10 +40,11 @@ def sent_metadata(before: Document, sent: Any, *, masked: bool) -> dict[str, Any
 
 def mirrored_metadata(before: Document | None, sent: Any, ours: Collection[str]) -> dict[str, Any]:
     """The ``metadata`` of a resource that a bridge mirrors: what the cluster has, whoever writes it otherwise. The
-    finalizers ``ours`` stay as they are stored, since compilers write them here and the bridge carries them out."""
+    finalizers ``ours`` stay as they are stored, since compilers write them here and the bridge carries them out; a new
+    copy takes those of the cluster, which a store that was lost had given it."""
     former, given = _mapping((before or {}).get(METADATA)), _mapping(sent)
     theirs = [name for name in given.get("finalizers") or () if name not in ours]
-    own = [name for name in former.get("finalizers") or () if name in ours]
+    own = [name for name in (given if before is None else former).get("finalizers") or () if name in ours]
     found = {part: value for part, value in given.items() if part in FIELDS and value}
     found.pop("finalizers", None)
     return {**found, **({"finalizers": [*theirs, *own]} if theirs or own else {}), "mirrored": True}

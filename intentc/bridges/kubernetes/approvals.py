@@ -38,12 +38,14 @@ class Approvals:
         for kept in await self._book.list():
             if not isinstance(kept.directive, AllowDeletes) or not self._is_due(kept.directive.kind):
                 continue
+            # First: a process that is killed here has carried out nothing, and no later one carries it out unseen.
+            if not await self._book.withdraw(kept):
+                continue
             number = self._mirror.approve(kept.directive.kind)
             _LOG.warning("%d deletes of copies of %s are approved", number, kept.directive.kind)
             if self._identity.doubt and not self._mirror.withheld:
                 _LOG.warning("cluster %s is mirrored from now on", self._identity.present or "(unknown)")
                 self._identity.accept()
-            await self._book.withdraw(kept)
             obeyed = True
         return obeyed
 

@@ -63,7 +63,7 @@ class KindWatcher:
 
     ``apply`` is called with what each answer means, and must return at once; ``on_list`` when a list begins. ``doubt``:
     says why the cluster may be another one than before, or empty; it may raise ``ClusterError``. ``version``: up to
-    which a former process saw it.
+    which a former process saw it. ``selector``: the labels that objects must have, empty for all objects.
     """
 
     def __init__(
@@ -74,6 +74,7 @@ class KindWatcher:
         doubt: Callable[[], Awaitable[str]],
         *,
         version: str = "",
+        selector: str = "",
         on_list: Callable[[], None] = lambda: None,
         silence: float = SILENCE_SECONDS,
         retries: Retries | None = None,
@@ -87,6 +88,7 @@ class KindWatcher:
         self._kind = kind
         self._apply = apply
         self._doubt = doubt
+        self._selection = {"labelSelector": selector} if selector else {}
         self._on_list = on_list
         self._silence = silence
         self._watching: anyio.CancelScope | None = None
@@ -147,7 +149,7 @@ class KindWatcher:
             self.counters["lists"] += 1
             self._on_list()
             self._note_doubt(await self._doubt())
-        parameters = {"limit": str(limit)} if limit else {}
+        parameters = {**self._selection, **({"limit": str(limit)} if limit else {})}
         if following:
             parameters["continue"] = following
         page = decode_page(await self._cluster.get(served.path, parameters))
@@ -156,6 +158,7 @@ class KindWatcher:
 
     async def _watch(self, served: Served, version: str) -> None:
         parameters = {
+            **self._selection,
             "watch": "true",
             "allowWatchBookmarks": "true",
             "resourceVersion": version,

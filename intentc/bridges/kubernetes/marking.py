@@ -30,8 +30,9 @@ _MARK_SECONDS = 60.0
 
 
 class Marker:
-    """Marks the kinds in ``tasks``. ``not_served_seconds``: a kind that the cluster lacks for so long does not exist
-    there. ``clock``: seconds."""
+    """Marks the kinds in ``tasks``, the first time once each object that compilers made has a manifest (``knows_all``):
+    a compile before that would take an owner's objects for gone. ``not_served_seconds``: a kind that the cluster lacks
+    for so long does not exist there. ``clock``: seconds."""
 
     def __init__(
         self,
@@ -40,6 +41,7 @@ class Marker:
         mirror: Mirror,
         sender: Sender,
         identity: ClusterIdentity,
+        knows_all: Callable[[], bool],
         not_served_seconds: float,
         clock: Callable[[], float],
     ) -> None:
@@ -48,6 +50,7 @@ class Marker:
         self._mirror = mirror
         self._sender = sender
         self._identity = identity
+        self._knows_all = knows_all
         self._not_served_seconds = not_served_seconds
         self._clock = clock
 
@@ -80,6 +83,8 @@ class Marker:
             nothing = self._mirror.counts(name) == (0, 0)
             return Mark(cluster, "", served=False) if long and nothing else None
         if not watcher.informer.complete:
+            return None
+        if task.mark is None and not self._knows_all():
             return None
         if task.mark is None and not (self._sender.idle and self._mirror.is_copied(name, self._sender.rejected.keys())):
             return None

@@ -93,6 +93,8 @@ class Mirror:
         known = self._wanted[key.kind].get(key.uuid)
         self.unusable.pop(key, None)
         if known is not None and known[:2] == wanted[:2]:
+            # Finalizers of ours are no part of what it says, and belong into a copy that is made anew.
+            self._wanted[key.kind][key.uuid] = wanted
             return
         name = (key.kind, wanted.identity)
         # Its name has a new object, so the former one is gone, whether or not its deletion was seen.

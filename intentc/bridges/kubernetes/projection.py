@@ -21,10 +21,12 @@ import msgspec
 from intentc.model import Kind, Writer
 from intentc.model.manifest import flattened
 from intentc.model.metadata import FIELDS, METADATA, METADATA_SPEC, TYPES
+from intentc.model.status import STATUS_CLAIMS
 from intentc.model.types import SCALARS, FieldSpec, TypeTable
 from intentc.model.values import without_nulls
 
 from .mirror import Stored, Wanted
+from .status_patch import live_of, written_status
 from .wire import Identity
 
 _DECODER = msgspec.json.Decoder()
@@ -46,16 +48,21 @@ Prune = Callable[[Any], Any]
 
 
 class Projector:
-    """The declared fields of one kind. ``finalizers``: those that are our compilers', which no cluster decides."""
+    """The declared fields of one kind. ``finalizers``: those that are our compilers', which no cluster decides;
+    ``installation``: in whose name compilers claim a status."""
 
-    def __init__(self, kind: Kind, finalizers: frozenset[str] = frozenset()) -> None:
+    def __init__(self, kind: Kind, finalizers: frozenset[str] = frozenset(), installation: str = "") -> None:
         self._kind = kind
         self._finalizers = finalizers
+        self._installation = installation
         self._prunes = {
             name: _pruning(declared.spec, kind.types)
             for name, declared in kind.properties.items()
             if declared.writer is Writer.USER and name != _STATUS
         }
+        self._claimed = kind.status if kind.status is not None and not kind.status.is_input else None
+        if kind.status is not None and self._claimed is None:
+            self._prunes[_STATUS] = _of_type(kind.types, kind.status.type_name)
         self._prunes[METADATA] = _pruning(METADATA_SPEC, _METADATA_TYPES)
 
     def wanted(self, body: bytes, version: str) -> Wanted:
@@ -64,10 +71,18 @@ class Projector:
         manifest = _DECODER.decode(body)
         if not isinstance(manifest, dict):
             raise msgspec.ValidationError("Expected `object`")
-        manifest.pop(_STATUS, None)
+        status = manifest.pop(_STATUS, None)
         flat = flattened({"apiVersion": version, **manifest}, self._kind.manifests)
+        if self._claimed is None and status:
+            flat[_STATUS] = status
         said = self._said(flat)
         document = {**said, "uuid": flat.get("uuid", "")}
+        if finalizers := (flat.get(METADATA) or {}).get("finalizers"):
+            # Ours as well: a copy that is made anew takes them along, and an older one keeps its own.
+            document[METADATA] = {**document[METADATA], "finalizers": finalizers}
+        if self._claimed is not None and status and (written := written_status(live_of(body), self._claimed)):
+            # As with finalizers: a copy that is made anew has what compilers had claimed.
+            document[_STATUS], document[STATUS_CLAIMS] = written.status, {self._installation: list(written.items)}
         return Wanted(identity_of(flat["fq_name"]), _digest(said), _ENCODER.encode(document))
 
     def stored(self, raw: bytes, revision: int) -> Stored | None:

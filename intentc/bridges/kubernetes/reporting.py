@@ -54,8 +54,14 @@ class Reporter:
         self._said: dict[Key, Said] = {}
         self._live: dict[Key, Live] = {}
         self._dirty: dict[Key, None] = {}
+        self._is_writing = False
         self._failures = 0
         self._wake = anyio.Event()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is to be written."""
+        return not self._dirty and not self._is_writing
 
     def stored(self, key: Key, value: bytes | None) -> None:
         """Note what etcd holds of a resource; None: nothing."""
@@ -99,7 +105,11 @@ class Reporter:
             while self._dirty and self._may_write():
                 key = next(iter(self._dirty))
                 del self._dirty[key]
-                await self._report(key)
+                self._is_writing = True
+                try:
+                    await self._report(key)
+                finally:
+                    self._is_writing = False
             await self._wake.wait()
             self._wake = anyio.Event()
 

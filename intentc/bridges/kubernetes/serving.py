@@ -17,35 +17,41 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import anyio
 import msgspec
 
 from intentc.directives import Book
 from intentc.leading import DEFAULT_TTL_SECONDS, Election, KeeperFactory, Leadership
-from intentc.model import Key, Kind
+from intentc.model import Key, Kind, Schema
 from intentc.model.synced import Mark
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.protocol import Store, StoreError
 from intentc.watch.source import Source
 
+from .answering import Answers, AnswerWriter
 from .approvals import Approvals
+from .carrying import Carrier
 from .cluster import Cluster
 from .cluster_identity import ClusterIdentity
 from .discovery import Served
+from .events import Events, Regarding
 from .informer import Complete, Deleted, Finding, Put
 from .informing import KindWatcher, Phase
 from .kind_task import KindTask
+from .made_objects import Sort
 from .marking import Marker
 from .metrics import registry_of
 from .mirror import DeleteLimits, Mirror
 from .mirrored_kinds import manifest_kind
+from .owner_finalizers import OwnerFinalizers
 from .projection import Projector
 from .reporting import Reporter
 from .sending import Sender, Writer
 from .status import status_of
 from .stored import StoredCopies
+from .stored_manifests import FOLLOWED
 from .synced import SyncedMarks
 
 _LOG = logging.getLogger(__name__)
@@ -59,7 +65,8 @@ _NOT_SERVED_SECONDS = 30.0
 
 class Settings(NamedTuple):
     """``path``: of resources in etcd; ``installation``; ``process``: this one, for people; ``finalizers``: those of the
-    compilers, which no cluster decides."""
+    compilers, which no cluster decides; ``makes``: the kinds of objects that compilers make, such as
+    ``apps/v1/Deployment``."""
 
     path: str
     installation: str
@@ -70,6 +77,11 @@ class Settings(NamedTuple):
     heartbeat_seconds: float = 5.0
     tend_seconds: float = _TEND_SECONDS
     not_served_seconds: float = _NOT_SERVED_SECONDS
+    makes: frozenset[str] = frozenset()
+
+
+class BridgeWriter(Writer, AnswerWriter, Protocol):
+    """Writes to the API server; see ``writing.mirroring.MirrorService``."""
 
 
 def leader_of(installation: str) -> str:
@@ -84,10 +96,11 @@ class Bridge:
         self,
         cluster: Cluster,
         store: Store,
-        writer: Writer,
+        writer: BridgeWriter,
         kinds: Sequence[Kind],
         settings: Settings,
         *,
+        schema: Schema | None = None,
         keepers: KeeperFactory | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -104,16 +117,20 @@ class Bridge:
             keepers=keepers,
         )
         self.sender = Sender(self.mirror, writer, self._fence, self.election.invalidate)
-        projectors = {kind.name: Projector(kind, settings.finalizers) for kind in kinds}
+        projectors = {kind.name: Projector(kind, settings.finalizers, settings.installation) for kind in kinds}
         heartbeat = Heartbeat(settings.installation, settings.process, interval=settings.heartbeat_seconds)
         source = Source(store, f"/{settings.path.strip('/')}/", heartbeat=heartbeat)
         statuses = {kind.name: kind.status for kind in kinds if kind.status is not None and not kind.status.is_input}
-        self.reporter = Reporter(cluster, statuses, self._served, lambda: self._fence() is not None)
-        self.copies = StoredCopies(source, projectors, self.mirror, self._applied, self.reporter.stored)
+        self.reporter = Reporter(cluster, statuses, self._served, self._may_write)
+        self.finalizers = OwnerFinalizers(
+            cluster, settings.finalizers, self.mirror.name_of, self._served, self._may_write, self._owner_changed
+        )
+        self.copies = StoredCopies(source, projectors, self.mirror, self._applied, self._noted, FOLLOWED)
         self.registry = registry_of(self.status)
         self.cluster = cluster
         self.identity = ClusterIdentity(cluster)
         self.tasks: dict[str, KindTask] = {}
+        self.carrier = self._carrier(cluster, writer, schema, settings)
         self._kinds = kinds
         self._projectors: Mapping[str, Projector] = projectors
         self._marks = SyncedMarks(store, settings.path.strip("/"), self._leader)
@@ -121,7 +138,34 @@ class Bridge:
         self._settings = settings
         self._clock = clock
         self._marker = Marker(
-            self._marks, self.tasks, self.mirror, self.sender, self.identity, settings.not_served_seconds, clock
+            self._marks,
+            self.tasks,
+            self.mirror,
+            self.sender,
+            self.identity,
+            lambda: self.carrier is None or self.carrier.knows_all,
+            settings.not_served_seconds,
+            clock,
+        )
+
+    def _carrier(
+        self, cluster: Cluster, writer: BridgeWriter, schema: Schema | None, settings: Settings
+    ) -> Carrier | None:
+        """What carries out manifests; None if no compiler makes any."""
+        if schema is None or not schema.kinds.keys() >= FOLLOWED:
+            return None
+        return Carrier(
+            cluster,
+            settings.installation,
+            schema,
+            writer,
+            self._fence,
+            self.election.invalidate,
+            self.identity.ask,
+            Events(cluster, self._regarding, settings.process),
+            self.finalizers.lacks,
+            declared=[Sort(*one.rsplit("/", 1)) for one in sorted(settings.makes)],
+            not_served_seconds=settings.not_served_seconds,
         )
 
     async def run(self) -> None:
@@ -139,6 +183,9 @@ class Bridge:
                     group.start_soon(task.watcher.run)
                 group.start_soon(self.sender.run)
                 group.start_soon(self.reporter.run)
+                group.start_soon(self.finalizers.run)
+                if self.carrier is not None:
+                    group.start_soon(self.carrier.run)
                 group.start_soon(self._tend)
         finally:
             with anyio.CancelScope(shield=True):
@@ -194,6 +241,41 @@ class Bridge:
     def _fence(self) -> str | None:
         return None if self.identity.doubt else self.election.fence()
 
+    def _may_write(self) -> bool:
+        return self._fence() is not None
+
+    @property
+    def parts(self) -> tuple[Sender | Reporter | OwnerFinalizers | Carrier | Answers, ...]:
+        """The parts that write."""
+        carried = (self.carrier, self.carrier.answers) if self.carrier is not None else ()
+        return (self.sender, self.reporter, self.finalizers, *carried)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is to be written, under way, or awaited."""
+        carried = self.carrier is None or self.carrier.idle
+        return self.sender.idle and self.reporter.idle and self.finalizers.idle and carried
+
+    def _noted(self, key: Key, value: bytes | None, revision: int) -> None:
+        """Note what etcd holds under a key; None: nothing."""
+        if key.kind not in FOLLOWED:
+            self.reporter.stored(key, value)
+            self.finalizers.stored(key, value)
+        elif self.carrier is not None:
+            self.carrier.note(key, value, revision)
+
+    def _owner_changed(self) -> None:
+        if self.carrier is not None:
+            self.carrier.owner_changed()
+
+    def _regarding(self, uuid: str) -> Regarding | None:
+        """The object of the cluster with this uid; None if it is not mirrored."""
+        for name, task in self.tasks.items():
+            identity, served = self.mirror.name_of(Key(name, uuid)), task.watcher.served
+            if identity is not None and served is not None:
+                return Regarding(served.version, manifest_kind(task.kind).name, identity, uuid)
+        return None
+
     def _served(self, name: str) -> Served | None:
         task = self.tasks.get(name)
         return task.watcher.served if task is not None else None
@@ -209,6 +291,7 @@ class Bridge:
                 case Put(found):
                     key = Key(name, found.uid)
                     self.reporter.live(key, found.body)
+                    self.finalizers.live(key, found.body)
                     try:
                         mirror.put(key, projector.wanted(found.body, version))
                     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -217,6 +300,7 @@ class Bridge:
                 case Deleted(found):
                     mirror.deleted(Key(name, found.uid))
                     self.reporter.live(Key(name, found.uid), None)
+                    self.finalizers.live(Key(name, found.uid), None)
                 case Complete(seen, doubt):
                     self._complete(name, frozenset(uid for _, uid in seen), doubt)
         if mirror.has_dirty:
@@ -228,10 +312,13 @@ class Bridge:
         if doubt:
             _LOG.error("%s: the list of the cluster deletes nothing: %s", name, doubt)
         self.reporter.listed(name, uids)
+        self.finalizers.listed(name, uids)
         self.mirror.listed(name, uids, doubt, self.tasks[name].list_began_at)
 
     def _applied(self) -> None:
         self.sender.applied(self.copies.revision)
+        if self.carrier is not None:
+            self.carrier.applied(self.copies.revision)
 
     def _on_won(self, leadership: Leadership) -> None:
         self._look_at_all()
@@ -240,14 +327,19 @@ class Bridge:
         """Look at everything: this process may write now."""
         self.mirror.look_at_all()
         self.reporter.look_at_all()
+        self.finalizers.look_at_all()
+        if self.carrier is not None:
+            self.carrier.look_at_all()
         self.sender.wake()
 
     async def _tend(self) -> None:
         """Write the marks, obey approvals, and list again what needs it."""
-        could_write = False
+        could_write, term = False, None
         while True:
             await anyio.sleep(self._settings.tend_seconds)
             self._list_again()
+            if self.carrier is not None:
+                self.carrier.tend()
             can_write = self._fence() is not None
             if can_write and not could_write:
                 # The doubt about the cluster may be over.
@@ -257,6 +349,12 @@ class Bridge:
             if fence is None:
                 continue
             try:
+                if fence != term:
+                    # Another process led meanwhile, or the store was emptied, the leader's key included.
+                    marks = await self._marks.read()
+                    for name, task in self.tasks.items():
+                        task.mark = marks.get(name)
+                    term = fence
                 if await self._approvals.obey():
                     self._look_at_all()
                 if not self.identity.doubt:
@@ -276,14 +374,16 @@ class Bridge:
 async def running_bridge(
     cluster: Cluster,
     store: Store,
-    writer: Writer,
+    writer: BridgeWriter,
     kinds: Sequence[Kind],
     settings: Settings,
     *,
+    schema: Schema | None = None,
     keepers: KeeperFactory | None = None,
 ) -> AsyncIterator[Bridge]:
-    """A bridge at work until the block is left; then it resigns, so that another process takes over at once."""
-    bridge = Bridge(cluster, store, writer, kinds, settings, keepers=keepers)
+    """A bridge at work until the block is left; then it resigns, so that another process takes over at once.
+    ``schema``: that of the compilers, whose manifests are carried out; None: resources are mirrored, nothing else."""
+    bridge = Bridge(cluster, store, writer, kinds, settings, schema=schema, keepers=keepers)
     async with anyio.create_task_group() as group:
         group.start_soon(bridge.run)
         try:

@@ -9,9 +9,11 @@ Touches: nothing outside memory.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from .carrying import Carrier
 from .kind_task import KindTask
 
 if TYPE_CHECKING:
@@ -22,18 +24,22 @@ _SHOWN = 100
 
 def status_of(bridge: Bridge) -> dict[str, Any]:
     """The status of ``bridge``."""
+    carrier = bridge.carrier
     kinds = {name: _kind_status(bridge, name, task) for name, task in bridge.tasks.items()}
     return {
-        "converged": bool(kinds) and bridge.sender.idle and all(one["synced"] for one in kinds.values()),
+        "converged": bool(kinds)
+        and bridge.is_idle
+        and all(task.mark and task.is_listed for task in bridge.tasks.values()),
         "leading": bridge.election.fence() is not None,
         "leader": bridge.election.leader() or "",
         "cluster": bridge.cluster.server,
         "cluster_id": bridge.identity.present or "",
         "applied_revision": bridge.copies.revision,
         "pending_writes": bridge.sender.pending,
-        "last_error": bridge.sender.last_error,
-        "counters": dict(bridge.sender.counters + bridge.reporter.counters),
+        "last_error": bridge.sender.last_error or (carrier.last_error or carrier.answers.last_error if carrier else ""),
+        "counters": dict(sum((part.counters for part in bridge.parts), Counter[str]())),
         "kinds": kinds,
+        "manifests": _manifests(carrier) if carrier is not None else {},
         "withheld_deletes": [
             f"{kind} {key.uuid}" for kind, held in bridge.mirror.withheld.items() for key in sorted(held.keys)[:_SHOWN]
         ],
@@ -59,6 +65,14 @@ def _kind_status(bridge: Bridge, name: str, task: KindTask) -> dict[str, Any]:
     }
 
 
+def _manifests(carrier: Carrier) -> dict[str, Any]:
+    return {
+        "stored": len(carrier.stored.manifests),
+        "rejected": len(carrier.rejected),
+        "kinds": {str(sort): carrier.kinds.readiness(sort).value for sort in carrier.kinds.watchers},
+    }
+
+
 def _attention(bridge: Bridge) -> Iterator[str]:
     mirror = bridge.mirror
     if doubt := bridge.identity.doubt:
@@ -79,6 +93,12 @@ def _attention(bridge: Bridge) -> Iterator[str]:
         yield f"{key.kind} {mirror.name_of(key) or key.uuid} is not mirrored: {reason}"
     for key, reason in list(bridge.reporter.rejected.items())[:_SHOWN]:
         yield f"the status of {key.kind} {mirror.name_of(key) or key.uuid} is not written to the cluster: {reason}"
+    for key, reason in list(bridge.finalizers.rejected.items())[:_SHOWN]:
+        yield f"the finalizers of {key.kind} {mirror.name_of(key) or key.uuid} can't be changed: {reason}"
+    if bridge.carrier is not None:
+        for fq_name, reason in list(bridge.carrier.rejected.items())[:_SHOWN]:
+            manifest = bridge.carrier.stored.manifests.get(fq_name)
+            yield f"{manifest.target if manifest else '/'.join(fq_name)} is not carried out: {reason}"
     for name in bridge.tasks:
         for who, uuid in list(mirror.taken_names(name))[:_SHOWN]:
             yield f"{name} {who} is not mirrored: {uuid} in etcd has its name, and no bridge wrote that"

@@ -90,6 +90,15 @@ def status_patch(said: Said, live: Live, declared: Status) -> dict[str, Any] | N
     return {"metadata": identity, STATUS: _merge(before, after)}
 
 
+def written_status(live: Live, declared: Status) -> Said | None:
+    """What we wrote to the status of an object, by the record of the cluster; None if that is nothing."""
+    items = tuple(sorted(_written(live.metadata.managers, declared)))
+    status: dict[str, Any] = {}
+    for item in items:
+        status = _with_part(status, item, _part(live.status or {}, item))
+    return Said(status, items) if items else None
+
+
 def _written(managers: Iterable[_Manager], declared: Status) -> set[str]:
     """The declared items that we wrote, by the record of the cluster. A list of conditions that the cluster does not
     join by type is recorded as a whole: then all declared conditions count."""

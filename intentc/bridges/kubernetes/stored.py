@@ -1,4 +1,4 @@
-"""Follows in etcd what the mirror needs: the mirrored kinds, and the operator's directives for the bridge.
+"""Follows in etcd what the bridge needs: the mirrored kinds, manifests, and the answers to them.
 
 Why it exists: the mirror compares with what etcd holds, not with what was written: whoever changes a copy, it shows
 here. ``watch.source`` misses nothing; ``projection`` reads the values.
@@ -12,7 +12,7 @@ Touches: logs; through others: clock, etcd, randomness.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import aclosing
 
 import anyio
@@ -28,8 +28,8 @@ _LOG = logging.getLogger(__name__)
 
 
 class StoredCopies:
-    """The resources of mirrored kinds in etcd. ``applied`` is called after each delivery, ``noted`` with
-    each value, None for one that is gone."""
+    """The resources of mirrored kinds in etcd, and of the kinds ``others``. ``applied`` is called after each delivery,
+    ``noted`` with each value, None for one that is gone, and its revision."""
 
     def __init__(
         self,
@@ -37,7 +37,8 @@ class StoredCopies:
         projectors: Mapping[str, Projector],
         mirror: Mirror,
         applied: Callable[[], None],
-        noted: Callable[[Key, bytes | None], None] = lambda key, value: None,
+        noted: Callable[[Key, bytes | None, int], None] = lambda key, value, revision: None,
+        others: Collection[str] = (),
     ) -> None:
         self.source = source
         self.listed = anyio.Event()
@@ -48,6 +49,7 @@ class StoredCopies:
         self._mirror = mirror
         self._applied = applied
         self._noted = noted
+        self._others = others
         self._known: set[Key] = set()
 
     async def run(self) -> None:
@@ -61,21 +63,23 @@ class StoredCopies:
     def _apply(self, item: Snapshot | Batch) -> None:
         seen: set[Key] = set()
         for change in item.changes:
-            projector = self._projectors.get(change.kind)
-            if projector is None:
+            if change.kind not in self._projectors and change.kind not in self._others:
                 continue
             key = Key(change.kind, change.uuid)
             seen.add(key)
-            self._noted(key, change.value)
+            self._take(key, change.value, change.mod_revision)
             if change.value is None:
                 self._known.discard(key)
-                self._mirror.stored(key, None)
             else:
                 self._known.add(key)
-                self._mirror.stored(key, projector.stored(change.value, change.mod_revision))
         if isinstance(item, Snapshot):
             for key in self._known - seen:
-                self._mirror.stored(key, None)
-                self._noted(key, None)
+                self._take(key, None, item.revision)
             self._known &= seen
         self.revision = item.revision
+
+    def _take(self, key: Key, value: bytes | None, revision: int) -> None:
+        projector = self._projectors.get(key.kind)
+        if projector is not None:
+            self._mirror.stored(key, projector.stored(value, revision) if value is not None else None)
+        self._noted(key, value, revision)

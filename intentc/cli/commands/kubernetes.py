@@ -37,7 +37,8 @@ _LOG = logging.getLogger("intentc.bridges.kubernetes")
 )
 @configured(service=True)
 def command(diagnostics: tuple[str, int], loaded: Loaded) -> int:
-    """Mirror the resources that the compilers in use read from a Kubernetes cluster into etcd, through the API server.
+    """Mirror the resources that the compilers in use read from a Kubernetes cluster into etcd, through the API server,
+    and carry out the objects that they make there.
 
     The cluster is that of intentc.kubernetes.kubeconfig, or that of the pod. Several may run: one writes, the others
     stand by. SIGTERM ends it with exit code 0.
@@ -73,6 +74,7 @@ async def _run(diagnostics: tuple[str, int], loaded: Loaded) -> int:
         own.installation,
         process_name(),
         finalizers=compilers.finalizers,
+        makes=compilers.makes,
         limits=DeleteLimits(own.limits.max_deletes, own.limits.max_deletes_percent),
         ttl=int(configuration.compilation.msg_queue_lock_time),
         heartbeat_seconds=own.watch.heartbeat,
@@ -88,7 +90,15 @@ async def _run(diagnostics: tuple[str, int], loaded: Loaded) -> int:
         async with (
             ended_by_signals(),
             mirror_service(api_server(configuration), compilers.finalizers) as writer,
-            running_bridge(cluster, store, writer, kinds, settings, keepers=lease_keepers(configuration)) as bridge,
+            running_bridge(
+                cluster,
+                store,
+                writer,
+                kinds,
+                settings,
+                schema=compilers.schema,
+                keepers=lease_keepers(configuration),
+            ) as bridge,
             running_diagnostics(
                 bridge,
                 *diagnostics,

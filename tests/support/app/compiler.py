@@ -79,4 +79,5 @@ compiler = Compiler(
     schema_directories=[_HERE / "schemas"],
     reactions=_HERE / "reactions.yml",
     finalizers=[FINALIZER],
+    makes=["v1/ConfigMap", "batch/v1/Job", "apps/v1/Deployment", "v1/Service"],
 )

@@ -1,7 +1,8 @@
 """A small Kubernetes API server in the test's process: the wire protocol of lists, watches and discovery, with faults.
 
 Use it where a test says what the network does to an answer; what a real server accepts is tested on one
-(``kube_apiserver.py``). Objects are put and deleted by the test. Every request is counted.
+(``kube_apiserver.py``). Objects are put and deleted by the test, and by clients (``writes.py``). Every request is
+counted.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from intentc.apiserver.kubernetes.applying import UPDATE, Entry, Owner, updated
 from intentc.loading.kubeconfig import ClusterAccess
+
+from .writes import NOW, carried_out, no_lists
 
 Manifest = dict[str, Any]
 _STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -35,7 +39,15 @@ class FakeCluster:
         self.compacted = 0
         self.kinds: dict[str, tuple[str, bool]] = {}
         self.objects: dict[str, dict[tuple[str, str], Manifest]] = {}
-        self.history: list[tuple[int, str, str, Manifest]] = []
+        self.history: list[tuple[int, str, str, Manifest, Manifest | None]] = []
+        self.managers: dict[tuple[str, str, str], tuple[Entry, ...]] = {}
+        """Who owns which field, by path of the list, namespace and name."""
+        self.events: dict[str, Manifest] = {}
+        """Kubernetes Events, by name."""
+        self.log: list[str] = []
+        """Writes of clients that changed something, such as ``apply Deployment shop/web``."""
+        self.on_write: Callable[[str], None] = lambda what: None
+        """Called after each of them, before it is answered."""
         self.faults: list[int | str] = []
         self.cut_after: list[int] = []
         self.token = ""
@@ -50,8 +62,8 @@ class FakeCluster:
         self.kinds[path] = (kind, namespaced)
         self.objects.setdefault(path, {})
 
-    def put(self, path: str, manifest: Manifest) -> Manifest:
-        """Create or replace an object; returns it as stored."""
+    def put(self, path: str, manifest: Manifest, manager: str = "") -> Manifest:
+        """Create or replace an object; returns it as stored. ``manager``: who owns what that changes, empty: nobody."""
         self.version += 1
         given = manifest["metadata"]
         name = (given.get("namespace", ""), given["name"])
@@ -61,16 +73,29 @@ class FakeCluster:
             **manifest,
             "metadata": {"generation": 1, **kept, **given, "resourceVersion": str(self.version)},
         }
+        if manager:
+            owner = Owner(manager, UPDATE)
+            entries = self.managers.get((path, *name), ())
+            self.managers[path, *name] = updated(before or {}, stored, entries, owner, no_lists, now=NOW)
         self.objects[path][name] = stored
-        self._note("MODIFIED" if before else "ADDED", path, stored)
+        self._note("MODIFIED" if before else "ADDED", path, stored, before)
         return stored
 
     def delete(self, path: str, name: str, namespace: str = "default") -> None:
-        """Delete an object."""
+        """Delete an object; one with finalizers waits for them."""
+        before = self.objects[path][namespace, name]
+        if before["metadata"].get("finalizers"):
+            self.put(path, {**before, "metadata": {**before["metadata"], "deletionTimestamp": NOW}})
+        else:
+            self.remove(path, name, namespace)
+
+    def remove(self, path: str, name: str, namespace: str = "default") -> None:
+        """Remove an object at once."""
         self.version += 1
         before = self.objects[path].pop((namespace, name))
+        self.managers.pop((path, namespace, name), None)
         gone = {**before, "metadata": {**before["metadata"], "resourceVersion": str(self.version)}}
-        self._note("DELETED", path, gone)
+        self._note("DELETED", path, gone, before)
 
     def compact(self) -> None:
         """Forget the history."""
@@ -88,6 +113,13 @@ class FakeCluster:
         for writer in self._open:
             writer.transport.abort()
         self._open.clear()
+        self._wake()
+
+    def last_event(self, path: str, selector: str = "") -> int:
+        """The version of the last event that a watch with this labelSelector shows."""
+        query = {"labelSelector": selector}
+        shown = [one[0] for one in self.history if one[2] == path and _type_for(one[1], one[3], one[4], query)]
+        return max(shown, default=0)
 
     @property
     def url(self) -> str:
@@ -97,8 +129,8 @@ class FakeCluster:
         """How to reach it."""
         return ClusterAccess(self.url, token=self.token)
 
-    def _note(self, type_: str, path: str, manifest: Manifest) -> None:
-        self.history.append((self.version, type_, path, manifest))
+    def _note(self, type_: str, path: str, manifest: Manifest, before: Manifest | None) -> None:
+        self.history.append((self.version, type_, path, manifest, before))
         self._wake()
 
     def _wake(self) -> None:
@@ -135,8 +167,9 @@ class FakeCluster:
                 return False
             await _send(writer, int(fault), {"message": "a fault"})
             return True
-        if method == "PATCH":
-            await _send(writer, *self._patched(parts.path, query, json.loads(content)))
+        if method in ("PATCH", "POST", "DELETE"):
+            done = carried_out(self, method, parts.path, query, json.loads(content or b"{}"), head.lower())
+            await _send(writer, *done)
             return True
         if parts.path in self.kinds and query.get("watch"):
             await self._watch(writer, parts.path, query)
@@ -152,8 +185,9 @@ class FakeCluster:
             return 200, {"metadata": {"name": "kube-system", "uid": self.uid}}
         if path in self.kinds:
             return self._page(path, query)
-        if (found := self._object(path)) is not None:
-            return 200, found
+        if (place := self.place(path)) is not None:
+            found = self.objects[place[0]].get(place[1:])
+            return (200, found) if found is not None else (404, {"reason": "NotFound", "message": f"{path} not found"})
         served = [
             {"name": listed.rpartition("/")[2], "kind": kind, "namespaced": namespaced}
             for listed, (kind, namespaced) in self.kinds.items()
@@ -162,27 +196,17 @@ class FakeCluster:
         served += [{**one, "name": f"{one['name']}/status"} for one in served]
         return (200, {"resources": served}) if served else (404, {"message": "page not found"})
 
-    def _object(self, path: str) -> Manifest | None:
+    def place(self, path: str) -> tuple[str, str, str] | None:
+        """The list, namespace and name of an object; None if no such kind is served."""
         base, _, rest = path.partition("/namespaces/")
-        namespace, _, rest = rest.partition("/")
-        plural, _, name = rest.partition("/")
-        return self.objects.get(f"{base}/{plural}", {}).get((namespace, name))
-
-    def _patched(self, path: str, query: dict[str, str], patch: Any) -> tuple[int, Any]:
-        """A merge patch of the top of a status, recorded for its manager."""
-        found = self._object(path.removesuffix("/status"))
-        if found is None:
-            return 404, {"reason": "NotFound", "message": f"{path} not found"}
-        metadata = found["metadata"]
-        if any(patch["metadata"][field] != metadata[field] for field in ("uid", "resourceVersion")):
-            return 409, {"reason": "Conflict", "message": "the object has been modified"}
-        status = {**found.get("status", {}), **patch["status"]}
-        status = {field: value for field, value in status.items() if value is not None}
-        fields: Manifest = {"f:status": {f"f:{field}": {} for field in patch["status"] if field in status}}
-        managers = [{"manager": query["fieldManager"], "fieldsV1": fields}]
-        base, _, rest = path.partition("/namespaces/")
-        given = {**metadata, "managedFields": managers}
-        return 200, self.put(f"{base}/{rest.split('/')[1]}", {**found, "metadata": given, "status": status})
+        if rest:
+            namespace, _, rest = rest.partition("/")
+            plural, _, name = rest.partition("/")
+        else:
+            namespace, (base, _, name) = "", path.rpartition("/")
+            base, _, plural = base.rpartition("/")
+        listed = f"{base}/{plural}"
+        return (listed, namespace, name) if listed in self.kinds and name and "/" not in name else None
 
     def _page(self, path: str, query: dict[str, str]) -> tuple[int, Any]:
         start, version = 0, self.version
@@ -190,9 +214,10 @@ class FakeCluster:
             start, version = (int(part) for part in query["continue"].split("-"))
             if version <= self.compacted:
                 return 410, {"message": "The provided continue parameter is too old"}
-        limit = int(query.get("limit", "0")) or len(self.objects[path])
-        items = list(self.objects[path].values())[start : start + limit]
-        following = f"{start + limit}-{version}" if start + limit < len(self.objects[path]) else ""
+        chosen = [one for one in self.objects[path].values() if _is_selected(one, query)]
+        limit = int(query.get("limit", "0")) or len(chosen)
+        items = chosen[start : start + limit]
+        following = f"{start + limit}-{version}" if start + limit < len(chosen) else ""
         return 200, {"metadata": {"resourceVersion": str(version), "continue": following}, "items": items}
 
     async def _watch(self, writer: asyncio.StreamWriter, path: str, query: dict[str, str]) -> None:
@@ -206,10 +231,13 @@ class FakeCluster:
             return
         while True:
             changed = self._changed
-            for number, type_, listed, manifest in list(self.history):
+            for number, type_, listed, manifest, before in list(self.history):
                 if listed != path or number <= version:
                     continue
                 version = number
+                type_ = _type_for(type_, manifest, before, query)
+                if not type_:
+                    continue
                 line = json.dumps({"type": type_, "object": manifest}).encode() + b"\n"
                 if left is not None and len(line) > left:
                     await _chunk(writer, line[:left])
@@ -220,6 +248,17 @@ class FakeCluster:
             await changed.wait()
             if writer.is_closing():
                 return
+
+
+def _is_selected(manifest: Manifest | None, query: dict[str, str]) -> bool:
+    label, _, value = query.get("labelSelector", "").partition("=")
+    return manifest is not None and (not label or manifest["metadata"].get("labels", {}).get(label) == value)
+
+
+def _type_for(type_: str, manifest: Manifest, before: Manifest | None, query: dict[str, str]) -> str:
+    """What an event is for a watch with a selector; empty: nothing."""
+    was, now = _is_selected(before, query), type_ != "DELETED" and _is_selected(manifest, query)
+    return {(False, True): "ADDED", (True, True): "MODIFIED", (True, False): "DELETED"}.get((was, now), "")
 
 
 async def _send(writer: asyncio.StreamWriter, status: int, body: Any) -> None:

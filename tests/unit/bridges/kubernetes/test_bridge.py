@@ -138,9 +138,7 @@ async def test_what_the_object_loses_its_copy_loses_and_our_finalizers_stay(worl
     async with world.bridge() as bridge:
         await until_true(world.synced)
         (found,) = (await world.stored()).values()
-        assert found["metadata"]["finalizers"] == ["theirs"]
-        ours = {"uuid": found["uuid"], "metadata": {**found["metadata"], "finalizers": ["theirs", OURS]}}
-        await world.api.sync([{"kind": "mapping", "operation": "UPDATE", "data": ours}])
+        assert found["metadata"]["finalizers"] == ["theirs", OURS]
         world.cluster.put(MAPPINGS, {**_mapping(service="changed"), "metadata": {**rich["metadata"], "labels": {}}})
         await until_true(world.same)
         (found,) = (await world.stored()).values()
@@ -167,6 +165,28 @@ async def test_what_is_not_declared_never_reaches_etcd(world: _World) -> None:
         world.cluster.put(MAPPINGS, _mapping("last"))
         await until_true(world.same)
         assert bridge.sender.counters["written"] == 2
+
+
+async def test_a_status_that_no_compiler_claims_is_copied_as_far_as_it_is_declared(world: _World) -> None:
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "default"}, "spec": {}}
+    ports = [{"port": 80, "protocol": "TCP"}]
+    status = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1", "ports": ports}]}, "conditions": [{"type": "x"}]}
+    world.cluster.put(SERVICES, {**service, "status": status})
+    async with world.bridge() as bridge:
+        await until(lambda: bridge.status()["converged"])
+        assert (await world.stored("service"))["s"]["status"] == {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}
+        world.cluster.put(SERVICES, {**service, "status": {"loadBalancer": {}}})
+
+        async def is_cleared() -> bool:
+            return not (await world.stored("service"))["s"].get("status", {}).get("loadBalancer")
+
+        await until_true(is_cleared)
+        await until(lambda: bridge.status()["converged"])
+        written = bridge.sender.counters["written"]
+        world.cluster.put(SERVICES, {**service, "status": {"loadBalancer": {}, "conditions": [{"type": "y"}]}})
+        world.cluster.put(MAPPINGS, _mapping())
+        await until_true(world.same)
+        assert bridge.sender.counters["written"] == written + 1
 
 
 async def test_a_second_start_writes_nothing(world: _World) -> None:

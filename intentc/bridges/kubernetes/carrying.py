@@ -1,0 +1,424 @@
+"""Carries manifests out: brings the objects of the cluster to what compilers claim, while this process may write.
+
+Why it exists: ``outgoing.next_step`` decides from what etcd and the cluster have now, so a process that was killed
+anywhere decides the same again. Here are the order (ends by descending phase, then the others by ascending phase, one
+request at a time), the last look at the cluster before an object is created or taken for gone, and what is not tried
+again until something changes. ``answering`` writes to etcd, ``applying`` to the cluster.
+
+State: what is to be looked at, and rejections. I/O: that of the parts.
+
+Touches: clock, logs; through others: environment, files, HTTP, processes, randomness, sockets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, NamedTuple
+
+import anyio
+import anyio.lowlevel
+import msgspec
+
+from intentc.backoff import Backoff
+from intentc.model import Key, Schema
+from intentc.outgoing import INSTALLATION_LABEL, Step, differences, next_step, observed_fields, restored
+
+from . import applying
+from .answering import Answers, AnswerWriter
+from .applying import NotAsExpected, words_of
+from .cluster import Cluster
+from .errors import AccessDenied, ClusterUnavailable, NotServed, Rejected
+from .events import Events
+from .informer import Complete, Deleted, Finding, Put
+from .made_kinds import MadeKinds, Readiness
+from .made_objects import Body, MadeObjects, Sort, sort_of, uid_of
+from .stored_manifests import FqName, Manifest, StoredManifests
+
+_LOG = logging.getLogger(__name__)
+_UNAVAILABLE = Backoff(0.2, 30.0)
+_REJECTED = Backoff(1.0, 300.0)
+"""Between attempts with the same content on the same object: what it lacks may be made, and RBAC granted."""
+_TAKEN_SECONDS = 30.0
+"""Between looks at a name that somebody else took: no watch shows its object."""
+
+
+class _Attempt(NamedTuple):
+    """A write that was rejected, or changed nothing. ``about``: what was tried; ``words``: of the rejection, or empty;
+    ``until``: not to be tried again before, in seconds of the clock."""
+
+    about: tuple[Any, ...]
+    words: str
+    until: float
+
+
+class Carrier:
+    """Carries out the manifests of one installation. ``fence``: the present one, None while this process may not write;
+    ``lacks_finalizer``: whether the cluster's object with a uuid lacks a finalizer that its copy has; ``declared``: the
+    sorts of objects that compilers make; ``not_served_seconds``: a kind that the cluster lacks for so long does not
+    exist there."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        installation: str,
+        schema: Schema,
+        writer: AnswerWriter,
+        fence: Callable[[], str | None],
+        fenced: Callable[[str], None],
+        doubt: Callable[[], Awaitable[str]],
+        events: Events,
+        lacks_finalizer: Callable[[str], bool],
+        *,
+        declared: Iterable[Sort] = (),
+        not_served_seconds: float = 30.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.counters: Counter[str] = Counter()
+        self.last_error = ""
+        self.stored = StoredManifests(installation)
+        self.objects = MadeObjects()
+        self.kinds = MadeKinds(cluster, installation, self._apply_findings, doubt, declared)
+        self.answers = Answers(writer, schema, fenced, self._look)
+        self._cluster = cluster
+        self._installation = installation
+        self._fence = fence
+        self._events = events
+        self._lacks_finalizer = lacks_finalizer
+        self._not_served_seconds = not_served_seconds
+        self._clock = clock
+        self._dirty: dict[FqName, None] = {}
+        self._attempts: dict[FqName, _Attempt] = {}
+        self._failed: Counter[FqName] = Counter()
+        self._unexpected: Counter[FqName] = Counter()
+        self._failures = 0
+        self._waiting: set[FqName] = set()
+        self._at = ""
+        self._wake = anyio.Event()
+
+    # What others show
+
+    def note(self, key: Key, value: bytes | None, revision: int) -> None:
+        """Note what etcd holds under the key of a manifest, or of an answer; None: nothing."""
+        for name in self.stored.stored(key, value, revision):
+            manifest = self.stored.manifests.get(name)
+            if manifest is not None:
+                self.kinds.want(sort_of(manifest.target))
+            self._look(name)
+
+    def applied(self, revision: int) -> None:
+        """Note that everything in etcd up to ``revision`` is known."""
+        self.answers.applied(revision)
+
+    def look_at_all(self) -> None:
+        """Look at everything: this process may write now."""
+        self._dirty |= dict.fromkeys((*self.stored.manifests, *self.stored.answers))
+        self._dirty |= dict.fromkeys(name for _, name in self.objects.names())
+        self._wake.set()
+
+    def owner_changed(self) -> None:
+        """Look at objects whose owner lacked a finalizer."""
+        waiting, self._waiting = self._waiting, set()
+        for name in waiting:
+            self._look(name)
+
+    def tend(self) -> None:
+        """Look at the objects of kinds that are served, or may be listed, since the last call."""
+        for sort in self.kinds.changed():
+            for name, manifest in self.stored.manifests.items():
+                if sort_of(manifest.target) == sort:
+                    self._look(name)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is to be done, or to be awaited."""
+        is_looking = any(self.kinds.readiness(sort) is Readiness.UNKNOWN for sort in self.kinds.watchers)
+        return not (self._dirty or self._waiting or self._at or is_looking) and self.answers.idle
+
+    @property
+    def knows_all(self) -> bool:
+        """Whether all our objects are known, and each has a manifest with an answer."""
+        return self.kinds.are_listed and self.idle
+
+    @property
+    def rejected(self) -> dict[FqName, str]:
+        """What the cluster rejects, with the reason."""
+        return {name: attempt.words for name, attempt in self._attempts.items() if attempt.words}
+
+    async def run(self) -> None:
+        """Carry out until cancelled."""
+        async with anyio.create_task_group() as group:
+            self.kinds.start(group)
+            while True:
+                self._wake = anyio.Event()
+                if self._fence() is None or not await self._round():
+                    await self._wake.wait()
+
+    # One round
+
+    async def _round(self) -> bool:
+        """Look at what is dirty, in order; whether there was something to do."""
+        blocked: set[str] = set()
+        worked = False
+        for name in sorted(self._dirty, key=self._order):
+            fence = self._fence()
+            if fence is None:
+                return True
+            manifest = self.stored.manifests.get(name)
+            owner = manifest.owner if manifest is not None and not manifest.wanted.is_ending else ""
+            if manifest is not None and self.kinds.readiness(sort_of(manifest.target)) is Readiness.UNKNOWN:
+                # What has a higher phase waits until it is known whether this one exists.
+                blocked.add(owner)
+                continue
+            if owner and owner in blocked:
+                continue
+            self._dirty.pop(name, None)
+            worked = True
+            await anyio.lowlevel.checkpoint()
+            try:
+                self._at = str(manifest.target) if manifest is not None else "/".join(name)
+                await self._carry_out(name, manifest, fence)
+                self._failures, self.last_error = 0, ""
+            except (ClusterUnavailable, NotServed, msgspec.MsgspecError) as error:
+                self._dirty[name] = None
+                await self._unavailable(error)
+                return True
+            finally:
+                self._at = ""
+        return worked
+
+    def _order(self, name: FqName) -> tuple[int, int, FqName]:
+        manifest = self.stored.manifests.get(name)
+        if manifest is None:
+            return (0, 0, name)
+        return (1, -manifest.phase, name) if manifest.wanted.is_ending else (2, manifest.phase, name)
+
+    async def _unavailable(self, error: Exception) -> None:
+        self._failures += 1
+        if str(error) != self.last_error:
+            _LOG.warning("%s waits: %s", self._at, error)
+        self.last_error = str(error)
+        asked = error.seconds if isinstance(error, ClusterUnavailable) else 0.0
+        await anyio.sleep(max(asked, _UNAVAILABLE.seconds(self._failures)))
+
+    async def _carry_out(self, name: FqName, manifest: Manifest | None, fence: str) -> None:
+        if self.answers.is_pending(name):
+            return
+        if manifest is None:
+            await self._without_manifest(name, fence)
+            return
+        sort = sort_of(manifest.target)
+        match self.kinds.readiness(sort):
+            case Readiness.ABSENT:
+                await self._absent(name, manifest, sort, fence)
+            case Readiness.DENIED:
+                await self._answer(name, manifest, None, self.kinds.watchers[sort].state.error, fence)
+            case _:
+                await self._known(name, manifest, sort, fence)
+
+    async def _without_manifest(self, name: FqName, fence: str) -> None:
+        answer = self.stored.answers.get(name)
+        self._attempts.pop(name, None)
+        if answer is not None:
+            self.answers.remove(name, answer, fence)
+            return
+        for sort in self.kinds.watchers:
+            self.objects.forget_last(sort, name)
+            live = self.objects.get(sort, name)
+            if live is None:
+                continue
+            # The watch may not have shown yet that we deleted it.
+            live = await self._read(sort, name, live["metadata"].get("namespace") or "", live["metadata"]["name"])
+            found = restored(live) if live is not None and _is_ours(live, self._installation) else None
+            if found is not None and live is not None and not live["metadata"].get("deletionTimestamp"):
+                self.answers.restore(name, found, fence)
+                return
+
+    async def _absent(self, name: FqName, manifest: Manifest, sort: Sort, fence: str) -> None:
+        """The cluster does not serve the kind: there is no such object."""
+        if not manifest.wanted.is_ending:
+            await self._answer(name, manifest, None, f"the cluster has no {sort}", fence)
+        elif self.kinds.absent_seconds(sort) >= self._not_served_seconds:
+            self._release(name, manifest, fence)
+        else:
+            self._later(name, self._not_served_seconds - self.kinds.absent_seconds(sort))
+
+    async def _known(self, name: FqName, manifest: Manifest, sort: Sort, fence: str) -> None:
+        wanted, target = manifest.wanted, manifest.target
+        live, seen = self.objects.get(sort, name), self._seen(name, manifest, sort)
+        step = next_step(wanted, live, seen)
+        if step is Step.APPLY and live is None and self._lacks_finalizer(manifest.owner):
+            # Its owner would be gone before it, if it were deleted now.
+            self._waiting.add(name)
+            return
+        if live is None and step in (Step.APPLY, Step.RELEASE) and not (wanted.is_ending and wanted.kept):
+            live = await self._read(sort, name, target.namespace, target.name)
+            step = next_step(wanted, live, seen)
+        words = ""
+        match step:
+            case Step.RELEASE:
+                self._release(name, manifest, fence)
+                return
+            case Step.APPLY | Step.DELETE:
+                written = await self._write(name, manifest, sort, step, live)
+                if written is None:
+                    return
+                words, live = written, self.objects.get(sort, name)
+            case Step.TAKEN:
+                words = f"{target} was made by somebody else; rename or delete it"
+                self._later(name, _TAKEN_SECONDS)
+            case _:
+                self._settled(name)
+        await self._answer(name, manifest, live, words, fence)
+
+    def _seen(self, name: FqName, manifest: Manifest, sort: Sort) -> dict[str, Any] | None:
+        """The stored answer, with the end of an object that was deleted before it could be written down."""
+        seen, last = self.stored.answer(name), self.objects.last(sort, name)
+        if last is not None and manifest.wanted.once:
+            found = observed_fields(manifest.wanted, last, seen)
+            if found.get("done"):
+                return {**(seen or {}), "done": True, "digest": found["digest"]}
+        return seen
+
+    # Writes
+
+    async def _write(self, name: FqName, manifest: Manifest, sort: Sort, step: Step, live: Body | None) -> str | None:
+        """Apply or delete an object; returns the words of a rejection, or empty; None if the object was another one
+        than expected."""
+        served = self.kinds.served(sort)
+        if served is None:
+            raise NotServed(f"the cluster has no {sort}")
+        wanted, target = manifest.wanted, manifest.target
+        path = served.path_of(target.namespace, target.name)
+        about = (step, wanted.body, differences(wanted.body, live), *_place(live))
+        former = self._attempts.get(name)
+        if former is not None and former.about == about and self._clock() < former.until:
+            return former.words
+        try:
+            if step is Step.DELETE and live is not None:
+                answer = await applying.delete(self._cluster, path, uid_of(live))
+                self.counters["deleted"] += 1
+                if answer is None:
+                    self.objects.gone(sort, name)
+                    self._look(name)
+            else:
+                uid = uid_of(live) if live is not None else ""
+                create_only = not self._unexpected[name]
+                answer = await applying.apply(self._cluster, path, wanted.body, uid, create_only=create_only)
+                self.counters["applied"] += 1
+            if answer is not None:
+                self.objects.put(sort, answer)
+        except NotAsExpected as error:
+            self._unexpected[name] += 1
+            _LOG.debug("%s: %s", target, error)
+            await self._read(sort, name, target.namespace, target.name)
+            self._later(name, _UNAVAILABLE.seconds(self._unexpected[name]))
+            return None
+        except (Rejected, AccessDenied) as error:
+            return self._rejected(name, about, words_of(error))
+        self._unexpected.pop(name, None)
+        left = differences(wanted.body, self.objects.get(sort, name)) if step is Step.APPLY else ()
+        if left:
+            # Another write would change nothing either.
+            _LOG.warning("%s: the cluster keeps other values than were applied: %s", target, ", ".join(left))
+            self._note_attempt(name, (step, wanted.body, left, *_place(self.objects.get(sort, name))), "")
+        else:
+            self._settled(name)
+        return ""
+
+    def _rejected(self, name: FqName, about: tuple[Any, ...], words: str) -> str:
+        former = self._attempts.get(name)
+        if former is None or former.words != words:
+            _LOG.warning("%s: the cluster rejects it: %s", self._at, words)
+        self.counters["cluster_rejected"] += 1
+        self._note_attempt(name, about, words)
+        return words
+
+    def _note_attempt(self, name: FqName, about: tuple[Any, ...], words: str) -> None:
+        self._failed[name] += 1
+        seconds = _REJECTED.seconds(self._failed[name])
+        self._attempts[name] = _Attempt(about, words, self._clock() + seconds)
+        self._later(name, seconds)
+
+    def _settled(self, name: FqName) -> None:
+        self._attempts.pop(name, None)
+        self._failed.pop(name, None)
+
+    def _release(self, name: FqName, manifest: Manifest, fence: str) -> None:
+        """The object is gone: so its answer goes, and then the finalizer of its manifest."""
+        self._settled(name)
+        answer = self.stored.answers.get(name)
+        if answer is not None:
+            self.answers.remove(name, answer, fence)
+        else:
+            self.answers.release(name, manifest, fence)
+
+    async def _answer(self, name: FqName, manifest: Manifest, live: Body | None, words: str, fence: str) -> None:
+        sort, answer = sort_of(manifest.target), self.stored.answers.get(name)
+        found = observed_fields(manifest.wanted, live, self._seen(name, manifest, sort), words)
+        if self.answers.differ(found, answer):
+            if words and words != (answer.fields.get("rejected") if answer is not None else ""):
+                await self._events.record(manifest.owner, manifest.target, words, answer.revision if answer else 0)
+            self.answers.put(name, found, answer, fence)
+        else:
+            self.objects.forget_last(sort, name)
+
+    async def _read(self, sort: Sort, name: FqName, namespace: str, object_name: str) -> Body | None:
+        """The object as the cluster has it now; None if it is absent."""
+        served = self.kinds.served(sort)
+        if served is None:
+            raise NotServed(f"the cluster has no {sort}")
+        raw = await applying.read(self._cluster, served.path_of(namespace, object_name))
+        if raw is None:
+            self.objects.gone(sort, name)
+            return None
+        body = msgspec.json.decode(raw, type=dict[str, Any])
+        if not _is_ours(body, self._installation):
+            self.objects.gone(sort, name)
+            return body
+        self.objects.put(sort, raw)
+        return self.objects.get(sort, name)
+
+    # The watches
+
+    def _apply_findings(self, sort: Sort, findings: list[Finding]) -> None:
+        for finding in findings:
+            match finding:
+                case Put(found):
+                    try:
+                        name = self.objects.put(sort, found.body)
+                    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                        _LOG.warning("%s %s can't be read: %s", sort.kind, found.identity, error)
+                        continue
+                    if name is not None:
+                        self._look(name)
+                case Deleted(found):
+                    self._look(self.objects.deleted(sort, found.identity, found.uid, found.body))
+                case Complete(seen, _):
+                    # Whatever cluster this is: an object that it lacks is absent there.
+                    for name in self.objects.listed(sort, frozenset(uid for _, uid in seen)):
+                        self._look(name)
+                    for name, manifest in self.stored.manifests.items():
+                        if sort_of(manifest.target) == sort:
+                            self._look(name)
+
+    def _look(self, name: FqName) -> None:
+        self._dirty[name] = None
+        self._wake.set()
+
+    def _later(self, name: FqName, seconds: float) -> None:
+        asyncio.get_running_loop().call_later(seconds, self._look, name)
+
+
+def _is_ours(body: Body, installation: str) -> bool:
+    labels = (body.get("metadata") or {}).get("labels") or {}
+    return bool(labels.get(INSTALLATION_LABEL) == installation)
+
+
+def _place(live: Body | None) -> tuple[Any, Any]:
+    """What identifies an object and its specification: a rejection may end when one of them changes."""
+    metadata = live["metadata"] if live is not None else {}
+    return metadata.get("uid"), metadata.get("generation")

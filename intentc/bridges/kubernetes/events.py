@@ -1,0 +1,124 @@
+"""Reports problems with the objects of an owner as Kubernetes Events on it, once for each change.
+
+Why it exists: ``kubectl describe`` of an owner shows its Events. An Event's name follows from what it says and from the
+answer that it precedes, so that a process that is killed in between reports nothing twice. Events help people alone:
+one that can't be written is logged, and nothing waits for it.
+
+I/O: writes to the cluster: ``events.k8s.io/v1``, or ``v1`` where that is not served. State: which of both.
+
+Touches: clock, logs; through others: environment, files, HTTP, processes, randomness, sockets.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Any, NamedTuple
+
+from intentc.outgoing import Target
+
+from .cluster import Cluster
+from .errors import ClusterError, NotServed, Rejected
+from .wire import Identity
+
+_LOG = logging.getLogger(__name__)
+_CONTROLLER = "intentc.io/kubernetes"
+_LONGEST_NOTE = 1000
+"""Kubernetes takes 1,024 bytes."""
+_LONGEST_NAME = 200
+
+
+class Regarding(NamedTuple):
+    """The object of an Event: a mirrored owner in the cluster."""
+
+    version: str
+    kind: str
+    identity: Identity
+    uid: str
+
+
+class Events:
+    """Writes Events. ``regarding``: the owner with a uuid, None if it is in no cluster; ``instance``: this process."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        regarding: Callable[[str], Regarding | None],
+        instance: str,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._cluster = cluster
+        self._regarding = regarding
+        self._instance = instance
+        self._now = now
+        self._only_core = False
+
+    async def record(self, owner: str, target: Target, words: str, revision: int) -> None:
+        """Report ``words`` about an object of the owner with this uuid. ``revision``: of the answer that had others."""
+        about = self._regarding(owner)
+        if about is None:
+            return
+        digest = hashlib.sha256(f"{owner}\0{target}\0{words}\0{revision}".encode()).hexdigest()[:16]
+        name = f"{about.identity.name[:_LONGEST_NAME]}.{digest}"
+        namespace = about.identity.namespace or "default"
+        note = f"{target}: {words}".encode()[:_LONGEST_NOTE].decode(errors="ignore")
+        try:
+            await self._send(name, namespace, about, note)
+        except Rejected as error:
+            if error.status != HTTPStatus.CONFLICT:
+                _LOG.warning("an Event about %s %s can't be written: %s", about.kind, about.identity, error)
+        except ClusterError as error:
+            _LOG.warning("an Event about %s %s can't be written: %s", about.kind, about.identity, error)
+
+    async def _send(self, name: str, namespace: str, about: Regarding, note: str) -> None:
+        if not self._only_core:
+            try:
+                path = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"
+                await self._cluster.send("POST", path, None, self._event(name, namespace, about, note))
+            except NotServed:
+                self._only_core = True
+            else:
+                return
+        await self._cluster.send(
+            "POST", f"/api/v1/namespaces/{namespace}/events", None, self._core_event(name, namespace, about, note)
+        )
+
+    def _event(self, name: str, namespace: str, about: Regarding, note: str) -> dict[str, Any]:
+        return {
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": {"name": name, "namespace": namespace},
+            "eventTime": self._now().strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            "reportingController": _CONTROLLER,
+            "reportingInstance": self._instance[:128],
+            "action": "CarryOut",
+            "reason": "ObjectRejected",
+            "regarding": _reference(about),
+            "note": note,
+            "type": "Warning",
+        }
+
+    def _core_event(self, name: str, namespace: str, about: Regarding, note: str) -> dict[str, Any]:
+        now = self._now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": name, "namespace": namespace},
+            "involvedObject": _reference(about),
+            "reason": "ObjectRejected",
+            "message": note,
+            "source": {"component": _CONTROLLER},
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+            "type": "Warning",
+        }
+
+
+def _reference(about: Regarding) -> dict[str, str]:
+    found = {"apiVersion": about.version, "kind": about.kind, "uid": about.uid, "name": about.identity.name}
+    return {**found, "namespace": about.identity.namespace} if about.identity.namespace else found

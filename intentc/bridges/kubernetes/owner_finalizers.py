@@ -1,0 +1,193 @@
+"""Carries the finalizers that compilers claim on mirrored resources to the objects of the cluster, and away from them.
+
+Why it exists: only the cluster can hold up the end of its objects. A finalizer of ours that the copy in etcd has is
+added to its object, and one that the copy lacks is removed from it; while there is no copy, nothing is known, and
+nothing changes. Others' finalizers stay. Each change is made on the object as it is at that moment.
+
+State: which copies and which objects have finalizers of ours. I/O: reads of objects, and patches of their metadata.
+
+Touches: clock, logs; through others: environment, files, HTTP, processes, randomness, sockets.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable
+from http import HTTPStatus
+
+import anyio
+import msgspec
+
+from intentc.backoff import Backoff
+from intentc.model import Key
+
+from .cluster import Cluster
+from .discovery import Served
+from .errors import ClusterError, NotServed, Rejected
+from .wire import Identity
+
+_LOG = logging.getLogger(__name__)
+_AGAIN = Backoff(0.2, 30.0)
+_MERGE = "application/merge-patch+json"
+
+
+class _Metadata(msgspec.Struct):
+    uid: str = ""
+    version: str = msgspec.field(default="", name="resourceVersion")
+    ending: str = msgspec.field(default="", name="deletionTimestamp")
+    finalizers: tuple[str, ...] = ()
+    mirrored: bool = False
+
+
+class _Object(msgspec.Struct):
+    metadata: _Metadata
+
+
+_DECODER = msgspec.json.Decoder(_Object)
+
+
+class OwnerFinalizers:
+    """``ours``: the finalizers of the compilers; ``named``: the name of a copy, or of its object; ``served``: where a
+    kind is served, None if it is not; ``may_write``: whether this process leads; ``on_change`` is called after each
+    change."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        ours: frozenset[str],
+        named: Callable[[Key], Identity | None],
+        served: Callable[[str], Served | None],
+        may_write: Callable[[], bool],
+        on_change: Callable[[], None],
+    ) -> None:
+        self.counters: Counter[str] = Counter()
+        self.rejected: dict[Key, str] = {}
+        """Objects whose finalizers the cluster does not let us change, with its words."""
+        self._cluster = cluster
+        self._ours = ours
+        self._named = named
+        self._served = served
+        self._may_write = may_write
+        self._on_change = on_change
+        self._copies: dict[Key, frozenset[str]] = {}
+        self._objects: dict[Key, frozenset[str]] = {}
+        self._dirty: dict[Key, None] = {}
+        self._at: Key | None = None
+        self._failures = 0
+        self._wake = anyio.Event()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is to be changed."""
+        return not self._dirty and self._at is None
+
+    def lacks(self, uuid: str) -> bool:
+        """Whether the object with this uuid has not all of our finalizers that its copy has."""
+        keys = [key for key in (*self._dirty, *((self._at,) if self._at else ())) if key.uuid == uuid]
+        return any(self._copies.get(key, frozenset()) - self._objects.get(key, frozenset()) for key in keys)
+
+    def stored(self, key: Key, value: bytes | None) -> None:
+        """Note what etcd holds of a mirrored kind; None: nothing."""
+        if not self._ours:
+            return
+        found = _read(value) if value is not None else None
+        if found is None or not found.mirrored:
+            self._copies.pop(key, None)
+        else:
+            self._copies[key] = self._ours & set(found.finalizers)
+            self._look(key)
+
+    def live(self, key: Key, body: bytes | None) -> None:
+        """Note what the cluster has; None: the object is gone."""
+        if not self._ours:
+            return
+        found = _read(body) if body is not None else None
+        ours = self._ours & set(found.finalizers) if found is not None else frozenset[str]()
+        if ours:
+            self._objects[key] = ours
+        else:
+            self._objects.pop(key, None)
+        if body is None:
+            self.rejected.pop(key, None)
+        else:
+            self._look(key)
+
+    def listed(self, kind: str, uids: frozenset[str]) -> None:
+        """Note a complete list."""
+        for key in [key for key in self._objects if key.kind == kind and key.uuid not in uids]:
+            self.live(key, None)
+
+    def look_at_all(self) -> None:
+        """Look at everything: this process may write now."""
+        for key in self._copies:
+            self._look(key)
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        while True:
+            self._wake = anyio.Event()
+            while self._dirty and self._may_write():
+                self._at = next(iter(self._dirty))
+                del self._dirty[self._at]
+                try:
+                    await self._change(self._at)
+                finally:
+                    self._at = None
+                self._on_change()
+            await self._wake.wait()
+
+    def _look(self, key: Key) -> None:
+        if key in self._copies and self._copies[key] != self._objects.get(key, frozenset()):
+            self._dirty[key] = None
+            self._wake.set()
+        else:
+            self._dirty.pop(key, None)
+
+    async def _change(self, key: Key) -> None:
+        name, served = self._named(key), self._served(key.kind)
+        if name is None or served is None:
+            return
+        path = served.path_of(name.namespace, name.name)
+        try:
+            await self._patch(key, path)
+            self._failures = 0
+            self.rejected.pop(key, None)
+        except NotServed:
+            return
+        except (ClusterError, msgspec.MsgspecError) as error:
+            if isinstance(error, Rejected) and error.status == HTTPStatus.NOT_FOUND:
+                return
+            if not (isinstance(error, Rejected) and error.status == HTTPStatus.CONFLICT):
+                _LOG.warning("the finalizers of %s %s: %s", key.kind, name, error)
+                self.rejected[key] = str(error)
+            self._failures += 1
+            self._dirty[key] = None
+            await anyio.sleep(_AGAIN.seconds(self._failures))
+
+    async def _patch(self, key: Key, path: str) -> None:
+        found = _DECODER.decode(await self._cluster.get(path)).metadata
+        wanted = self._copies.get(key)
+        if found.uid != key.uuid or wanted is None:
+            return
+        # A cluster takes no new finalizers on what is being deleted.
+        kept = [one for one in found.finalizers if one not in self._ours or one in wanted]
+        added = [] if found.ending else sorted(wanted - set(found.finalizers))
+        after = (*kept, *added)
+        if after != found.finalizers:
+            identity = {"uid": found.uid, "resourceVersion": found.version}
+            patch = {"metadata": {**identity, "finalizers": list(after) or None}}
+            await self._cluster.send("PATCH", path, None, patch, _MERGE)
+            self.counters["finalizers"] += 1
+        ours = self._ours & set(after)
+        if ours:
+            self._objects[key] = ours
+        else:
+            self._objects.pop(key, None)
+
+
+def _read(value: bytes) -> _Metadata | None:
+    try:
+        return _DECODER.decode(value).metadata
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None

@@ -100,7 +100,7 @@ PIP_COMPILE = build/pip-tools/bin/pip-compile --quiet --generate-hashes --strip-
 lock:
 	$(PYTHON) -m venv build/pip-tools
 	build/pip-tools/bin/pip install --quiet pip-tools
-	CUSTOM_COMPILE_COMMAND="make lock" $(PIP_COMPILE) --extra xds --output-file requirements.lock pyproject.toml
+	CUSTOM_COMPILE_COMMAND="make lock" $(PIP_COMPILE) --extra azure --extra xds --output-file requirements.lock pyproject.toml
 	CUSTOM_COMPILE_COMMAND="make lock" $(PIP_COMPILE) --extra test --output-file requirements-dev.lock pyproject.toml
 
 clean:

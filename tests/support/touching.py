@@ -17,7 +17,7 @@ from .source_types import Scope, Source
 
 MEANINGS = {
     "API server": "intentc.writing.service.ReadService intentc.writing.service.WriteService",
-    "HTTP": "h11 http.client httpx2 starlette urllib.request uvicorn",
+    "HTTP": "azure.core.AsyncPipelineClient azure.identity h11 http.client httpx2 starlette urllib.request uvicorn",
     "clock": "anyio.current_time anyio.fail_after anyio.move_on_after anyio.sleep asyncio.get_running_loop.call_later"
     " asyncio.get_running_loop.time asyncio.sleep asyncio.timeout asyncio.wait_for datetime.date.today"
     " datetime.datetime.now intentc.queue.keyed.Clock signal.setitimer time.localtime time.monotonic"

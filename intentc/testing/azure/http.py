@@ -47,6 +47,7 @@ async def serving_resource_manager(
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", port))
+        listener.listen()
         app = _Endpoints(manager, token, retry_after).app()
         server = _Guest(uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", ws="none"))
         async with anyio.create_task_group() as group:

@@ -1,0 +1,238 @@
+"""Reads and writes one application gateway through Azure Resource Manager, over Azure's own library.
+
+``azure.core`` has the wire, the tokens' header, and how long-running operations are polled; what a status means for the
+publisher is decided here (docs/appgw.md, publisher). Nothing is retried: the publisher decides after a new look at the
+gateway.
+
+State: the connections.
+
+Touches: HTTP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping
+from types import TracebackType
+from typing import Any
+
+from azure.core import AsyncPipelineClient
+from azure.core.credentials_async import AsyncTokenCredential
+from azure.core.exceptions import AzureError, ClientAuthenticationError, HttpResponseError, ODataV4Format
+from azure.core.pipeline import PipelineResponse
+from azure.core.pipeline.policies import (
+    AsyncBearerTokenCredentialPolicy,
+    AsyncRetryPolicy,
+    ContentDecodePolicy,
+    HeadersPolicy,
+    RequestIdPolicy,
+    UserAgentPolicy,
+)
+from azure.core.pipeline.transport import AsyncioRequestsTransport
+from azure.core.polling import AsyncLROPoller
+from azure.core.polling.async_base_polling import AsyncLROBasePolling
+from azure.core.polling.base_polling import (
+    LocationPolling,
+    LongRunningOperation,
+    OperationResourcePolling,
+    StatusCheckPolling,
+)
+from azure.core.rest import AsyncHttpResponse, HttpRequest
+
+from .rejections import Rejection, rejection_of
+
+API_VERSION = "2023-11-01"
+_POLL_SECONDS = 10.0
+"""Between polls where Azure does not say how long to wait."""
+_ANSWER_SECONDS = 60
+"""For an answer to one request."""
+
+Document = dict[str, Any]
+
+
+class Unanswered(Exception):
+    """Azure gave no usable answer: it can't be reached, or it failed. Trying again later may help."""
+
+
+class Throttled(Unanswered):
+    """Azure asks to wait. ``seconds``: how long, 0 if it does not say."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"too many requests; wait {seconds:g} s")
+        self.seconds = seconds
+
+
+class Absent(Exception):
+    """There is no such resource."""
+
+
+class Denied(Exception):
+    """The token is missing or wrong, or lacks a role; the message has Azure's words."""
+
+
+class Changed(Exception):
+    """Another writer was faster: the ETag is not that of the gateway any more."""
+
+
+class NotAccepted(Exception):
+    """Azure rejects the document."""
+
+    def __init__(self, rejection: Rejection) -> None:
+        super().__init__(rejection.words)
+        self.rejection = rejection
+
+
+class ResourceManagerClient:
+    """An open client of one Resource Manager; an asynchronous context.
+
+    ``url``: such as ``https://management.azure.com``. ``credential``: of ``azure.identity.aio``. ``poll_seconds``:
+    between polls where Azure does not say. Plain HTTP is for loopback, in tests."""
+
+    def __init__(
+        self,
+        url: str,
+        credential: AsyncTokenCredential,
+        *,
+        api_version: str = API_VERSION,
+        poll_seconds: float = _POLL_SECONDS,
+    ) -> None:
+        self._url = url.rstrip("/")
+        self._version = api_version
+        self._poll_seconds = poll_seconds
+        self._with_tls = not self._url.startswith("http://127.0.0.1:")
+        policies = [
+            RequestIdPolicy(),
+            HeadersPolicy(),
+            UserAgentPolicy("intentc"),
+            AsyncRetryPolicy(retry_total=0),
+            AsyncBearerTokenCredentialPolicy(credential, f"{self._url}/.default"),
+            ContentDecodePolicy(),
+        ]
+        transport = AsyncioRequestsTransport(connection_timeout=_ANSWER_SECONDS, read_timeout=_ANSWER_SECONDS)
+        self._client: AsyncPipelineClient[HttpRequest, AsyncHttpResponse] = AsyncPipelineClient(
+            base_url=self._url, policies=policies, transport=transport
+        )
+
+    async def __aenter__(self) -> ResourceManagerClient:
+        await self._client.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._client.__aexit__(kind, error, trace)
+
+    async def get(self, resource: str) -> Document:
+        """A resource by its id. Raises ``Absent``, ``Denied``, ``Unanswered``."""
+        response = await self._send(HttpRequest("GET", self._url + resource, params={"api-version": self._version}))
+        return _object(response)
+
+    async def put(self, resource: str, document: Mapping[str, Any], etag: str) -> None:
+        """Write a gateway that still has ``etag``, and wait until Azure is done. Raises ``Changed``, ``NotAccepted``,
+        ``Absent``, ``Denied``, and ``Unanswered``, also for an operation that failed or was canceled."""
+        request = HttpRequest(
+            "PUT",
+            self._url + resource,
+            params={"api-version": self._version},
+            headers={"If-Match": etag},
+            json=dict(document),
+        )
+        initial = await self._pipeline(request)
+        # The default is a header of other services; the last one means: done at once, as the status says.
+        ways: list[LongRunningOperation[Any, Any]] = [
+            OperationResourcePolling("azure-asyncoperation"),
+            LocationPolling(),
+            StatusCheckPolling(),
+        ]
+        polling: AsyncLROBasePolling[Any, Any, Any] = AsyncLROBasePolling(
+            self._poll_seconds, lro_algorithms=ways, enforce_https=self._with_tls
+        )
+        poller = AsyncLROPoller(self._client, initial, lambda response: None, polling)
+        try:
+            await poller.result()
+        except HttpResponseError as error:
+            raise _failed(error) from None
+        except AzureError as error:
+            raise Unanswered(str(error)) from None
+
+    async def _send(self, request: HttpRequest) -> AsyncHttpResponse:
+        response: AsyncHttpResponse = (await self._pipeline(request)).http_response
+        return response
+
+    async def _pipeline(self, request: HttpRequest) -> PipelineResponse[HttpRequest, AsyncHttpResponse]:
+        try:
+            sent: Awaitable[Any] = self._client.send_request(
+                request, stream=False, _return_pipeline_response=True, enforce_https=self._with_tls
+            )
+            result: PipelineResponse[HttpRequest, AsyncHttpResponse] = await sent
+        except ClientAuthenticationError as error:
+            raise Denied(str(error.message)) from None
+        except AzureError as error:
+            raise Unanswered(str(error.message)) from None
+        _raise_for(result.http_response)
+        return result
+
+
+def _raise_for(response: AsyncHttpResponse) -> None:
+    """Raise for an answer that is an error."""
+    status = response.status_code
+    if status < 300:
+        return
+    words = _rejection(response)
+    match status:
+        case 401 | 403:
+            raise Denied(words.words)
+        case 404:
+            raise Absent(words.words)
+        case 412:
+            raise Changed(words.words)
+        case 429:
+            raise Throttled(_seconds(response.headers.get("Retry-After", "")))
+        case _ if status < 500 and status not in (408, 409):
+            raise NotAccepted(words)
+        case _:
+            raise Unanswered(f"{status} {words.words}")
+
+
+def _failed(error: HttpResponseError) -> Exception:
+    """An operation that did not end well: rejected after all, or to be tried again."""
+    odata = error.error
+    if isinstance(odata, ODataV4Format) and odata.code not in _FOR_ANOTHER_TRY:
+        return NotAccepted(Rejection(str(odata.code), str(odata.message)))
+    return Unanswered(str(error.message))
+
+
+_FOR_ANOTHER_TRY = frozenset(
+    {
+        "Canceled",
+        "CanceledAndSupersededDueToAnotherOperation",
+        "InternalServerError",
+        "OperationTimedOut",
+        "RetryableError",
+        "AnotherOperationInProgress",
+    }
+)
+"""Codes of operations that failed for a reason that lies not in the document."""
+
+
+def _object(response: AsyncHttpResponse) -> Document:
+    try:
+        found = response.json()
+    except ValueError as error:
+        raise Unanswered(f"the answer is no JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise Unanswered("the answer is no JSON object")
+    return found
+
+
+def _rejection(response: AsyncHttpResponse) -> Rejection:
+    try:
+        return rejection_of(response.json())
+    except ValueError:
+        return Rejection(str(response.status_code), response.text()[:500])
+
+
+def _seconds(text: str) -> float:
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        return 0.0

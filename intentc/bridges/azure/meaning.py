@@ -1,0 +1,126 @@
+"""Says whether two documents of a gateway mean the same, so that nothing is sent that changes nothing.
+
+What Azure adds to a document, and what it never gives back, is left out: ETags, states, types, back references, the
+data of certificates, and properties that have the value that Azure fills in. Ids are compared without case, collections
+by name (docs/appgw.md, publisher).
+
+Touches: nothing outside memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+Document = Mapping[str, Any]
+Path = tuple[str, ...]
+
+_ADDED = frozenset({"etag", "type", "provisioningState", "resourceGuid", "operationalState", "location"})
+"""What Azure writes, at any depth; ``location`` never changes."""
+_NEVER_SHOWN = frozenset({"data", "password", "publicCertData"})
+"""Of certificates: Azure shows no data, and derives the public part."""
+_BACK_REFERENCES: Mapping[str, frozenset[str]] = {
+    "backendAddressPools": frozenset({"backendIPConfigurations", "requestRoutingRules", "urlPathMaps", "pathRules"}),
+    "backendHttpSettingsCollection": frozenset({"requestRoutingRules", "urlPathMaps", "pathRules"}),
+    "frontendIPConfigurations": frozenset({"httpListeners"}),
+    "frontendPorts": frozenset({"httpListeners"}),
+    "httpListeners": frozenset({"requestRoutingRules", "redirectConfiguration"}),
+    "probes": frozenset({"backendHttpSettings"}),
+    "redirectConfigurations": frozenset({"requestRoutingRules", "urlPathMaps", "pathRules"}),
+    "rewriteRuleSets": frozenset({"requestRoutingRules", "urlPathMaps", "pathRules"}),
+    "sslCertificates": frozenset({"httpListeners"}),
+    "sslProfiles": frozenset({"httpListeners"}),
+    "trustedRootCertificates": frozenset({"backendHttpSettings"}),
+    "urlPathMaps": frozenset({"requestRoutingRules"}),
+}
+"""Collection → properties in which Azure lists who refers to a sub-resource."""
+_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "backendHttpSettingsCollection": {
+        "cookieBasedAffinity": "Disabled",
+        "pickHostNameFromBackendAddress": False,
+        "requestTimeout": 30,
+        "path": None,
+    },
+    "httpListeners": {"requireServerNameIndication": False, "hostNames": []},
+    "probes": {"pickHostNameFromBackendHttpSettings": False, "minServers": 0, "match": {}},
+    "redirectConfigurations": {"includePath": False, "includeQueryString": False},
+}
+"""Collection → properties that Azure fills in."""
+
+
+def same_meaning(one: Document, other: Document) -> bool:
+    """Whether it makes no difference which of two documents the gateway has."""
+    return not differing_parts(one, other)
+
+
+def differing_parts(one: Document, other: Document, learned: Learned | None = None) -> list[str]:
+    """What differs between two documents: ``httpListeners/fl-…`` for a sub-resource, ``tags`` or a property's name for
+    what is none; sorted. ``one``: what is wanted, where ``learned`` is given."""
+    first, second = dict(_parts(one)), dict(_parts(other))
+    names = first.keys() | second.keys()
+    different = (name for name in names if first.get(name) != second.get(name))
+    known = learned.parts if learned is not None else {}
+    return sorted(name for name in different if known.get(name) != (first.get(name), second.get(name)))
+
+
+class Learned:
+    """What Azure made of documents that it accepted: properties that it fills in and that are not known here would
+    differ for ever, and the same document would be sent again and again.
+
+    State: the parts that differed after a write, as they were wanted and as they were shown."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, tuple[Any, Any]] = {}
+
+    def accepted(self, wanted: Document, shown: Document) -> None:
+        """Take note of what Azure shows after it has taken a document."""
+        first, second = dict(_parts(wanted)), dict(_parts(shown))
+        self.parts = {name: (first.get(name), second.get(name)) for name in differing_parts(wanted, shown)}
+
+
+def _parts(document: Document) -> Iterator[tuple[str, Any]]:
+    """The parts of a document in a form in which equal means equal; empty parts are left out."""
+    if tags := document.get("tags"):
+        yield "tags", dict(tags)
+    for name, value in (document.get("properties") or {}).items():
+        if isinstance(value, list) and all(isinstance(item, Mapping) and "name" in item for item in value):
+            for item in value:
+                yield f"{name}/{item['name']}", _plain(item, (name,))
+        elif name not in _ADDED and (plain := _plain(value, (name,))):
+            yield name, plain
+
+
+def _plain(value: Any, path: Path) -> Any:
+    """A value without what Azure adds. ``path``: the names that lead to it, from the collection on."""
+    if isinstance(value, Mapping):
+        left_out = _left_out(path)
+        plain = {
+            name: str(member).lower() if name == "id" else _plain(member, (*path, name))
+            for name, member in value.items()
+            if name not in left_out
+        }
+        defaults = _DEFAULTS.get(path[0], {}) if path[1:] == ("properties",) else {}
+        return {
+            name: member
+            for name, member in plain.items()
+            if member not in (None, [], {}) and not (name in defaults and defaults[name] == member)
+        }
+    if isinstance(value, list):
+        items = [_plain(item, path) for item in value]
+        named = all(isinstance(item, Mapping) and "name" in item for item in items)
+        # The order of path rules and of rewrite rules has a meaning.
+        return items if not named or path[-1] in ("pathRules", "rewriteRules") else sorted(items, key=_name)
+    return value
+
+
+def _left_out(path: Path) -> frozenset[str]:
+    left_out = _ADDED
+    if path[1:] == ("properties",):
+        left_out |= _BACK_REFERENCES.get(path[0], frozenset())
+        if path[0] == "sslCertificates":
+            left_out |= _NEVER_SHOWN
+    return left_out
+
+
+def _name(item: Mapping[str, Any]) -> str:
+    return str(item["name"]).lower()

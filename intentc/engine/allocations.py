@@ -7,7 +7,7 @@ what allocations are used for; the API server decides who holds which.
 
 State: requested, held and uncertain allocations, in memory. It lists, requests and frees allocations at the API server,
 by permission. It puts numbers into ``logic`` and rejected requests into the state tables, schedules the intents that
-read them, and reports answers to the permission, the throttle and ``carriers``.
+read them, and reports answers to the permission, the throttle and ``marked_objects``.
 
 Touches: API server, logs; through others: clock, randomness.
 """
@@ -28,7 +28,7 @@ from ..model.reads import allocation_read
 from ..queue import KeyedQueue
 from ..writing import Fenced, ReadService, Rejected, Throttled, Unreachable, WriteError, WriteService
 from .api_throttle import ApiThrottle
-from .carriers import Carriers
+from .marked_objects import MarkedObjects
 from .permission import Permission
 from .scheduler import Scheduler
 from .state_tables import StateTables
@@ -72,7 +72,7 @@ class Allocations:
         throttle: ApiThrottle[Name],
         states: StateTables,
         scheduler: Scheduler,
-        carriers: Carriers,
+        marked: MarkedObjects,
     ) -> None:
         self._installation = installation
         self._logic = logic
@@ -82,13 +82,13 @@ class Allocations:
         self._throttle = throttle
         self._states = states
         self._scheduler = scheduler
-        self._carriers = carriers
+        self._marked = marked
         self._requested: dict[str, dict[Entry, AllocationRequest]] = {}
         self._held: dict[str, dict[Entry, int]] = {}
         self._leaving: set[str] = set()
         self._to_check: set[str] = set()
         """Those of ``_leaving`` of which it is not known whether an object holds them up; the others are queued, or
-        ``carriers`` reports when the object no longer does."""
+        ``marked_objects`` reports when the object no longer does."""
         self._unsure: set[Entry] = set()
         """Entries whose last request failed after it was sent: the allocator may hold a number for them."""
         self._queued: KeyedQueue[Entry] = KeyedQueue(backoff=Backoff(first=0.05, last=30.0))
@@ -192,7 +192,7 @@ class Allocations:
         """Queue the releases that nothing blocks any more; called after an acknowledged write or an applied batch."""
         if self._permission.withheld_for:
             return
-        self._to_check |= self._carriers.take_freed()
+        self._to_check |= self._marked.take_freed()
         if not self._to_check:
             return
         to_check, self._to_check = self._to_check, set()
@@ -200,7 +200,7 @@ class Allocations:
             unread = [entry for entry in self._held.get(origin, ()) if not self._is_read(entry)]
             if not unread:
                 self._leaving.discard(origin)
-            elif not self._carriers.hold_up(origin):
+            elif not self._marked.hold_up(origin):
                 for entry in unread:
                     self._queued.add(entry, resync=True)
 
@@ -249,7 +249,7 @@ class Allocations:
             elif (
                 entry in self._held.get(entry.origin, ())
                 and not self._is_read(entry)
-                and not self._carriers.hold_up(entry.origin)
+                and not self._marked.hold_up(entry.origin)
             ):
                 await self._free(entry, warrant.fence)
             elif entry in self._unsure:

@@ -2,8 +2,8 @@
 
 ``planning`` defines what claims mean, and keeps them; ``evaluator`` decides when they are replaced.
 
-It changes the claim book, the guard of deletions, the records of ``drift``, the queue of objects and ``carriers``, and
-asks ``allocations`` who has numbers.
+It changes the claim book, the guard of deletions, the records of ``drift``, the queue of objects and
+``marked_objects``, and asks ``allocations`` who has numbers.
 
 Touches: nothing itself; through others: clock.
 """
@@ -15,8 +15,8 @@ from collections.abc import Collection, Iterable
 from ..model import Claim, Key, Name
 from ..planning import ClaimBook, DeleteGuard
 from .allocations import Allocations
-from .carriers import Carriers
 from .drift import Drift
+from .marked_objects import MarkedObjects
 from .object_queue import ObjectQueue
 
 
@@ -31,14 +31,14 @@ class Claims:
         drift: Drift,
         objects: ObjectQueue,
         allocations: Allocations,
-        carriers: Carriers,
+        marked: MarkedObjects,
     ) -> None:
         self._book = book
         self._guard = guard
         self._drift = drift
         self._objects = objects
         self._allocations = allocations
-        self._carriers = carriers
+        self._marked = marked
 
     def replace(self, origin: Key, claims: Iterable[Claim], *, keep_finalizers: bool = False) -> frozenset[Name]:
         """Set the claims of an intent after a complete evaluation. ``keep_finalizers``: those that it claimed stay."""
@@ -53,7 +53,7 @@ class Claims:
     def replace_status(self, origin: Key, claims: Iterable[Claim]) -> frozenset[Name]:
         """Set what an intent that is on hold claims of status; its other claims stay (docs/engine.md §4.5)."""
         changed = self._book.replace_status(origin, claims)
-        self._carriers.claims_changed(origin.uuid, changed)
+        self._marked.claims_changed(origin.uuid, changed)
         return changed
 
     def drop(self, origin: Key) -> frozenset[Name]:
@@ -81,5 +81,5 @@ class Claims:
     def _changed(self, origin: Key, names: frozenset[Name]) -> frozenset[Name]:
         """Have the objects followed on which the intent changed its claims, if they may show a number of it."""
         if self._allocations.holds(origin.uuid):
-            self._carriers.claims_changed(origin.uuid, names)
+            self._marked.claims_changed(origin.uuid, names)
         return names

@@ -76,12 +76,12 @@ from ..writing import ReadService, WriteService
 from .allocations import Allocations
 from .api_throttle import ApiThrottle
 from .applier import Applier, LastGoodValues
-from .carriers import Carriers
 from .claims import Claims
 from .drift import Drift
 from .edges import edges_of
 from .evaluator import Evaluator
 from .log_fields import LogFields
+from .marked_objects import MarkedObjects
 from .object_changes import ObjectChanges
 from .object_planner import ObjectPlanner
 from .object_queue import ObjectQueue
@@ -90,6 +90,7 @@ from .orphan_collector import OrphanCollector
 from .pauses import Pauses
 from .permission import ENDING, OBSERVING, RESTORED, Fence, Permission, Watch
 from .read_back import ReadBack
+from .read_only import Outputs, Progress, ReadOnly, States, World
 from .reconciler import Reconciler
 from .reload_record import ReloadRecord
 from .repairs import Repairs
@@ -98,7 +99,6 @@ from .scheduler import Scheduler
 from .sender import Sender
 from .state_tables import StateTables
 from .status_pace import StatusPace
-from .view import Outputs, Progress, States, View, World
 from .write_failures import WriteFailures
 
 _MAX_BURST = 1000
@@ -146,7 +146,7 @@ class Engine:
         self._log_fields = log = LogFields(logic=logic, journal=journal)
         self._objects = objects = ObjectQueue()
         self._scheduler = scheduler = Scheduler(logic=logic)  # 3
-        self._carriers = carriers = Carriers(assumed=assumed, book=book, planner=planner, objects=objects)
+        self._marked = marked = MarkedObjects(assumed=assumed, book=book, planner=planner, objects=objects)
         self._read_back = ReadBack(reader=reader, assumed=assumed, book=book, objects=objects, log_fields=log)
         failures = WriteFailures(
             states=states, permission=permission, throttle=throttle, objects=objects,
@@ -164,17 +164,17 @@ class Engine:
         )  # fmt: skip
         self._reconciler = Reconciler(
             throttle=throttle, states=states, objects=objects, object_planner=object_planner, repairs=repairs,
-            sender=sender, failures=failures, carriers=carriers, planning=self._planning, in_flight=in_flight,
+            sender=sender, failures=failures, marked=marked, planning=self._planning, in_flight=in_flight,
         )  # fmt: skip
         self._orphan_collector = OrphanCollector(logic=logic, book=book, planner=planner, drift=drift, objects=objects)
         self._allocations = allocations = Allocations(
             installation=installation, logic=logic, writer=writer, reader=reader, permission=permission,
-            throttle=throttle, states=states, scheduler=scheduler, carriers=carriers,
+            throttle=throttle, states=states, scheduler=scheduler, marked=marked,
         )  # fmt: skip
         self._evaluator = Evaluator(  # 4, 5
             logic=logic, runner=runner, states=states, journal=journal, scheduler=scheduler, allocations=allocations,
             claims=Claims(  # 6
-                book=book, guard=planner.guard, drift=drift, objects=objects, allocations=allocations, carriers=carriers
+                book=book, guard=planner.guard, drift=drift, objects=objects, allocations=allocations, marked=marked
             ),
             log_fields=log,
         )  # fmt: skip
@@ -183,7 +183,7 @@ class Engine:
             allocations=allocations, sender=sender,
         )  # fmt: skip
         object_changes = ObjectChanges(
-            logic=logic, book=book, assumed=assumed, planner=planner, states=states, objects=objects, carriers=carriers
+            logic=logic, book=book, assumed=assumed, planner=planner, states=states, objects=objects, marked=marked
         )
         self._applier = Applier(  # 1, 2
             logic=logic, journal=journal, scheduler=scheduler, evaluator=self._evaluator,
@@ -204,7 +204,7 @@ class Engine:
             throttle=throttle, drift=drift, reloads=self.reloads,
         )  # fmt: skip
         self.journal = journal  # 9
-        self.view = View(self.world, self.outputs, self.states, self.progress, journal)
+        self.read_only = ReadOnly(self.world, self.outputs, self.states, self.progress, journal)
 
     async def run(self, events: AsyncIterator[Snapshot | Batch]) -> None:
         """Serve until cancelled. After that no write begins; writes under way may end. The allocations must have been
@@ -261,7 +261,7 @@ class Engine:
 
     def _has_leftovers(self, origin: str) -> bool:
         """Whether objects of a deleted intent are still in the store: their deletion may be deferred for long."""
-        return bool(self._carriers.of(origin)) and not self._logic.has_intent(origin)
+        return bool(self._marked.of(origin)) and not self._logic.has_intent(origin)
 
     async def step(self, items: list[Snapshot | Batch]) -> bool:
         """Apply ``items`` and do all work that follows, in this task, in a fixed order. True if anything was done:
@@ -328,7 +328,7 @@ class Engine:
                 self._allocations.release_ownerless()
                 found = self._orphan_collector.make_pass()
                 if is_first:
-                    self._carriers.left_over(found, self._allocations.leaving)
+                    self._marked.left_over(found, self._allocations.leaving)
             self._planning.set()
         elif not due and self._evaluator.runs >= self._burst_ends_at:
             self._planning.set()

@@ -3,8 +3,8 @@
 It is the part of applying a batch that concerns outputs; ``applier`` passes the intents that a batch affects to the
 scheduler.
 
-It ends assumptions, notes carriers, reports to the planner which objects lost their parent, and fills and wakes the
-queue of objects.
+It ends assumptions, notes the marks of objects, reports to the planner which objects lost their parent, and fills and
+wakes the queue of objects.
 
 Touches: nothing itself; through others: clock.
 """
@@ -18,7 +18,7 @@ from ..logic import Service
 from ..model import HeldInput, Key, Name
 from ..model.reads import PARENT
 from ..planning import Assumed, ClaimBook, Planner
-from .carriers import Carriers
+from .marked_objects import MarkedObjects
 from .object_queue import ObjectQueue
 from .state_tables import StateTables
 
@@ -35,7 +35,7 @@ class ObjectChanges:
         planner: Planner,
         states: StateTables,
         objects: ObjectQueue,
-        carriers: Carriers,
+        marked: MarkedObjects,
     ) -> None:
         self._logic = logic
         self._book = book
@@ -43,7 +43,7 @@ class ObjectChanges:
         self._planner = planner
         self._states = states
         self._objects = objects
-        self._carriers = carriers
+        self._marked = marked
 
     def listed(self, revision: int) -> None:
         """A listing of ``revision`` is about to be applied: it shows our writes up to there."""
@@ -69,7 +69,7 @@ class ObjectChanges:
     def changed(self, names: Iterable[Name], *, plan: bool, resync: bool) -> None:
         """These objects changed in the store: plan those that wait for them, and, with ``plan``, those of them that
         concern us."""
-        self._carriers.seen(names)
+        self._marked.seen(names)
         self._objects.wake(names)
         if plan:
             self._objects.plan(sorted(filter(self._concerns_us, names)), resync=resync)

@@ -3,8 +3,8 @@
 One worker at a time plans an object; writes of different objects overlap up to a limit. A fault of our own on the way
 of one object defers that object alone. ``object_planner`` decides what is written, ``sender`` sends it.
 
-State: the tasks under way, in memory. It changes the queue, the states of objects, ``carriers`` and the throttle by
-their methods. ``sender`` writes.
+State: the tasks under way, in memory. It changes the queue, the states of objects, ``marked_objects`` and the throttle
+by their methods. ``sender`` writes.
 
 Touches: nothing itself; through others: API server, clock, logs, randomness.
 """
@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 from ..model import Create, Name
 from ..planning import Plan
 from .api_throttle import ApiThrottle
-from .carriers import Carriers
+from .marked_objects import MarkedObjects
 from .object_planner import ObjectPlanner
 from .object_queue import ObjectQueue
 from .repairs import Repairs
@@ -43,7 +43,7 @@ class Reconciler:
         repairs: Repairs,
         sender: Sender,
         failures: WriteFailures,
-        carriers: Carriers,
+        marked: MarkedObjects,
         planning: asyncio.Event,
         in_flight: int,
     ) -> None:
@@ -54,7 +54,7 @@ class Reconciler:
         self._repairs = repairs
         self._sender = sender
         self._failures = failures
-        self._carriers = carriers
+        self._marked = marked
         self._planning = planning
         self._most = in_flight
         self._room = asyncio.Event()
@@ -137,7 +137,7 @@ class Reconciler:
                 for operation in plan.operations:
                     if isinstance(operation, Create):
                         # From now on its owner has it, so that no finalizer is removed before it.
-                        self._carriers.note(name, operation.mark.origin)
+                        self._marked.note(name, operation.mark.origin)
                 return plan
             self._object_planner.note_right(plan)
             self._succeeded(plan)
@@ -161,7 +161,7 @@ class Reconciler:
                 self._objects.wake((plan.name,))
             elif plan.name in self._states.rejected and not self._objects.is_asked_again(plan.name):
                 # Of a rejected write, unlike of one without an answer, it is known that it changed nothing.
-                self._carriers.carried_out(plan, in_full=False)
+                self._marked.carried_out(plan, in_full=False)
         except Exception as error:
             self._failures.unexpected(plan.name, error)
         finally:
@@ -176,4 +176,4 @@ class Reconciler:
         self._objects.forget(name)
         self._states.wrote(name)
         self._failures.forget(name)
-        self._carriers.carried_out(plan, in_full=name not in self._states.contended)
+        self._marked.carried_out(plan, in_full=name not in self._states.contended)

@@ -14,14 +14,14 @@ from typing import Any
 import anyio
 
 from intentc.diagnostics.observed import JournalQuery, ObjectQuery
-from intentc.engine.view import View
+from intentc.engine.read_only import ReadOnly
 
-from .views.comparison import one_object
-from .views.journal import follow, journal
-from .views.lists import pending, quarantine
-from .views.neighbourhood import neighbourhood
-from .views.objects import objects
-from .views.reactions import reactions
+from .details.comparison import one_object
+from .details.journal import follow, journal
+from .details.lists import pending, quarantine
+from .details.neighbourhood import neighbourhood
+from .details.objects import objects
+from .details.reactions import reactions
 from .why.why import why
 
 _AT_ONCE = 3
@@ -31,39 +31,39 @@ _AT_ONCE = 3
 class Answers:
     """``diagnostics.Asked`` over one engine."""
 
-    def __init__(self, view: View) -> None:
-        self._view = view
+    def __init__(self, live: ReadOnly) -> None:
+        self._live = live
         self._turns = anyio.Semaphore(_AT_ONCE)
 
     async def why(self, kind: str, name: str, part: str = "", offset: int = 0, limit: int = 100) -> dict[str, Any]:
         async with self._turns:
-            return await why(self._view, kind, name, part=part, offset=offset, limit=limit)
+            return await why(self._live, kind, name, part=part, offset=offset, limit=limit)
 
     async def objects(self, query: ObjectQuery) -> dict[str, Any]:
         async with self._turns:
-            return await objects(self._view, query)
+            return await objects(self._live, query)
 
     async def object(self, kind: str, name: str) -> dict[str, Any]:
         async with self._turns:
-            return await one_object(self._view, kind, name)
+            return await one_object(self._live, kind, name)
 
     async def neighbourhood(self, kind: str, name: str, depth: int = 1, kinds: tuple[str, ...] = ()) -> dict[str, Any]:
         async with self._turns:
-            return await neighbourhood(self._view, kind, name, depth=depth, kinds=kinds)
+            return await neighbourhood(self._live, kind, name, depth=depth, kinds=kinds)
 
     async def pending(self, offset: int = 0, limit: int = 100) -> dict[str, Any]:
         async with self._turns:
-            return await pending(self._view.world, offset, limit)
+            return await pending(self._live.world, offset, limit)
 
     async def quarantine(self, offset: int = 0, limit: int = 100) -> dict[str, Any]:
         async with self._turns:
-            return await quarantine(self._view, offset, limit)
+            return await quarantine(self._live, offset, limit)
 
     async def reactions(self) -> dict[str, Any]:
-        return await reactions(self._view.world, self._view.progress)
+        return await reactions(self._live.world, self._live.progress)
 
     async def journal(self, query: JournalQuery) -> dict[str, Any]:
-        return await journal(self._view, query)
+        return await journal(self._live, query)
 
     def follow(self, after: int) -> AsyncIterator[dict[str, Any]]:
-        return follow(self._view, after)
+        return follow(self._live, after)

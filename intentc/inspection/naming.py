@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from intentc.engine.view import World
+from intentc.engine.read_only import World
 from intentc.model import Key, Name, Source
 
 Document = dict[str, Any]

@@ -2,7 +2,7 @@
 
 ``compile`` prints them, and ``dev`` shows the outputs of the loaded files. Statuses are shown apart, since the rest of
 their resources is input. Values that the server maintains (permissions, times) and our own mark are left out, so
-equivalent worlds look the same. It reads the engine's views, or the resources that it gets, and changes nothing.
+equivalent worlds look the same. It reads the engine, or the resources that it gets, and changes nothing.
 
 Touches: nothing outside memory.
 """
@@ -13,7 +13,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from ..engine.view import Outputs, World
+from ..engine.read_only import Outputs, World
 from ..model import HeldInput, Resource, StatusClaim
 from ..model.status import STATUS, timeless, without_empty
 from ..model.values import thaw

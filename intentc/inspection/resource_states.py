@@ -5,15 +5,15 @@ compiled, its outputs stay; ``rejected``: the API server rejects it; ``delayed``
 ``contended``: another writer reverts it; ``paused``: by an operator, or dropped; ``planned``: nothing may be written
 now; ``withheld``: its deletion needs approval; ``absent``. ``why/waiting.py`` says what must happen first.
 
-It reads the engine's views and changes nothing.
+It reads the engine and changes nothing.
 
 Touches: nothing outside memory.
 """
 
 from __future__ import annotations
 
+from intentc.engine.read_only import Outputs, ReadOnly, States, World
 from intentc.engine.state_tables import PAUSED
-from intentc.engine.view import Outputs, States, View, World
 from intentc.model import HeldInput, Key, Name
 from intentc.planning.ownership import Ownership, ownership_of_object
 
@@ -38,13 +38,13 @@ FACT = "fact"
 NONE = "none"
 
 
-def state_of(view: View, name: Name, key: Key | None) -> str:
+def state_of(live: ReadOnly, name: Name, key: Key | None) -> str:
     """Return the state of a resource, as an input and as an output. ``key``: the object or fact of this name, None if
     there is none. It costs a few look-ups, so it can be computed for very many resources."""
-    compiled = _of_intent(view.world, view.states, key) if key is not None else AS_DESIRED
+    compiled = _of_intent(live.world, live.states, key) if key is not None else AS_DESIRED
     if compiled != AS_DESIRED:
         return compiled
-    return _of_object(view, name, key)
+    return _of_object(live, name, key)
 
 
 def is_made(world: World, outputs: Outputs, name: Name, key: Key | None) -> bool:
@@ -108,9 +108,9 @@ def _of_intent(world: World, states: States, key: Key) -> str:
     return AS_DESIRED
 
 
-def _of_object(view: View, name: Name, key: Key | None) -> str:
-    states = view.states
-    made = is_made(view.world, view.outputs, name, key)
+def _of_object(live: ReadOnly, name: Name, key: Key | None) -> str:
+    states = live.states
+    made = is_made(live.world, live.outputs, name, key)
     for state, table in (
         (PAUSED_STATE, states.left_alone),
         (REJECTED, states.rejected),
@@ -119,18 +119,18 @@ def _of_object(view: View, name: Name, key: Key | None) -> str:
     ):
         if name in table:
             return state
-    if view.outputs.is_delete_withheld(name):
+    if live.outputs.is_delete_withheld(name):
         return WITHHELD
-    claims = view.outputs.claims_on(name)
+    claims = live.outputs.claims_on(name)
     if claims and all(PAUSED in states.stopped.get(origin, ()) for origin in claims):
         return PAUSED_STATE
     if name in states.object_waits or (made and states.problems_of_plan(name)):
         return WAITING
     if name in states.planned:
         return PLANNED
-    if any(states.is_held(origin) or origin in view.world.unreadable for origin in claims):
+    if any(states.is_held(origin) or origin in live.world.unreadable for origin in claims):
         return HELD
-    if view.states.is_queued(name) or any(map(view.states.has_job, claims)):
+    if live.states.is_queued(name) or any(map(live.states.has_job, claims)):
         return QUEUED
     if key is None:
         return QUEUED if claims else ABSENT

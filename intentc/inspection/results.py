@@ -4,8 +4,8 @@ Why it exists: a view is an author's pure function over objects, and reading tho
 loop may be held. So the objects are gathered at one moment, which is quick, and read in a thread. ``diagnostics`` and
 the commands choose, page and show the rows.
 
-It reads the engine's views and changes nothing. State: a lock, since one view is computed at a time, and what was
-gathered for it. Views are computed in a thread.
+It reads the engine and changes nothing. State: a lock, since one view is computed at a time, and what was gathered for
+it. Views are computed in a thread.
 
 Touches: threads.
 """
@@ -20,7 +20,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from ..engine.view import View, World
+from ..engine.read_only import ReadOnly, World
 from ..evaluation import Compiled, Overview, Row
 from ..evaluation.overview import PROBLEMS
 from ..model import HeldInput, Problem, Resource
@@ -43,8 +43,8 @@ _PROBLEMS = Overview(
 class Results:
     """Computes views over one engine. ``views``: those of its compilers, by name."""
 
-    def __init__(self, view: View, views: Mapping[str, Overview]) -> None:
-        self._view = view
+    def __init__(self, live: ReadOnly, views: Mapping[str, Overview]) -> None:
+        self._live = live
         self._overviews: Mapping[str, Overview] = {PROBLEMS: _PROBLEMS, **views}
         self._one_at_a_time = anyio.Lock()
 
@@ -61,24 +61,24 @@ class Results:
         called in another thread. Raises ``KeyError`` if there is no such view."""
         overview = self._overviews[view]
         async with self._one_at_a_time:
-            gathered = Gathered(self._view, overview.kinds)
+            gathered = Gathered(self._live, overview.kinds)
             return await anyio.to_thread.run_sync(lambda: [row for row in overview.rows(gathered) if wanted(row)])
 
 
 class Gathered:
     """``Compiled`` over a snapshot of the cache: resources never change, so threads may read them."""
 
-    def __init__(self, view: View, kinds: Sequence[str]) -> None:
-        self._problems = (*view.states.reported_problems, *view.world.unreadable.values())
+    def __init__(self, live: ReadOnly, kinds: Sequence[str]) -> None:
+        self._problems = (*live.states.reported_problems, *live.world.unreadable.values())
         self._by_name = {
-            kind: {":".join(resource.fq_name): resource for resource in _readable(view.world, kind)} for kind in kinds
+            kind: {":".join(resource.fq_name): resource for resource in _readable(live.world, kind)} for kind in kinds
         }
-        self._view = view
-        self._holders = holders_of_secrets(view.world) if kinds else ()
+        self._live = live
+        self._holders = holders_of_secrets(live.world) if kinds else ()
 
     @cached_property
     def _behind(self) -> Behind:
-        return read_for_each(self._view.world, self._view.outputs, self._holders)
+        return read_for_each(self._live.world, self._live.outputs, self._holders)
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:

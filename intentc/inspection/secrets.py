@@ -4,8 +4,7 @@ Why in addition to ``sensitive`` in schemas: an author's code can copy a secret 
 removes these texts as well as the fields that its schema names. An evaluation obtains values only by reads of a
 resource or of its references, and from facts, so these are followed.
 
-It reads the engine's views and changes nothing there; ``concealed_outputs`` replaces values in the documents that it
-gets.
+It reads the engine and changes nothing there; ``concealed_outputs`` replaces values in the documents that it gets.
 
 Touches: nothing outside memory.
 """
@@ -19,7 +18,7 @@ from intentc.model import HeldInput, Key, Name, Resource
 from intentc.model.reads import fact_read, object_read, targets_read
 from intentc.model.sensitive import cleared_resource, concealed, sensitive_texts
 
-from ..engine.view import Outputs, World
+from ..engine.read_only import Outputs, World
 
 _FACT = fact_read("", "")[0]
 _OF_RESOURCES = frozenset({object_read(Key("", ""))[0], targets_read(Key("", ""), "")[0]})

@@ -30,7 +30,7 @@ from ..engine.assembly import assemble
 from ..engine.engine import Engine
 from ..engine.permission import RESTORED, UPGRADE
 from ..engine.probe import ApiServerProbe
-from ..engine.view import World
+from ..engine.read_only import World
 from ..evaluation import Overview
 from ..evaluation.crash_marker import CrashMarker
 from ..inspection import Answers
@@ -178,7 +178,7 @@ def _probe(read: ReadService, engine: Engine, compilers: Loaded) -> ApiServerPro
     return ApiServerProbe(read, engine.throttle, kinds[0]) if kinds else None
 
 
-class _CacheView:
+class _Believed:
     """The cache in the form that the relist compares."""
 
     def __init__(self, world: World) -> None:
@@ -217,12 +217,12 @@ class CompilerService:
         retaining: Sequence[Keeper[Any]] = (),
     ) -> None:
         self.engine = engine
-        self._view = engine.view
+        self._live = engine.read_only
         self._reloads = engine.reloads
         self._retaining = retaining
-        self.results = Results(engine.view, views or {})
+        self.results = Results(engine.read_only, views or {})
         """The views of the outputs, for ``diagnostics.Browsed``."""
-        self.answers = Answers(engine.view)
+        self.answers = Answers(engine.read_only)
         """The answers to questions, for ``diagnostics.Asked``."""
         self.directives = directives
         self.takeover = takeover
@@ -337,10 +337,10 @@ class CompilerService:
 
     async def _relist(self) -> None:
         """Relist a slice in each period; apply missed events as corrections. The source counts them."""
-        view = _CacheView(self.engine.world)
+        live = _Believed(self.engine.world)
         while True:
             await asyncio.sleep(self._relist_slice)
-            missed = await self._source.relist_slice(view)
+            missed = await self._source.relist_slice(live)
             if missed is not None:
                 _LOG.warning("the relist found %d missed events; applying them", len(missed.changes))
                 self.engine.correct(missed)
@@ -357,7 +357,7 @@ class CompilerService:
             reasons.append("etcd: no answer, so the leadership was lost")
         if not self.engine.first_pass_complete:
             reasons.append("the first pass is not complete")
-        if not self._view.progress.reachable:
+        if not self._live.progress.reachable:
             reasons.append("the API server can't be reached")
         if self.takeover is not None and self.takeover.hindered:
             reasons.append(self.takeover.hindered)
@@ -368,7 +368,7 @@ class CompilerService:
     def status(self) -> dict[str, Any]:
         state, counters = self._source.state, self._source.counters
         return {
-            **report(self._view, converged=self.engine.converged),
+            **report(self._live, converged=self.engine.converged),
             **self._compiler_status.status(self._leadership()),
             "loop_lag_seconds": round(self._lag, 4),
             "watch": {
@@ -388,7 +388,7 @@ class CompilerService:
             "reload": self._reloads.status(),
             "api_server": {
                 "fences": self._server.fences if self._server is not None else None,
-                "reachable": self._view.progress.reachable,
+                "reachable": self._live.progress.reachable,
             },
         }
 

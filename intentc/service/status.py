@@ -2,7 +2,7 @@
 
 It is read every second, so it uses only values that exist anyway; ``inspection/status`` counts pending references and
 samples rates in the background, and writes the sentences. State: the last samples, and whether the first load is done.
-It reads the engine's views, and notes the last written revision in the watch's progress.
+It reads the engine, and notes the last written revision in the watch's progress.
 
 Touches: clock.
 """
@@ -43,7 +43,7 @@ class CompilerStatus:
 
     def __init__(self, engine: Engine, source: Source) -> None:
         self._engine = engine
-        self._view = engine.view
+        self._live = engine.read_only
         self._progress = engine.progress
         self._source = source
         self._rates = Rates()
@@ -85,7 +85,7 @@ class CompilerStatus:
         # The revision of an acknowledged write counts as seen, although the watch may not have delivered it.
         progress.saw(self._progress.last_written_revision)
         return {
-            "healthy": is_healthy(self._view) and not self._is_blind(leadership),
+            "healthy": is_healthy(self._live) and not self._is_blind(leadership),
             "role": self._role(leadership),
             "lag_revisions": progress.lag if self._sees_etcd(leadership) else None,
             "rates": self._rates.rates(),
@@ -98,7 +98,7 @@ class CompilerStatus:
             ],
             "attention": [
                 *self._of_the_reload(),
-                *attention(self._view, self._pending.count, self._pending.still()),
+                *attention(self._live, self._pending.count, self._pending.still()),
             ],
             "progress": self.progress(),
         }
@@ -119,7 +119,7 @@ class CompilerStatus:
             yield f"permission to write: {leadership.hindered}"
         elif leadership is not None and not leadership.leads and STANDING_BY in reasons:
             yield f"{leadership.leader}, which leads" if leadership.leader else "a leader"
-        yield from work_left(self._view.world, self._view.states, self._progress, self._rates)
+        yield from work_left(self._live.world, self._live.states, self._progress, self._rates)
 
     def _sees_etcd(self, leadership: Leadership | None) -> bool:
         """Return whether the known revision of etcd is current."""
@@ -173,6 +173,6 @@ class CompilerStatus:
             return {"phase": "evaluating", "done": evaluated, "total": evaluated + progress.jobs}
         left = progress.objects + progress.in_flight
         if progress.withheld:
-            planned = len(self._view.states.planned)
+            planned = len(self._live.states.planned)
             return {"phase": "planning", "done": planned, "total": planned + left} if left else None
         return {"phase": "writing", "done": progress.writes, "total": progress.writes + left}

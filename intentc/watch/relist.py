@@ -2,8 +2,8 @@
 
 Why it exists: etcd has lost events (#18089, #19179), and a lost one would stay lost until the next restart. A slice is
 read at exactly the last applied revision, so that every difference is a missed event and not a late one. It changes
-neither store nor view. State: the position in the present pass, and the counters that it gets. The service decides how
-often a slice is read, and has the engine apply what is found.
+neither the store nor what the consumer believes. State: the position in the present pass, and the counters that it
+gets. The service decides how often a slice is read, and has the engine apply what is found.
 
 Touches: etcd, logs, threads.
 """
@@ -29,7 +29,7 @@ SLICES_IN_A_PASS = 3_600
 """Called each second, it reads the whole world in an hour."""
 
 
-class View(Protocol):
+class Believed(Protocol):
     """What the consumer believes is in the store. All calls are synchronous and cheap."""
 
     def keys(self) -> Iterable[ResourceKey]:
@@ -57,8 +57,8 @@ class Relist:
         self._cursor = ""
         self._held: list[str] = []
 
-    async def next_slice(self, view: View, limit: int | None) -> Correction | None:
-        """The changes by which the view differs from the store in the next slice; None if there are none.
+    async def next_slice(self, believed: Believed, limit: int | None) -> Correction | None:
+        """Where what the consumer believes differs from the store in the next slice; None if nowhere.
 
         Raises ``StoreError``; the same slice is then read again by the next call.
         """
@@ -66,18 +66,18 @@ class Relist:
         if not applied.revision:
             return None
         if not self._cursor:
-            self._held = await anyio.to_thread.run_sync(self._sorted, list(view.keys()))
+            self._held = await anyio.to_thread.run_sync(self._sorted, list(believed.keys()))
             self._cursor = self._layout.prefix
         size = limit or max(_SMALLEST_SLICE, len(self._held) // SLICES_IN_A_PASS)
         revision, snapshots, start = applied.revision, applied.snapshots, self._cursor
         with applied.recording() as touched:
             page = await self._store.range(start, self._end, revision=revision, limit=size, keys_only=True)
             end = page.items[-1].key + "\0" if page.more else self._end
-            changes = self._differences(page, start, end, revision, view, touched)
+            changes = self._differences(page, start, end, revision, believed, touched)
             if changes:
                 # Values are read only now: almost no slice has a difference.
                 full = await self._store.range(start, end, revision=revision)
-                changes = self._differences(full, start, end, revision, view, touched)
+                changes = self._differences(full, start, end, revision, believed, touched)
         # Nothing awaits between the last comparison and the caller: the result still holds.
         if applied.snapshots != snapshots:
             return None
@@ -93,7 +93,7 @@ class Relist:
                 self._layout.key(change.kind, change.uuid),
                 "absent" if change.value is None else f"written at {change.mod_revision}",
                 revision,
-                view.mod_revision(change.kind, change.uuid),
+                believed.mod_revision(change.kind, change.uuid),
             )
         return Correction(revision, tuple(changes))
 
@@ -101,21 +101,21 @@ class Relist:
         return sorted(self._layout.key(*key) for key in keys)
 
     def _differences(
-        self, page: RangeResult, start: str, end: str, revision: int, view: View, touched: set[ResourceKey]
+        self, page: RangeResult, start: str, end: str, revision: int, believed: Believed, touched: set[ResourceKey]
     ) -> list[Change]:
         changes: list[Change] = []
         stored: set[str] = set()
         for item in page.items:
             stored.add(item.key)
             parsed = self._layout.parse(item.key)
-            if parsed is None or parsed in touched or not view.keeps(parsed[0]):
+            if parsed is None or parsed in touched or not believed.keeps(parsed[0]):
                 continue
-            if view.mod_revision(*parsed) == item.mod_revision:
+            if believed.mod_revision(*parsed) == item.mod_revision:
                 continue
             changes.append(Change(*parsed, item.value, item.create_revision, item.mod_revision))
         for key in self._held[bisect_left(self._held, start) : bisect_left(self._held, end)]:
             parsed = self._layout.parse(key)
-            if key in stored or parsed is None or parsed in touched or not view.mod_revision(*parsed):
+            if key in stored or parsed is None or parsed in touched or not believed.mod_revision(*parsed):
                 continue
             changes.append(Change(*parsed, None, 0, revision))
         return changes

@@ -37,7 +37,7 @@ from intentc.watch.protocol import (
     WatchBatch,
     WatchProgress,
 )
-from intentc.watch.relist import Relist, View
+from intentc.watch.relist import Believed, Relist
 from intentc.watch.status import ForeignKeys, Phase, SourceCounters, SourceState
 
 _LOGGER = logging.getLogger(__name__)
@@ -149,7 +149,7 @@ class Source:
         if self._heartbeat is not None:
             await Pulse(self._store, self._heartbeat, self.counters, self._rejected, self.progress.saw).run()
 
-    async def relist_slice(self, view: View, limit: int | None = None) -> Correction | None:
+    async def relist_slice(self, believed: Believed, limit: int | None = None) -> Correction | None:
         """Compare the next slice of the store with the consumer's view, at the last applied revision.
 
         The result holds missed changes, to be applied *before the next await*; its revision is at most the last one,
@@ -160,7 +160,7 @@ class Source:
         if not self.ready:
             return None
         try:
-            return await self._relist.next_slice(view, limit)
+            return await self._relist.next_slice(believed, limit)
         except (Compacted, FutureRevision):
             self.request_listing("relist")
         except StoreError as error:

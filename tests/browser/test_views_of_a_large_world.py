@@ -93,7 +93,7 @@ async def http(anyio_backend: str) -> AsyncIterator[httpx2.AsyncClient]:
     assert len(engine.world) > GROUPS + PORTS
     async with (
         running_diagnostics(
-            Large(engine), "127.0.0.1", 0, browsed=Results(engine.view, {}), asked=Answers(engine.view)
+            Large(engine), "127.0.0.1", 0, browsed=Results(engine.read_only, {}), asked=Answers(engine.read_only)
         ) as url,
         httpx2.AsyncClient(trust_env=False, base_url=url, timeout=60) as client,
     ):

@@ -126,7 +126,7 @@ def check_same(found: Outcome, wanted: Outcome) -> None:
 
 async def lived(system: SimulatedSystem) -> Outcome:
     """What a history has led to."""
-    found, view = elements_in(await system.world()), system.engine.view
+    found, view = elements_in(await system.world()), system.engine.read_only
     elements = {(kind, *one["fq_name"]): written(one) for kind, ones in found.items() for one in ones}
     return Outcome(elements, comparable(view.states.problems(view.world.unreadable.values())))
 

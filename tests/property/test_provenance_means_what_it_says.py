@@ -123,7 +123,7 @@ async def _put(offline: Offline, put: Put) -> bool:
 
 async def _ask(loaded: Loaded, offline: Offline, chance: random.Random, counts: Counter[str]) -> None:
     """Ask about some objects of one world."""
-    view = offline.engine.view
+    view = offline.engine.read_only
     names = sorted({Name(resource.key.kind, resource.fq_name) for resource in lower_level(view.world, view.outputs)})
     for name in _of_all_kinds(names, chance)[:_OBJECTS]:
         why, before = parts_of(view, name), object_of(offline, name)
@@ -202,7 +202,7 @@ async def _change_another(
     counts: Counter[str],
 ) -> None:
     """Take away something that the object has nothing to do with."""
-    view = offline.engine.view
+    view = offline.engine.read_only
     concerned = reads_of(view, name) | {
         Key(source.kind, uuid) for source in named if (uuid := view.world.uuid_of(source.kind, source.name)) is not None
     }
@@ -218,7 +218,7 @@ async def _change_another(
         return
     other = chance.choice(others)
     changed = await without(loaded, offline, [other])
-    if not reads_of(changed.engine.view, name) <= concerned:
+    if not reads_of(changed.engine.read_only, name) <= concerned:
         # Somebody else takes part now, as if he had just been applied: one who was overruled by what is gone.
         counts["others come"] += 1
         return

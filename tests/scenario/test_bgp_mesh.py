@@ -256,7 +256,7 @@ async def test_each_sub_cluster_has_a_mesh_of_its_own(mesh: Mesh) -> None:
 
 
 async def test_why_says_which_links_stay_and_which_must_not_be_there(mesh: Mesh) -> None:
-    view = mesh.system.offline.engine.view
+    view = mesh.system.offline.engine.read_only
 
     async def parts(name: str) -> dict[str, tuple[str, list[str]]]:
         """Part → what is claimed of it, and the sources of its first reason."""

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from intentc.cli.offline_inputs import apply_inputs
-from intentc.engine.view import Outputs
+from intentc.engine.read_only import Outputs
 from intentc.inspection.why.why import why
 from intentc.loading.resources import load_resources
 from intentc.model import Name
@@ -53,7 +53,7 @@ async def test_every_field_that_is_written_has_a_reason_of_which_every_source_is
     outputs = engine.outputs
     asked = 0
     for name in sorted(outputs.names()):
-        answer = await why(engine.view, name.kind, ":".join(name.fq_name), limit=1000)
+        answer = await why(engine.read_only, name.kind, ":".join(name.fq_name), limit=1000)
         asked += 1
         shown = {part["part"] for part in answer["parts"]}
         for wanted in parts_claimed(outputs, name):

@@ -45,7 +45,7 @@ class MemorySystem:
         self.write.target = self.offline.local
         self.store = self.offline.store
         self.engine = self.offline.engine
-        self.parts = self.engine.view
+        self.parts = self.engine.read_only
 
     async def settle(self) -> None:
         """Let the engine work until nothing is left to do."""

@@ -42,13 +42,15 @@ def test_nobody_reaches_through_an_engine() -> None:
 
 
 def test_chains_are_found_wherever_the_engine_stands() -> None:
-    source = "engine.world.named(1)\nself._engine.parts.jobs.add(2)\nstarted.service.engine.view.world\nengine.world\n"
+    source = (
+        "engine.world.named(1)\nself._engine.parts.jobs.add(2)\nstarted.service.engine.read_only.world\nengine.world\n"
+    )
     assert sorted(chains(source)) == [
         (1, "engine.world.named"),
         (2, "self._engine.parts.jobs.add"),
-        (3, "started.service.engine.view.world"),
+        (3, "started.service.engine.read_only.world"),
     ]
-    assert list(chains("engine.listed\nself.engine.settled()\nfrom intentc.engine.view import View\n")) == []
+    assert list(chains("engine.listed\nself.engine.settled()\nfrom intentc.engine.read_only import ReadOnly\n")) == []
 
 
 def test_only_the_scheduler_touches_the_jobs_and_their_causes() -> None:

@@ -112,7 +112,7 @@ async def _compile(
 
         from .show import print_view
 
-        await print_view(output, view, Results(engine.view, compilers.views))
+        await print_view(output, view, Results(engine.read_only, compilers.views))
     elif output == "envoy":
         from ..elements import print_bootstrap
 

@@ -212,7 +212,7 @@ async def _load(resources: Sequence[Input], started: Running) -> int:
     from .compile import summary
 
     engine = started.service.engine
-    world, outputs, states, progress, _ = engine.view
+    world, outputs, states, progress, _ = engine.read_only
     await engine.settled()
     before = {resource.key: resource.raw for resource in lower_level(world, outputs)}
     written = engine.writes

@@ -3,7 +3,7 @@
 ``dangling_references`` uses the reverse index and is cheap in any world. ``referenced_names`` looks at every wanted
 value, in slices.
 
-It reads the engine's views, in slices, and changes nothing.
+It reads the engine, in slices, and changes nothing.
 
 Touches: nothing itself; through others: clock.
 """
@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from intentc.engine.read_only import World
 from intentc.engine.slices import Slice, blocks
-from intentc.engine.view import World
 from intentc.model import Name
 from intentc.model.resolvers import FQ_NAME
 

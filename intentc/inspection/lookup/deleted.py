@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from intentc.engine.view import View
+from intentc.engine.read_only import ReadOnly
 from intentc.evaluation import Status
 from intentc.journal.records import Evaluation, Written
 from intentc.journal.searching import MOST_SECONDS, search
@@ -38,22 +38,22 @@ class Former(NamedTuple):
     key: Key
 
 
-async def former_resources(view: View, kind: str, text: str) -> list[Former]:
+async def former_resources(live: ReadOnly, kind: str, text: str) -> list[Former]:
     """Return the deleted resources of ``kind`` whose name was ``text`` or ended with it; each name once. Files are
     searched only if memory has none."""
-    journal = view.journal
+    journal = live.journal
     found: dict[Name, Former] = {}
     keys = {joined: key for key, joined in journal.names.items() if key.kind == kind and _fits(joined, text)}
     if keys:
-        names = await former_names(view.journal, kind, keys)
+        names = await former_names(live.journal, kind, keys)
         found = {name: Former(name, keys[joined]) for joined, name in names.items()}
     if not found and journal.directory is not None:
-        work = partial(_former_in_files, journal.directory, kind, text, view.world.revision)
+        work = partial(_former_in_files, journal.directory, kind, text, live.world.revision)
         try:
             found = await run_on_disk_thread(work, name="journal search", within=_WAIT)
         except TimeoutError:
             _LOG.warning("the journal's files in %s can't be read in time; answering without them", journal.directory)
-    return [former for former in found.values() if former.name not in view.outputs]
+    return [former for former in found.values() if former.name not in live.outputs]
 
 
 def _former_in_files(directory: Path, kind: str, text: str, revision: int) -> dict[Name, Former]:

@@ -1,6 +1,6 @@
 """Finds objects by the name that another program gives them, as compilers define it (``Compiler(names=…)``).
 
-It reads the engine's views; compilers' functions run in a thread. It changes nothing.
+It reads the engine; compilers' functions run in a thread. It changes nothing.
 
 Touches: threads.
 """
@@ -12,30 +12,30 @@ from typing import Any
 
 import anyio.to_thread
 
-from intentc.engine.view import View, World
+from intentc.engine.read_only import ReadOnly, World
 from intentc.evaluation import Naming
 from intentc.model import HeldInput, Key, Name, Problem
 
 from ..results import Gathered, document_of
 
 
-async def called(view: View, kind: str, text: str) -> tuple[Name, ...]:
+async def called(live: ReadOnly, kind: str, text: str) -> tuple[Name, ...]:
     """Return the existing objects that ``text`` means, the likeliest first. ``kind``: a word under which a compiler
-    offers names (``view.world.names``), or a kind that it names; any other finds nothing."""
+    offers names (``live.world.names``), or a kind that it names; any other finds nothing."""
     found: dict[Name, None] = {}
-    for word, naming in view.world.names.items():
+    for word, naming in live.world.names.items():
         wanted = naming.kinds if kind == word else tuple(one for one in naming.kinds if one == kind)
         if wanted:
-            found |= dict.fromkeys(await _meant(view, naming, wanted, text))
+            found |= dict.fromkeys(await _meant(live, naming, wanted, text))
     return tuple(found)
 
 
-async def _meant(view: View, naming: Naming, wanted: tuple[str, ...], text: str) -> list[Name]:
-    single = _there(view.world, wanted, naming.find(text, _Single(view.world, naming)))
+async def _meant(live: ReadOnly, naming: Naming, wanted: tuple[str, ...], text: str) -> list[Name]:
+    single = _there(live.world, wanted, naming.find(text, _Single(live.world, naming)))
     if single:
         return single
-    gathered = Gathered(view, naming.kinds)
-    return _there(view.world, wanted, await anyio.to_thread.run_sync(lambda: list(naming.find(text, gathered))))
+    gathered = Gathered(live, naming.kinds)
+    return _there(live.world, wanted, await anyio.to_thread.run_sync(lambda: list(naming.find(text, gathered))))
 
 
 class _Single:

@@ -3,8 +3,8 @@
 It also finds claimed objects that do not exist yet, and objects by the name that another program gives them. If nothing
 matches, or too much, the answer lists similar names.
 
-It reads the engine's views and the journal, in slices, and changes nothing. If no resource has the name, ``deleted``
-reads the journal's files; a compiler's search of names runs in a thread.
+It reads the engine and the journal, in slices, and changes nothing. If no resource has the name, ``deleted`` reads the
+journal's files; a compiler's search of names runs in a thread.
 
 Touches: threads; through others: clock, files, logs.
 """
@@ -19,8 +19,8 @@ from uuid import UUID
 import anyio.to_thread
 
 from intentc.diagnostics.observed import NamedAs, Unanswerable
+from intentc.engine.read_only import Outputs, ReadOnly, World
 from intentc.engine.slices import Slice, blocks
-from intentc.engine.view import Outputs, View, World
 from intentc.inspection.lookup.element_names import called
 from intentc.model import Key, Kind, Name, ResourceClaim, object_uuid
 
@@ -62,45 +62,45 @@ def _near_kinds(text: str, kinds: list[str]) -> tuple[str, ...]:
     return tuple((sorted(initials) or difflib.get_close_matches(text, kinds, 3) or sorted(inside))[:3])
 
 
-async def find(view: View, kind: str, text: str) -> Found:
+async def find(live: ReadOnly, kind: str, text: str) -> Found:
     """Find what ``text`` means among the resources, claimed objects and facts of ``kind``. Raises ``Unanswerable``: 404
     for an unknown kind, 400 without a name, 409 with the candidates if several match."""
     if not text:
         raise Unanswerable(400, "no name is given", "name it by its fq_name joined by ':', a unique end of it, or uuid")
-    if (word := kind.lower()) in view.world.names:
-        meant = await called(view, word, text)
+    if (word := kind.lower()) in live.world.names:
+        meant = await called(live, word, text)
         if not meant:
             hint = "give the name as that program shows it; `intentc show` lists what exists"
             raise Unanswerable(404, f"nothing of {word} is called {text!r}", hint)
-        return _outside(view.world, word, text, meant)
-    declared = kind_of(view.world, kind)
-    exact = _exact(view.world, view.outputs, declared, text)
+        return _outside(live.world, word, text, meant)
+    declared = kind_of(live.world, kind)
+    exact = _exact(live.world, live.outputs, declared, text)
     if exact is not None:
         return exact
-    names = [name async for name in _names(view.world, view.outputs, declared)]
+    names = [name async for name in _names(live.world, live.outputs, declared)]
     fitting = await _meant(names, text)
     if len(fitting) > 1:
         candidates = sorted(":".join(name.fq_name) for name in fitting)
         raise _ambiguous(text, declared.name, candidates, "give more of the name, or the uuid")
     if fitting:
         (name,) = fitting
-        return Found(name, _key(view.world, name))
+        return Found(name, _key(live.world, name))
     if is_uuid(text):
-        return await _by_uuid(view, declared, text)
-    if meant := await called(view, declared.name, text):
-        return _outside(view.world, declared.name, text, meant)
-    former = await former_resources(view, declared.name, text)
+        return await _by_uuid(live, declared, text)
+    if meant := await called(live, declared.name, text):
+        return _outside(live.world, declared.name, text, meant)
+    former = await former_resources(live, declared.name, text)
     whole = [one for one in former if ":".join(one.name.fq_name) == text]
     if len(whole or former) > 1:
         candidates = sorted(":".join(one.name.fq_name) for one in former)
         raise _ambiguous(text, declared.name, candidates, "all of them are deleted; give more of the name")
     for one in whole or former:
         return Found(one.name, None, former=one.key)
-    wanted = await referenced_names(view.world, declared.name, text)
+    wanted = await referenced_names(live.world, declared.name, text)
     if len(wanted) > 1:
         raise _ambiguous(text, declared.name, wanted, "none of them exists; give more of the name")
     name = await _completed(
-        view.world, view.outputs, declared, Name(declared.name, tuple((wanted or [text])[0].split(":")))
+        live.world, live.outputs, declared, Name(declared.name, tuple((wanted or [text])[0].split(":")))
     )
     return Found(name, None, await anyio.to_thread.run_sync(_near, ":".join(name.fq_name), names))
 
@@ -197,17 +197,17 @@ async def _meant(names: Sequence[Name], text: str) -> dict[Name, None]:
     return await _ending(names, f":{text}")
 
 
-async def _by_uuid(view: View, kind: Kind, uuid: str) -> Found:
+async def _by_uuid(live: ReadOnly, kind: Kind, uuid: str) -> Found:
     """Find the claimed object that will have this uuid, or the deleted one that had it."""
-    former = view.journal.names.get(Key(kind.name, uuid))
+    former = live.journal.names.get(Key(kind.name, uuid))
     if former:
-        return Found((await former_names(view.journal, kind.name, [former]))[former], None, former=Key(kind.name, uuid))
+        return Found((await former_names(live.journal, kind.name, [former]))[former], None, former=Key(kind.name, uuid))
     work = Slice()
-    for name in await claimed_of(view.outputs, kind.name):
-        for claims in view.outputs.claims_on(name).values():
+    for name in await claimed_of(live.outputs, kind.name):
+        for claims in live.outputs.claims_on(name).values():
             for claim in claims:
-                if isinstance(claim, ResourceClaim) and object_uuid(view.world.installation, name, claim.owner) == uuid:
-                    return Found(name, _key(view.world, name))
+                if isinstance(claim, ResourceClaim) and object_uuid(live.world.installation, name, claim.owner) == uuid:
+                    return Found(name, _key(live.world, name))
         await work.rest()
     return Found(Name(kind.name, (uuid,)), None)
 

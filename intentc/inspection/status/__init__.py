@@ -1,6 +1,6 @@
 """What ``/status`` reports beyond the engine's own counters: pending work and rates.
 
-It reads the engine's views and changes nothing there. State: the last samples and counts.
+It reads the engine and changes nothing there. State: the last samples and counts.
 
 Touches: clock.
 """

@@ -1,9 +1,9 @@
 """Counts the references whose target does not exist, in the background, in slices, and only after a change.
 
 Why not per request: ``/status`` is read every second, and a look at every reference of 100,000 resources takes most of
-a second. ``views/lists.py`` lists them all on request.
+a second. ``details/lists.py`` lists them all on request.
 
-State: the last count, and examples. It reads the engine's views, and changes nothing there.
+State: the last count, and examples. It reads the engine, and changes nothing there.
 
 Touches: clock.
 """
@@ -14,8 +14,8 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 
+from intentc.engine.read_only import World
 from intentc.engine.slices import Slice
-from intentc.engine.view import World
 from intentc.logic import Pending
 
 _PERIOD = 2.0

@@ -4,7 +4,7 @@ Why two lists: the first empties without help, and shows progress; the second st
 names the command. A line is one sentence without its full stop, the most important first. Lines show names and never
 contents.
 
-It reads the engine's views and changes nothing.
+It reads the engine and changes nothing.
 
 Touches: nothing itself; through others: clock.
 """
@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from itertools import islice
 
 from intentc.engine.permission import OBSERVING, UPGRADE
-from intentc.engine.view import Progress, States, View, World
+from intentc.engine.read_only import Progress, ReadOnly, States, World
 from intentc.logic import Pending
 from intentc.model import Read
 
@@ -70,28 +70,28 @@ def work_left(world: World, states: States, progress: Progress, rates: Rates) ->
         yield f"permission to write the plans of {counted(len(states.planned), 'object')}"
 
 
-def attention(view: View, pending: int, examples: Sequence[Pending]) -> Iterator[str]:
+def attention(live: ReadOnly, pending: int, examples: Sequence[Pending]) -> Iterator[str]:
     """Yield what a person must do, each with the command that does it or shows more. ``pending``: how many references
     have no target; ``examples``: the first of them."""
-    states, reasons = view.states, view.progress.withheld
+    states, reasons = live.states, live.progress.withheld
     if UPGRADE in reasons:
         yield reasons[UPGRADE]
-    for kind, names in sorted(view.outputs.withheld_deletes.items()):
+    for kind, names in sorted(live.outputs.withheld_deletes.items()):
         yield f"{counted(len(names), 'delete')} of {kind} withheld as a mass deletion: `intentc allow-deletes {kind}`"
-    held, example = held_intents(view)
+    held, example = held_intents(live)
     if example is not None:
         more = f" and {held - 1:,} more" if held > 1 else ""
-        named = f"{example.kind} {view.world.name_of(example)}{more}"
+        named = f"{example.kind} {live.world.name_of(example)}{more}"
         yield f"held, their outputs stay as they are: {named}: `intentc quarantine list`"
-    paused = paused_intents(view.world, view.states)
+    paused = paused_intents(live.world, live.states)
     for key, problem in paused[:_NAMED]:
-        yield f"{problem.message}: `intentc resume {key.kind} {shlex.quote(view.world.name_of(key))}`"
+        yield f"{problem.message}: `intentc resume {key.kind} {shlex.quote(live.world.name_of(key))}`"
     if len(paused) > _NAMED:
         yield f"paused, too: {counted(len(paused) - _NAMED, 'intent')}: `intentc quarantine list`"
-    others, example = unreadable_others(view.world)
+    others, example = unreadable_others(live.world)
     if example is not None:
         more = f" and {others - 1:,} more" if others > 1 else ""
-        named = f"{example.kind} {view.world.name_of(example)}{more}"
+        named = f"{example.kind} {live.world.name_of(example)}{more}"
         yield f"unreadable, left as it is: {named}: `intentc quarantine list`"
     if states.rejected:
         name = next(iter(states.rejected))
@@ -104,7 +104,7 @@ def attention(view: View, pending: int, examples: Sequence[Pending]) -> Iterator
     if states.dropped:
         yield f"dropped by an operator: {counted(len(states.dropped), 'intent')}: `intentc quarantine list`"
     for key, link in islice(examples, 1):
-        holder = f"{key.kind} {view.world.name_of(key)}"
+        holder = f"{key.kind} {live.world.name_of(key)}"
         more = f", and {counted(pending - 1, 'more reference')} like that" if pending > 1 else ""
         yield f"missing: {link.kind} {link.value}, to which {holder} refers{more}: `intentc why {holder}`"
 

@@ -3,7 +3,7 @@
 Counts are sums of table sizes, since ``/status`` asks each second and there may be 20,000 entries. The list is ordered
 table by table, by key or in the order of arrival, so that pages stay consistent while entries are added.
 
-It reads the engine's views and changes nothing.
+It reads the engine and changes nothing.
 
 Touches: nothing outside memory.
 """
@@ -15,8 +15,8 @@ from itertools import islice
 from typing import Any
 
 from intentc.engine.operator_actions import DROPPED, SUSPECT
+from intentc.engine.read_only import ReadOnly, States, Table, World
 from intentc.engine.state_tables import PAUSED
-from intentc.engine.view import States, Table, View, World
 from intentc.model import Key, Name, Problem
 
 Entry = dict[str, Any]
@@ -42,17 +42,17 @@ def paused_intents(world: World, states: States) -> list[tuple[Key, Problem]]:
     return [(key, entry.problem) for key, entry in held if entry is not None and entry.problem.reason == PAUSED]
 
 
-def held_intents(view: View) -> tuple[int, Key | None]:
+def held_intents(live: ReadOnly) -> tuple[int, Key | None]:
     """The number of intents held for a reason of their own, or with rejected requests; and one of them. Paused intents
     are not counted (``paused_intents``)."""
-    states, unreadable = view.states, view.world.unreadable
-    paused = {key for key, _ in paused_intents(view.world, view.states)}
-    count = _unreadable_intents(view.world) + len(states.held) + len(states.rejected_requests)
+    states, unreadable = live.states, live.world.unreadable
+    paused = {key for key, _ in paused_intents(live.world, live.states)}
+    count = _unreadable_intents(live.world) + len(states.held) + len(states.rejected_requests)
     count -= _both(states.held, unreadable)
     count -= sum(key in states.held or key in unreadable for key in states.rejected_requests)
     count -= len(paused)
     first = (key for table in (unreadable, states.held, states.rejected_requests) for key in table if key not in paused)
-    return count, next((key for key in first if key.kind in view.world.intent_kinds), None)
+    return count, next((key for key in first if key.kind in live.world.intent_kinds), None)
 
 
 def unreadable_others(world: World) -> tuple[int, Key | None]:
@@ -62,9 +62,9 @@ def unreadable_others(world: World) -> tuple[int, Key | None]:
     return count, next((key for key in unreadable if key.kind not in kinds), None) if count else None
 
 
-def quarantine_count(view: View) -> int:
+def quarantine_count(live: ReadOnly) -> int:
     """The number of entries in the quarantine."""
-    states, unreadable = view.states, view.world.unreadable
+    states, unreadable = live.states, live.world.unreadable
     return (
         len(unreadable)
         - sum(key in unreadable for key in states.dropped)
@@ -72,14 +72,14 @@ def quarantine_count(view: View) -> int:
         - _both(states.held, unreadable)
         + len(states.rejected_requests)
         + len(states.dropped)
-        + len(view.outputs.withheld_deletes)
+        + len(live.outputs.withheld_deletes)
         + len(states.rejected)
         + len(states.contended)
         + len(states.left_alone)
     )
 
 
-def quarantine(view: View, offset: int, limit: int) -> list[Entry]:
+def quarantine(live: ReadOnly, offset: int, limit: int) -> list[Entry]:
     """The entries from ``offset`` on, at most ``limit``: ``{"kind", "name", "uuid", "state", "reason", "message",
     "since", "tries", "on"}``.
 
@@ -88,14 +88,14 @@ def quarantine(view: View, offset: int, limit: int) -> list[Entry]:
     row. ``on``: the unreadable resource that it reads, ``{"kind", "name", "uuid"}``; None if it is held for a reason of
     its own."""
     found: list[Entry] = []
-    for block in blocks(view, offset, limit):
+    for block in blocks(live, offset, limit):
         found += block
     return found
 
 
-def blocks(view: View, offset: int, limit: int) -> Iterator[list[Entry]]:
+def blocks(live: ReadOnly, offset: int, limit: int) -> Iterator[list[Entry]]:
     """The same one block at a time. The tables may change in between; removed entries are left out."""
-    for keys, entry in _tables(view):
+    for keys, entry in _tables(live):
         for start in range(0, len(keys), _BLOCK):
             block = keys[start : start + _BLOCK]
             # Most entries are only skipped, so an entry is built only if it is shown.
@@ -117,25 +117,25 @@ def blocks(view: View, offset: int, limit: int) -> Iterator[list[Entry]]:
 _Build = Callable[[], Entry]
 
 
-def _tables(view: View) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _Build | None]]]:
+def _tables(live: ReadOnly) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _Build | None]]]:
     """The keys of each table, with what builds the entry of a key; None if it was deleted or listed elsewhere."""
-    states, unreadable = view.states, view.world.unreadable
+    states, unreadable = live.states, live.world.unreadable
 
     def of_unreadable(key: Key) -> _Build | None:
         problem = unreadable.get(key)
         if problem is None or key in states.dropped:
             return None
-        return lambda: _entry(key, view.world.name_of(key), problem, "unreadable", None, 0)
+        return lambda: _entry(key, live.world.name_of(key), problem, "unreadable", None, 0)
 
     def of_held(key: Key) -> _Build | None:
         held = states.held.get(key)
         if held is None or key in unreadable:
             return None
-        state, tries = _STATES.get(held.problem.reason, "held"), view.states.failed_evaluations
+        state, tries = _STATES.get(held.problem.reason, "held"), live.states.failed_evaluations
         other = states.held_by.get(key)
-        on = {"kind": other.kind, "name": view.world.name_of(other), "uuid": other.uuid} if other is not None else None
+        on = {"kind": other.kind, "name": live.world.name_of(other), "uuid": other.uuid} if other is not None else None
         return lambda: {
-            **_entry(key, view.world.name_of(key), held.problem, state, held.since, tries(key)),
+            **_entry(key, live.world.name_of(key), held.problem, state, held.since, tries(key)),
             "on": on,
         }
 
@@ -146,12 +146,12 @@ def _tables(view: View) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _Buil
     def of_dropped(key: Key) -> _Build | None:
         if key not in states.dropped:
             return None
-        name = view.world.name_of(key)
+        name = live.world.name_of(key)
         problem = Problem(key.kind, name, DROPPED, "given up until its resource changes")
         return lambda: _entry(key, name, problem, "dropped", None, 0)
 
     def of_withheld(kind: str) -> _Build | None:
-        names = view.outputs.withheld_deletes.get(kind)
+        names = live.outputs.withheld_deletes.get(kind)
         return None if names is None else lambda: _withheld(kind, names)
 
     def of_objects(state: str, table: Table[Name]) -> Callable[[Name], _Build | None]:
@@ -159,9 +159,9 @@ def _tables(view: View) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _Buil
             held = table.get(name)
             if held is None:
                 return None
-            tries = view.states.failed_writes
+            tries = live.states.failed_writes
             return lambda: _entry(
-                view.outputs.key_of(name), held.problem.name, held.problem, state, held.since, tries(name)
+                live.outputs.key_of(name), held.problem.name, held.problem, state, held.since, tries(name)
             )
 
         return of_object
@@ -170,7 +170,7 @@ def _tables(view: View) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _Buil
     yield tuple(states.held), of_held
     yield tuple(states.rejected_requests), of_numbers
     yield tuple(sorted(states.dropped)), of_dropped
-    yield tuple(sorted(view.outputs.withheld_deletes)), of_withheld
+    yield tuple(sorted(live.outputs.withheld_deletes)), of_withheld
     for state, table in (("rejected", states.rejected), ("contended", states.contended), ("paused", states.left_alone)):
         yield tuple(table), of_objects(state, table)
 

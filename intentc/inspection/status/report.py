@@ -5,7 +5,7 @@ rejected), *healthy* (nothing held, rejected, contended, deferred or withheld) a
 in inputs, whether these are compiled or held). Bodies of resources never appear here. ``report`` is called every
 second, so it reads tables and counters only.
 
-It reads the engine's views and changes nothing.
+It reads the engine and changes nothing.
 
 Touches: nothing outside memory.
 """
@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from intentc.engine.permission import OBSERVING, RESTORED
+from intentc.engine.read_only import ReadOnly, World
 from intentc.engine.state_tables import PAUSED
-from intentc.engine.view import View, World
 from intentc.model import Key, Name, Problem, verb
 
 from .quarantined import held_count, held_first, quarantine, quarantine_count
@@ -31,22 +31,22 @@ _QUARANTINED = 1000
 """Entries shown of each list, the oldest first; counts are always complete."""
 
 
-def report(view: View, *, converged: bool) -> dict[str, Any]:
+def report(live: ReadOnly, *, converged: bool) -> dict[str, Any]:
     """Keys: ``converged``, ``healthy``, ``applied_revision``, ``queue`` {jobs, objects, in_flight}, counts and the
     first entries of ``held``, ``waiting``, ``rejected``, ``delayed``, ``withheld_deletes``, ``problems``, and counters.
     """
-    states, progress, unreadable = view.states, view.progress, view.world.unreadable
-    guarded = view.outputs.withheld_deletes
-    held, withheld = held_count(view.world, view.states), sum(map(len, guarded.values()))
+    states, progress, unreadable = live.states, live.progress, live.world.unreadable
+    guarded = live.outputs.withheld_deletes
+    held, withheld = held_count(live.world, live.states), sum(map(len, guarded.values()))
     # The problem counts do not include resources that can't be read.
     problems = states.problem_count + len(unreadable)
     return {
         "converged": converged,
-        "healthy": is_healthy(view),
+        "healthy": is_healthy(live),
         "observing": OBSERVING in progress.withheld,
         "writing": {"permitted": progress.may_write, "withheld": dict(progress.withheld)},
         "first_pass_complete": progress.first_pass_complete,
-        "applied_revision": view.world.revision,
+        "applied_revision": live.world.revision,
         "queue": {
             "jobs": progress.jobs,
             "objects": progress.objects,
@@ -64,14 +64,14 @@ def report(view: View, *, converged: bool) -> dict[str, Any]:
             "withheld_deletes": withheld,
             "problems": problems,
             "planned": len(states.planned),
-            "quarantined": quarantine_count(view),
+            "quarantined": quarantine_count(live),
         },
-        "held": list(map(str, held_first(view.world, view.states, _LISTED))),
+        "held": list(map(str, held_first(live.world, live.states, _LISTED))),
         "waiting": [{"intent": str(key), "for": " ".join(states.waiting[key])} for key in _first(states.waiting)],
         "rejected": list(map(str, _first(states.rejected))),
         "delayed": list(map(str, _first(states.delayed))),
         "withheld_deletes": list(map(str, _first(chain.from_iterable(map(guarded.__getitem__, sorted(guarded)))))),
-        "quarantine": quarantine(view, 0, _QUARANTINED),
+        "quarantine": quarantine(live, 0, _QUARANTINED),
         "planned": [
             {"object": str(name), "writes": [verb(operation) for operation in states.planned[name]]}
             for name in _first(states.planned)
@@ -96,18 +96,18 @@ def report(view: View, *, converged: bool) -> dict[str, Any]:
     }
 
 
-def is_healthy(view: View) -> bool:
+def is_healthy(live: ReadOnly) -> bool:
     """Nothing is held, rejected, contended, deferred or withheld. Problems of inputs that are compiled anyway are
     counted separately."""
-    states = view.states
+    states = live.states
     return not (
-        held_count(view.world, view.states)
+        held_count(live.world, live.states)
         or states.rejected
         or states.delayed
-        or any(view.outputs.withheld_deletes.values())
+        or any(live.outputs.withheld_deletes.values())
         or states.contended
         or states.rejected_requests
-        or RESTORED in view.progress.withheld
+        or RESTORED in live.progress.withheld
     )
 
 

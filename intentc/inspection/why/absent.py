@@ -3,8 +3,8 @@
 Candidates are intents that wait or are held: they are evaluated up to the point where they stop. Failing that, the
 object's parent explains it: the parent is missing, or its intent claims no such object.
 
-It reads the engine's views, in slices; of the evaluations nothing is kept or claimed, only the engine remembers one
-that failed.
+It reads the engine, in slices; of the evaluations nothing is kept or claimed, only the engine remembers one that
+failed.
 
 Touches: clock; through others: files, processes.
 """
@@ -15,8 +15,8 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from intentc.engine.read_only import Outputs, ReadOnly, World
 from intentc.engine.slices import Slice, blocks
-from intentc.engine.view import Outputs, View, World
 from intentc.model import Key, Kind, Name, claimed
 
 from ..lookup.finding import claimed_of, is_uuid
@@ -42,46 +42,46 @@ class Absence(NamedTuple):
     waiting_for: list[Document]
 
 
-async def absence(view: View, name: Name) -> Absence:
+async def absence(live: ReadOnly, name: Name) -> Absence:
     """Explain why the unclaimed object ``name`` does not exist."""
-    if not view.world.listed:
+    if not live.world.listed:
         return Absence(
             "Nothing is known yet: the first listing has not been applied.",
             (),
             [entry("the first listing of etcd", None, "intentc status")],
         )
-    kind = view.world.schema.kinds[name.kind]
+    kind = live.world.schema.kinds[name.kind]
     if not kind.stored:
         return Absence("No intent contributes to this fact.", (), [])
     if is_uuid(":".join(name.fq_name)):
         return Absence("Nothing has this uuid, and nothing that is claimed will have it.", (), [])
-    unanswered = await _by_likeness(view, name)
-    claimant = await _claimant(view, unanswered, name)
+    unanswered = await _by_likeness(live, name)
+    claimant = await _claimant(live, unanswered, name)
     if claimant is not None:
-        return _hindered(view, claimant, "would create it")
-    usual = await _usual_claimants(view.outputs, name.kind)
-    if (kind.system or usual) and not view.progress.jobs_idle:
+        return _hindered(live, claimant, "would create it")
+    usual = await _usual_claimants(live.outputs, name.kind)
+    if (kind.system or usual) and not live.progress.jobs_idle:
         return Absence(
             "No intent claims it so far, and not everything has been evaluated yet.",
             (),
-            [entry(f"{view.progress.jobs} evaluations", None, "intentc status")],
+            [entry(f"{live.progress.jobs} evaluations", None, "intentc status")],
         )
     return (
-        _below(view, name, kind)
-        or _perhaps(view, [key for key in unanswered if key.kind in usual])
+        _below(live, name, kind)
+        or _perhaps(live, [key for key in unanswered if key.kind in usual])
         or _nobody(kind.system, bool(usual))
     )
 
 
-def _below(view: View, name: Name, kind: Kind) -> Absence | None:
+def _below(live: ReadOnly, name: Name, kind: Kind) -> Absence | None:
     """Explain the absence by the object's possible parents; None if they don't explain it."""
-    view, made = view, kind.system
-    for key in _above(view.world, name, kind):
-        parent = name_now(view.world, key)
-        if state_of(view, parent, key) != AS_DESIRED:
-            return _hindered(view, key, "may create it")
+    live, made = live, kind.system
+    for key in _above(live.world, name, kind):
+        parent = name_now(live.world, key)
+        if state_of(live, parent, key) != AS_DESIRED:
+            return _hindered(live, key, "may create it")
         if made:
-            compiled = " and is compiled" if parent.kind in view.world.intent_kinds else ""
+            compiled = " and is compiled" if parent.kind in live.world.intent_kinds else ""
             return Absence(f"No intent claims it: {parent} exists{compiled}, and needs no such object.", (), [])
     above, _, own = ":".join(name.fq_name).rpartition(":")
     if not (above and own and made and kind.parents):
@@ -104,14 +104,14 @@ def _above(world: World, name: Name, kind: Kind) -> Iterator[Key]:
         above = above.rpartition(":")[0]
 
 
-def _perhaps(view: View, possible: list[Key]) -> Absence | None:
+def _perhaps(live: ReadOnly, possible: list[Key]) -> Absence | None:
     """Name unfinished intents of kinds that claim such objects; None without any."""
     if not possible:
         return None
     waiting = []
     for key in possible[:_NAMED]:
-        intent = of_key(view.world, key)
-        awaited = summed_up(for_intent(view, key))
+        intent = of_key(live.world, key)
+        awaited = summed_up(for_intent(live, key))
         what = f"perhaps {intent['kind']} {intent['name']}, which waits for {awaited}"
         waiting.append(entry(what, intent, why_command(intent)))
     return Absence(f"No intent claims it; {len(possible)} that may claim it can't be compiled now.", (), waiting)
@@ -124,37 +124,37 @@ def _nobody(system: bool, claimed_otherwise: bool) -> Absence:
     return Absence(f"{NEVER_CREATED}{further}.", (), [])
 
 
-def _hindered(view: View, key: Key, verb: str) -> Absence:
+def _hindered(live: ReadOnly, key: Key, verb: str) -> Absence:
     """Name the intent that would create the object, and what it waits for."""
-    intent = of_key(view.world, key)
-    state = state_of(view, name_now(view.world, key), key)
-    waiting = list(for_intent(view, key))
+    intent = of_key(live.world, key)
+    state = state_of(live, name_now(live.world, key), key)
+    waiting = list(for_intent(live, key))
     awaited = summed_up(waiting)
     tail = f": it waits for {awaited}" if awaited else ""
     return Absence(f"{intent['kind']} {intent['name']} {verb}, but is {state}{tail}.", (key,), waiting)
 
 
-async def _by_likeness(view: View, name: Name) -> list[Key]:
+async def _by_likeness(live: ReadOnly, name: Name) -> list[Key]:
     """Return the unfinished intents; those first that share most name elements with the object."""
-    work, elements, states = Slice(), set(name.fq_name), view.states
+    work, elements, states = Slice(), set(name.fq_name), live.states
     found: dict[int, dict[Key, None]] = {}
-    for block in blocks((*states.waiting, *states.held, *view.world.unreadable)):
+    for block in blocks((*states.waiting, *states.held, *live.world.unreadable)):
         for key in block:
-            if key.kind in view.world.intent_kinds or key in states.held:
-                alike = len(elements.intersection(view.world.name_of(key).split(":")))
+            if key.kind in live.world.intent_kinds or key in states.held:
+                alike = len(elements.intersection(live.world.name_of(key).split(":")))
                 found.setdefault(alike, {})[key] = None
         await work.rest()
     return [key for alike in sorted(found, reverse=True) for key in found[alike]]
 
 
-async def _claimant(view: View, intents: list[Key], name: Name) -> Key | None:
+async def _claimant(live: ReadOnly, intents: list[Key], name: Name) -> Key | None:
     """Return the first of ``intents`` that claims the object before it waits or fails."""
     work, ends, joined = Slice(), time.monotonic() + _LONGEST, str(name)
     for key in intents:
         if time.monotonic() > ends:
             return None
-        if may_evaluate(view.world, view.states, key) and any(
-            str(claimed(claim)) == joined for claim in view.outputs.explain(key).begun
+        if may_evaluate(live.world, live.states, key) and any(
+            str(claimed(claim)) == joined for claim in live.outputs.explain(key).begun
         ):
             return key
         await work.rest()

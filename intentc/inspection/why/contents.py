@@ -3,7 +3,7 @@
 The value is the desired one, else the actual one. Secrets are concealed before any look-up, so that a search can't find
 them either. ``diagnostics.value_paths`` finds a part in a document.
 
-It reads the engine's views and changes nothing; documents are made in a thread.
+It reads the engine and changes nothing; documents are made in a thread.
 
 Touches: threads.
 """
@@ -17,7 +17,7 @@ from typing import Any
 import anyio.to_thread
 
 from intentc.diagnostics.value_paths import value_at
-from intentc.engine.view import Outputs, World
+from intentc.engine.read_only import Outputs, World
 from intentc.inspection.outputs import shown
 from intentc.inspection.secrets import read_for, secrets_in
 from intentc.model import HeldInput, Key, Name
@@ -25,7 +25,7 @@ from intentc.model.provenance import reference_part
 from intentc.model.sensitive import cleared_resource, concealed
 from intentc.planning.merge import NOTHING, merge
 
-from ..views.comparison import claimed_document
+from ..details.comparison import claimed_document
 
 MOST_SIGNS = 1000
 """Most characters of one text in an answer."""

@@ -4,7 +4,7 @@ Why in addition to the outputs: those are what the resource's own intent claims,
 group's ports is in that group's list. The intents that read the resource are evaluated once more for their reasons, at
 most 200, in slices. Only a plan shows what deleting the resource would change.
 
-It reads the engine's views; the evaluations change nothing, but the engine remembers one that failed.
+It reads the engine; the evaluations change nothing, but the engine remembers one that failed.
 
 Touches: nothing itself; through others: clock, files, processes.
 """
@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from intentc.engine.read_only import ReadOnly, World
 from intentc.engine.slices import Slice
-from intentc.engine.view import View, World
 from intentc.model import Key, Name
 from intentc.model.reads import fact_read, presence_read
 
@@ -36,21 +36,21 @@ class Dependents(NamedTuple):
     whole: bool
 
 
-async def dependents(view: View, key: Key, readers: Iterable[Key]) -> Dependents:
+async def dependents(live: ReadOnly, key: Key, readers: Iterable[Key]) -> Dependents:
     """Find the parts with a reason that cites ``key``, among ``readers`` and the intents that their facts reach."""
     work, found = Slice(), set[tuple[Name, str]]()
-    meant = (key.kind, view.world.name_of(key))
-    asked = await _over_facts(view.world, key, readers)
+    meant = (key.kind, live.world.name_of(key))
+    asked = await _over_facts(live.world, key, readers)
     for intent in asked[:_EVALUATED]:
-        if may_evaluate(view.world, view.states, intent):
-            for name, reasons in view.outputs.explain(intent).reasons.items():
+        if may_evaluate(live.world, live.states, intent):
+            for name, reasons in live.outputs.explain(intent).reasons.items():
                 for reason in reasons:
                     if any((source.kind, source.name) == meant for source in reason.sources):
                         found.add((name, reason.part))
         await work.rest()
     others = ((name, part) for name, part in found if (name.kind, ":".join(name.fq_name)) != meant)
     ordered = sorted(others, key=lambda one: (one[0], in_order(one[1])))
-    shown = [{**of_name(view.world, name), "part": part} for name, part in ordered[:_SHOWN]]
+    shown = [{**of_name(live.world, name), "part": part} for name, part in ordered[:_SHOWN]]
     return Dependents(shown, len(ordered), len(asked) <= _EVALUATED)
 
 

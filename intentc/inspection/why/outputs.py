@@ -1,6 +1,6 @@
 """Lists what follows from an input: its outputs, its dangling references, and its readers.
 
-It reads the engine's views and changes nothing.
+It reads the engine and changes nothing.
 
 Touches: nothing itself; through others: clock.
 """
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from intentc.engine.read_only import Outputs, ReadOnly, World
 from intentc.engine.slices import Slice
-from intentc.engine.view import Outputs, View, World
 from intentc.model import Key, Name
 from intentc.model.resolvers import FQ_NAME, UUID
 
@@ -30,21 +30,21 @@ class OutputList(NamedTuple):
     amiss: int
 
 
-async def outputs(view: View, key: Key) -> OutputList:
+async def outputs(live: ReadOnly, key: Key) -> OutputList:
     """Return the objects that an intent claims, except its own resource, and those that the intents of its facts
     claim."""
     work = Slice()
     states: dict[Name, str] = {}
-    for name in sorted(_claimed(view.world, view.outputs, key)):
-        made = view.world.named(*name)
+    for name in sorted(_claimed(live.world, live.outputs, key)):
+        made = live.world.named(*name)
         if made != key:
-            states[name] = state_of(view, name, made)
+            states[name] = state_of(live, name, made)
         await work.rest()
     ordered = sorted(states, key=lambda name: states[name] == AS_DESIRED)
     shown = []
     for name in ordered[:_SHOWN]:
-        resource = of_name(view.world, name)
-        others = set(stored_behind(view.world, view.outputs.claims_on(name))) - {key}
+        resource = of_name(live.world, name)
+        others = set(stored_behind(live.world, live.outputs.claims_on(name))) - {key}
         exists = bool(resource["uuid"])
         shown.append({**resource, "exists": exists, "state": states[name], "with_others": len(others)})
         await work.rest()

@@ -19,7 +19,7 @@ from itertools import islice, product
 from typing import NamedTuple
 
 from intentc.engine.operator_actions import SUSPECT
-from intentc.engine.view import States, View, World
+from intentc.engine.read_only import ReadOnly, States, World
 from intentc.evaluation import BUDGET_EXCEEDED
 from intentc.model import (
     SHARED,
@@ -57,18 +57,18 @@ class Because(NamedTuple):
     sources: tuple[Source, ...]
 
 
-def parts_of(view: View, name: Name) -> dict[str, tuple[Because, ...]]:
+def parts_of(live: ReadOnly, name: Name) -> dict[str, tuple[Because, ...]]:
     """Return part → reasons for the object ``name``, from every intent that claims it, in reading order; ``""``, the
     object itself, is first. Empty without a claim."""
-    merging = Merging(view, name)
-    for origin in origins_of(view, name):
+    merging = Merging(live, name)
+    for origin in origins_of(live, name):
         merging.add(origin)
     return merging.result()
 
 
-def reads_of(view: View, name: Name) -> frozenset[Key]:
+def reads_of(live: ReadOnly, name: Name) -> frozenset[Key]:
     """Return every stored resource that the evaluations behind an object read, also through facts."""
-    return read_by(view.world, origins_of(view, name))
+    return read_by(live.world, origins_of(live, name))
 
 
 def read_by(world: World, intents: Iterable[Key]) -> frozenset[Key]:
@@ -92,21 +92,21 @@ def each_read(world: World, intents: Iterable[Key]) -> Iterator[tuple[Key, ...]]
         yield tuple(found)
 
 
-def origins_of(view: View, name: Name) -> tuple[Key, ...]:
+def origins_of(live: ReadOnly, name: Name) -> tuple[Key, ...]:
     """Return the intents that claim an object, sorted; for an unclaimed one the intent of its mark, if that is not
     evaluated yet."""
-    claiming = view.outputs.claims_on(name)
+    claiming = live.outputs.claims_on(name)
     if claiming:
         return tuple(sorted(claiming))
     try:
-        actual = view.outputs.actual(name)
+        actual = live.outputs.actual(name)
     except HeldInput:
         return ()
     mark = actual.mark if actual is not None else None
-    if mark is None or mark.installation != view.world.installation or mark.origin == SHARED:
+    if mark is None or mark.installation != live.world.installation or mark.origin == SHARED:
         return ()
-    keys = (Key(kind, mark.origin) for kind in view.world.intent_kinds)
-    return tuple(sorted(key for key in keys if view.world.exists(key) and key not in view.states.evaluated))
+    keys = (Key(kind, mark.origin) for kind in live.world.intent_kinds)
+    return tuple(sorted(key for key in keys if live.world.exists(key) and key not in live.states.evaluated))
 
 
 def stored_behind(world: World, intents: Iterable[Key]) -> tuple[Key, ...]:
@@ -131,8 +131,8 @@ def stored_behind(world: World, intents: Iterable[Key]) -> tuple[Key, ...]:
 class Merging:
     """Gathers the parts of the object ``name`` from one intent after another, in steps."""
 
-    def __init__(self, view: View, name: Name) -> None:
-        self._view = view
+    def __init__(self, live: ReadOnly, name: Name) -> None:
+        self._live = live
         self._name = name
         self._reasons: dict[str, dict[Because, None]] = {}
 
@@ -143,9 +143,9 @@ class Merging:
 
     def adding(self, origin: Key, *, evaluate: bool = True) -> Iterator[None]:
         """Do the same in steps, since an object may have some thousand parts. Only this instance changes."""
-        world = self._view.world
+        world = self._live.world
         reasons, begun = self._explained(origin) if evaluate else ((), ())
-        claims = self._view.outputs.claims_on(self._name).get(origin) or begun
+        claims = self._live.outputs.claims_on(self._name).get(origin) or begun
         by_default = [(_whole(world, key),) for key in stored_behind(world, [origin])]
         yield
         whole = []
@@ -172,9 +172,9 @@ class Merging:
 
     def _explained(self, origin: Key) -> tuple[tuple[Reason, ...], tuple[Claim, ...]]:
         """Return the intent's reasons for this object, and its claims on it up to where the evaluation ended."""
-        if not may_evaluate(self._view.world, self._view.states, origin):
+        if not may_evaluate(self._live.world, self._live.states, origin):
             return (), ()
-        explained = self._view.outputs.explain(origin)
+        explained = self._live.outputs.explain(origin)
         begun = tuple(claim for claim in explained.begun if claimed(claim) == self._name)
         return explained.reasons.get(self._name, ()), begun
 

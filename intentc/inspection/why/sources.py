@@ -2,8 +2,8 @@
 
 If more than 200 intents claim the object, only 200 are evaluated for their reasons, in slices.
 
-It reads the engine's views; the parts are collected in ``part_sources.Merging``. The evaluations leave outputs as they
-are, and are remembered and guarded as ``why`` says.
+It reads the engine; the parts are collected in ``part_sources.Merging``. The evaluations leave outputs as they are, and
+are remembered and guarded as ``why`` says.
 
 Touches: nothing itself; through others: clock, files, processes.
 """
@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from intentc.engine.read_only import Outputs, ReadOnly, World
 from intentc.engine.slices import Slice
-from intentc.engine.view import Outputs, View, World
 from intentc.model import Key, Name, ResourceClaim
 
 from ..naming import Document, of_key, of_source, with_revision
@@ -28,9 +28,9 @@ _SOURCES = 50
 _READS = 100
 
 
-async def reasons_of_parts(view: View, name: Name, origins: Iterable[Key]) -> dict[str, tuple[Because, ...]]:
+async def reasons_of_parts(live: ReadOnly, name: Name, origins: Iterable[Key]) -> dict[str, tuple[Because, ...]]:
     """Return part → its reasons."""
-    merging, work = Merging(view, name), Slice()
+    merging, work = Merging(live, name), Slice()
     for number, origin in enumerate(origins):
         for _ in merging.adding(origin, evaluate=number < _EVALUATED):
             await work.rest()

@@ -1,7 +1,7 @@
 """Describes what must happen before a resource is as desired, with a command that shows or does more.
 
-Each entry: ``{"what": text, "resource": {"kind", "name", "uuid"} | None, "command": text | None}``. It reads the
-engine's views and tables, and changes and decides nothing.
+Each entry: ``{"what": text, "resource": {"kind", "name", "uuid"} | None, "command": text | None}``. It reads the engine
+and tables, and changes and decides nothing.
 
 Touches: nothing outside memory.
 """
@@ -12,8 +12,8 @@ import shlex
 from collections.abc import Iterable, Iterator
 
 from intentc.engine.operator_actions import SUSPECT
+from intentc.engine.read_only import Outputs, Progress, ReadOnly, States, World
 from intentc.engine.state_tables import PAUSED
-from intentc.engine.view import Outputs, Progress, States, View, World
 from intentc.evaluation import BUDGET_EXCEEDED, ON_HOLD
 from intentc.model import Key, Name, Problem, Read
 from intentc.model.reads import allocation_read, fact_read, index_read, name_read, object_read, presence_read
@@ -37,30 +37,30 @@ def why_command(resource: Document) -> str:
     return f"intentc why {resource['kind']} {shlex.quote(resource['name'])}"
 
 
-def for_intent(view: View, key: Key) -> Iterator[Document]:
+def for_intent(live: ReadOnly, key: Key) -> Iterator[Document]:
     """Yield what must happen before an intent can be compiled."""
-    states = view.states
-    name = of_key(view.world, key)
-    if (problem := view.world.unreadable.get(key)) is not None:
+    states = live.states
+    name = of_key(live.world, key)
+    if (problem := live.world.unreadable.get(key)) is not None:
         yield entry(f"its stored value to be fixed: {problem.message}", name, None)
         return
     if key in states.dropped:
         yield entry("its resource to change, or an operator: it was dropped", name, _retry(name))
         return
     if (held := states.held.get(key)) is not None:
-        yield _held(view.world, view.states, key, held.problem, name)
+        yield _held(live.world, live.states, key, held.problem, name)
     if (rejected := states.rejected_requests.get(key)) is not None:
         yield entry(f"{rejected.problem.message}; it is requested again with back-off", name, None)
     if (read := states.waiting.get(key)) is not None:
-        yield _awaited(view.world, view.progress, read)
-    elif key.kind in view.world.intent_kinds and key not in states.held and view.states.has_job(key):
+        yield _awaited(live.world, live.progress, read)
+    elif key.kind in live.world.intent_kinds and key not in states.held and live.states.has_job(key):
         yield entry("its turn to be evaluated", None, "intentc status")
 
 
-def for_object(view: View, name: Name) -> Iterator[Document]:
+def for_object(live: ReadOnly, name: Name) -> Iterator[Document]:
     """Yield what must happen before an object has its desired state."""
-    states, claims = view.states, view.outputs.claims_on(name)
-    own = of_name(view.world, name)
+    states, claims = live.states, live.outputs.claims_on(name)
+    own = of_name(live.world, name)
     for table, what, command in (
         (states.left_alone, "an operator to resume it", f"intentc resume {_signature(own)}"),
         (states.rejected, "a fix of what the API server rejects", _retry(own)),
@@ -69,26 +69,26 @@ def for_object(view: View, name: Name) -> Iterator[Document]:
     ):
         if (held := table.get(name)) is not None:
             yield entry(f"{what}: {held.problem.message}", None, command)
-    if view.outputs.is_delete_withheld(name):
-        count = len(view.outputs.withheld_deletes.get(name.kind, ()))
+    if live.outputs.is_delete_withheld(name):
+        count = len(live.outputs.withheld_deletes.get(name.kind, ()))
         yield entry(f"approval to delete {count} objects of this kind", None, f"intentc allow-deletes {name.kind}")
     for problem in states.problems_of_plan(name):
         if problem.reason != "DeletesHeld":
             yield entry(problem.message, None, None)
     for other in sorted(states.object_waits.get(name, ())):
-        yield _other(view.world, name, other, unwanted=not claims)
+        yield _other(live.world, name, other, unwanted=not claims)
     if name in states.planned:
-        yield from for_permission(view.progress)
+        yield from for_permission(live.progress)
     paused = [origin for origin in claims if PAUSED in states.stopped.get(origin, ())]
     for origin in sorted(claims):
-        if states.is_held(origin) or origin in view.world.unreadable:
-            intent = of_key(view.world, origin)
-            state = "paused" if origin in paused else state_of(view, name_now(view.world, origin), origin)
+        if states.is_held(origin) or origin in live.world.unreadable:
+            intent = of_key(live.world, origin)
+            state = "paused" if origin in paused else state_of(live, name_now(live.world, origin), origin)
             yield entry(f"its intent {_words(intent)}, which is {state}", intent, why_command(intent))
-        elif view.states.has_job(origin):
-            yield entry(f"the evaluation of {_words(of_key(view.world, origin))}", None, "intentc status")
-    if view.states.is_queued(name) and name not in states.rejected and name not in states.delayed:
-        if not view.progress.reachable:
+        elif live.states.has_job(origin):
+            yield entry(f"the evaluation of {_words(of_key(live.world, origin))}", None, "intentc status")
+    if live.states.is_queued(name) and name not in states.rejected and name not in states.delayed:
+        if not live.progress.reachable:
             yield entry("the API server, which can't be reached", None, "intentc status")
         elif name not in states.contended:
             yield entry("its turn to be planned and written", None, "intentc status")

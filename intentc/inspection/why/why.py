@@ -3,8 +3,8 @@
 This module assembles the answer and keeps it small; each of its parts comes from a module of its own. The loop gets its
 turn between two evaluations.
 
-It reads the engine's views and the journal. For reasons it has intents evaluated once more: no output changes, but the
-runner remembers which of these evaluations failed, and guards each with the time budget and the crash marker's file.
+It reads the engine and the journal. For reasons it has intents evaluated once more: no output changes, but the runner
+remembers which of these evaluations failed, and guards each with the time budget and the crash marker's file.
 ``history``, and ``find`` for a deleted resource, may read the journal's files; ``absence`` ends its search by the
 clock.
 
@@ -19,17 +19,17 @@ from typing import Any
 
 import msgspec
 
-from intentc.engine.view import States, View, World
+from intentc.engine.read_only import ReadOnly, States, World
 from intentc.journal import Journal
 from intentc.loading.resources import ANSWER_VERSION
 from intentc.model import Key, Name, Problem
 
+from ..details.history import BEFORE, History, history_of
+from ..details.journal import DROPPED, ELSEWHERE, evaluation_document, line_document, written_document
 from ..lookup.dangling import dangling_references
 from ..lookup.finding import Found, find
 from ..naming import Document, of_key, of_name
 from ..resource_states import FACT, LOWER, NONE, is_made, ownership_of, role_of, state_of
-from ..views.history import BEFORE, History, history_of
-from ..views.journal import DROPPED, ELSEWHERE, evaluation_document, line_document, written_document
 from .absent import NEVER_CREATED, absence
 from .contents import contents_of
 from .dependents import dependents
@@ -46,55 +46,62 @@ _WAITING = 20
 _MOST_BYTES = 180_000
 
 
-async def why(view: View, kind: str, name: str, *, part: str = "", offset: int = 0, limit: int = 100) -> dict[str, Any]:
+async def why(
+    live: ReadOnly, kind: str, name: str, *, part: str = "", offset: int = 0, limit: int = 100
+) -> dict[str, Any]:
     """Answer a question; the keys are in ``docs/why.md``. Raises ``Unanswerable`` for an unknown kind or an ambiguous
     name."""
-    found = await find(view, kind, name)
-    return await answer_about(view, found, part=part, offset=offset, limit=limit)
+    found = await find(live, kind, name)
+    return await answer_about(live, found, part=part, offset=offset, limit=limit)
 
 
 async def answer_about(
-    view: View, found: Found, *, part: str = "", offset: int = 0, limit: int = 100
+    live: ReadOnly, found: Found, *, part: str = "", offset: int = 0, limit: int = 100
 ) -> dict[str, Any]:
     """Answer about the resource that was found."""
     name, key = found.name, found.key
     # Of two objects with one name compilers mean the one in force.
-    stored = view.world.schema.kinds[name.kind].stored
-    meant = key is None or not stored or view.world.named(*name) == key
-    origins = origins_of(view, name) if meant and stored else ()
-    role = role_of(view.world, view.outputs, name, key)
-    intents = _intents(view.world, key, origins)
-    history = await history_of(view.world, view.journal, name if role in (LOWER, NONE) or origins else None, intents)
+    stored = live.world.schema.kinds[name.kind].stored
+    meant = key is None or not stored or live.world.named(*name) == key
+    origins = origins_of(live, name) if meant and stored else ()
+    role = role_of(live.world, live.outputs, name, key)
+    intents = _intents(live.world, key, origins)
+    history = await history_of(live.world, live.journal, name if role in (LOWER, NONE) or origins else None, intents)
     deleted = None
-    if key is None and name not in view.outputs:
-        history, deleted = await _deletion(view.world, view.journal, found, history)
-    part_reasons = await reasons_of_parts(view, name, origins)
-    read = await reads_shown(view.world, intents)
-    owners = owners_of(view.world, view.outputs, name, origins)
-    ownership = ownership_of(view.world, view.outputs, name) if meant and role != FACT else None
+    if key is None and name not in live.outputs:
+        history, deleted = await _deletion(live.world, live.journal, found, history)
+    part_reasons = await reasons_of_parts(live, name, origins)
+    read = await reads_shown(live.world, intents)
+    owners = owners_of(live.world, live.outputs, name, origins)
+    ownership = ownership_of(live.world, live.outputs, name) if meant and role != FACT else None
     if ownership not in (None, "ours", "shared"):
         part_reasons.pop("", None)  # somebody else created it, so its existence has no reason of ours
     answer: dict[str, Any] = {
         "apiVersion": ANSWER_VERSION,
-        **(of_key(view.world, key) if key is not None else {**of_name(view.world, name), "uuid": ""}),
+        **(of_key(live.world, key) if key is not None else {**of_name(live.world, name), "uuid": ""}),
         "exists": key is not None,
-        "revision": (view.world.mod_revision(key) or None) if key is not None else None,
+        "revision": (live.world.mod_revision(key) or None) if key is not None else None,
         "role": role,
         "summary": "",
-        "state": state_of(view, name, key),
-        "waiting_for": _waiting(view, name, key, made=meant and role != FACT),
-        "problems": _problems(view, name, key, origins),
+        "state": state_of(live, name, key),
+        "waiting_for": _waiting(live, name, key, made=meant and role != FACT),
+        "problems": _problems(live, name, key, origins),
         "ownership": ownership,
-        "owners": [of_key(view.world, owner) for owner in owners[:_OWNERS]],
+        "owners": [of_key(live.world, owner) for owner in owners[:_OWNERS]],
         "owners_total": len(owners),
         **await parts_shown(
-            view.world, part_reasons, await contents_of(view.world, view.outputs, name, key), part, offset, limit
+            live.world,
+            part_reasons,
+            await contents_of(live.world, live.outputs, name, key),
+            part,
+            offset,
+            limit,
         ),
         **read,
-        "evaluations": _evaluations(view, intents, history),
-        "written": _written(view, name, key, history),
+        "evaluations": _evaluations(live, intents, history),
+        "written": _written(live, name, key, history),
         "deleted": deleted,
-        "history": [line_document(view, line) for line in history.lines],
+        "history": [line_document(live, line) for line in history.lines],
         "outputs": [],
         "outputs_total": 0,
         "needed_by": [],
@@ -109,19 +116,19 @@ async def answer_about(
     }
     amiss = 0
     if key is not None and role != LOWER:
-        made = await outputs(view, key)
+        made = await outputs(live, key)
         amiss = made.amiss
-        answer |= {"outputs": made.shown, "outputs_total": made.total, "missing": missing(view.world, key)}
-        readers = readers_of(view.world, key)
-        answer["concerns"], answer["concerns_total"] = concerns(view.world, readers)
-        needed = await dependents(view, key, readers)
+        answer |= {"outputs": made.shown, "outputs_total": made.total, "missing": missing(live.world, key)}
+        readers = readers_of(live.world, key)
+        answer["concerns"], answer["concerns_total"] = concerns(live.world, readers)
+        needed = await dependents(live, key, readers)
         answer |= {
             "needed_by": needed.shown,
             "needed_by_total": needed.total,
             "needed_by_whole": needed.whole,
         }
-    if key is None and name not in view.outputs:
-        answer |= await _absent(view, name, deleted)
+    if key is None and name not in live.outputs:
+        answer |= await _absent(live, name, deleted)
     else:
         answer["summary"] = summary_of(answer, amiss)
     return _fitting(answer)
@@ -142,22 +149,22 @@ async def _deletion(world: World, journal: Journal, found: Found, history: Histo
     return history, {"revision": None, "at": None, "by": None} if key is not None else None
 
 
-async def _absent(view: View, name: Name, deleted: Document | None) -> Document:
+async def _absent(live: ReadOnly, name: Name, deleted: Document | None) -> Document:
     """Return the keys that differ in the answer about an absent, unclaimed object."""
-    lacking = await absence(view, name)
+    lacking = await absence(live, name)
     summary = lacking.summary
     if deleted is not None:
         when = f" at revision {deleted['revision']}" if deleted["revision"] else ""
         further = "It was not created again." if summary.startswith(NEVER_CREATED) else summary
         summary = f"It was deleted{when}. {further}"
-    named = dangling_references(view.world, name)
+    named = dangling_references(live.world, name)
     return {
         "summary": f"{summary} {named.sentence}".rstrip(),
         "named_by": named.shown,
         "named_by_total": named.total,
         "waiting_for": lacking.waiting_for,
-        "problems": _problems(view, name, None, lacking.owners),
-        "owners": [of_key(view.world, owner) for owner in lacking.owners],
+        "problems": _problems(live, name, None, lacking.owners),
+        "owners": [of_key(live.world, owner) for owner in lacking.owners],
         "owners_total": len(lacking.owners),
     }
 
@@ -172,7 +179,7 @@ def _intents(world: World, key: Key | None, origins: Iterable[Key]) -> list[Key]
     return list(dict.fromkeys([*origins, *own]))
 
 
-def _evaluations(view: View, intents: list[Key], history: History) -> list[Document]:
+def _evaluations(live: ReadOnly, intents: list[Key], history: History) -> list[Document]:
     """Return each intent's last evaluation, the latest first, with the intent's present status."""
 
     def age(intent: Key) -> tuple[int, int]:
@@ -182,8 +189,8 @@ def _evaluations(view: View, intents: list[Key], history: History) -> list[Docum
 
     shown = []
     for intent in sorted(intents, key=age)[:_EVALUATIONS]:
-        document = evaluation_document(view, intent, history.evaluations.get(intent))
-        shown.append({**document, "status": _status(view.world, view.states, intent) or document["status"]})
+        document = evaluation_document(live, intent, history.evaluations.get(intent))
+        shown.append({**document, "status": _status(live.world, live.states, intent) or document["status"]})
     return shown
 
 
@@ -196,45 +203,45 @@ def _status(world: World, states: States, key: Key) -> str | None:
     return "done" if key in states.evaluated else None
 
 
-def _written(view: View, name: Name, key: Key | None, history: History) -> Document | None:
+def _written(live: ReadOnly, name: Name, key: Key | None, history: History) -> Document | None:
     """Return our last write; for an object of ours without a recorded one, its revision."""
     document = written_document(history.written)
-    if document is not None or key is None or ownership_of(view.world, view.outputs, name) not in ("ours", "shared"):
+    if document is not None or key is None or ownership_of(live.world, live.outputs, name) not in ("ours", "shared"):
         return document
-    revision = view.world.mod_revision(key)
-    since = DROPPED if view.journal.first > 1 else ELSEWHERE
-    by = BEFORE if revision <= view.world.first_listed else since
+    revision = live.world.mod_revision(key)
+    since = DROPPED if live.journal.first > 1 else ELSEWHERE
+    by = BEFORE if revision <= live.world.first_listed else since
     return {"operation": None, "revision": revision, "at": None, "by": by}
 
 
-def _problems(view: View, name: Name, key: Key | None, intents: Iterable[Key]) -> list[Document]:
+def _problems(live: ReadOnly, name: Name, key: Key | None, intents: Iterable[Key]) -> list[Document]:
     """Return the problems of this resource, and those that the intents behind it report."""
     joined = ":".join(name.fq_name)
-    states = view.states
+    states = live.states
     about = [
         *states.problems_about(name.kind, joined),
         *(states.problems_about(name.kind, key.uuid) if key else ()),
     ]
-    if key is not None and (unreadable := view.world.unreadable.get(key)) is not None:
+    if key is not None and (unreadable := live.world.unreadable.get(key)) is not None:
         about.append(unreadable)
     of_intents: list[Problem] = [problem for intent in intents for problem in states.problems_of_run(intent)]
     evaluated = (intent for intent in intents if intent in states.evaluated)
-    of_intents += [problem for intent in evaluated if (problem := view.outputs.failed_explanation(intent)) is not None]
+    of_intents += [problem for intent in evaluated if (problem := live.outputs.failed_explanation(intent)) is not None]
     of_plan = list(states.problems_of_plan(name))
     problems = dict.fromkeys([*sorted(about), *of_plan, *of_intents])
     return [msgspec.structs.asdict(problem) for problem in islice(problems, _PROBLEMS)]
 
 
-def _waiting(view: View, name: Name, key: Key | None, *, made: bool) -> list[Document]:
-    if not view.world.listed:
+def _waiting(live: ReadOnly, name: Name, key: Key | None, *, made: bool) -> list[Document]:
+    if not live.world.listed:
         return [entry("the first listing of etcd", None, "intentc status")]
     found = []
     if key is not None:
-        found += list(for_intent(view, key))
+        found += list(for_intent(live, key))
     if made:
-        found += list(for_object(view, name))
-        if key is not None and name not in view.outputs and is_made(view.world, view.outputs, name, key):
-            found += list(for_unclaimed(view.outputs, view.progress, name))
+        found += list(for_object(live, name))
+        if key is not None and name not in live.outputs and is_made(live.world, live.outputs, name, key):
+            found += list(for_unclaimed(live.outputs, live.progress, name))
     return distinct(found)[:_WAITING]
 
 

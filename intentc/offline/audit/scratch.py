@@ -20,7 +20,7 @@ from typing import Any
 from intentc.directives import Book, Drop, Kept, Pause, Suspect
 from intentc.engine.assembly import assemble
 from intentc.engine.operator_actions import OperatorActions
-from intentc.engine.view import States, View, World
+from intentc.engine.read_only import ReadOnly, States, World
 from intentc.model import (
     AddReference,
     Create,
@@ -87,7 +87,7 @@ async def audit(
         apply_directives(engine.operator_actions, await Book(store, installation).list())
         while await engine.step([]):
             pass
-        return _report(engine.view, listing.snapshot, seconds=time.perf_counter() - began)
+        return _report(engine.read_only, listing.snapshot, seconds=time.perf_counter() - began)
     finally:
         engine.close()
 
@@ -105,21 +105,21 @@ def apply_directives(actions: OperatorActions, directives: Iterable[Kept]) -> No
                 actions.suspect(key, revision)
 
 
-def _report(view: View, snapshot: Snapshot, *, seconds: float) -> Report:
-    world, states = view.world, view.states
+def _report(live: ReadOnly, snapshot: Snapshot, *, seconds: float) -> Report:
+    world, states = live.world, live.states
     found = [
-        _difference(view, name, operations)
+        _difference(live, name, operations)
         for name, operations in states.planned.items()
         if name not in states.left_alone
     ]
     found += _requests(world, states)
-    found += _waiting(view)
+    found += _waiting(live)
     return Report(
         revision=snapshot.revision,
         differences=tuple(sorted(found, key=lambda difference: difference.place)),
         last_change=max((change.mod_revision for change in snapshot.changes), default=0),
         held=len({key for key, _ in states.held.items()} | world.unreadable.keys()) + len(states.left_alone),
-        withheld=sum(len(names) for names in view.outputs.withheld_deletes.values()),
+        withheld=sum(len(names) for names in live.outputs.withheld_deletes.values()),
         problems=len(states.problems(world.unreadable.values())),
         resources=len(world),
         owned=sum(_is_owned(world, key) for key in world),
@@ -127,9 +127,9 @@ def _report(view: View, snapshot: Snapshot, *, seconds: float) -> Report:
     )
 
 
-def _difference(view: View, name: Name, operations: tuple[Operation, ...], *more: Change) -> Difference:
-    world, actual = view.world, view.outputs.actual(name)
-    origins = set(view.outputs.claims_on(name))
+def _difference(live: ReadOnly, name: Name, operations: tuple[Operation, ...], *more: Change) -> Difference:
+    world, actual = live.world, live.outputs.actual(name)
+    origins = set(live.outputs.claims_on(name))
     if actual is not None and actual.mark is not None:
         marked = (Key(kind, actual.mark.origin) for kind in world.intent_kinds)
         origins.update(filter(world.exists, marked))
@@ -154,9 +154,9 @@ def _requests(world: World, states: States) -> Iterator[Difference]:
             yield Difference(key.kind, name, resource.fq_name, (request,), (str(key),), revision=resource.mod_revision)
 
 
-def _waiting(view: View) -> Iterator[Difference]:
+def _waiting(live: ReadOnly) -> Iterator[Difference]:
     """Yield the objects that wait, directly or not, for a planned object; not those that wait for users' resources."""
-    states = view.states
+    states = live.states
     planned = {name for name in states.planned if name not in states.left_alone}
     dependents: dict[Name, list[Name]] = {}
     for name, awaited in states.object_waits.items():
@@ -170,7 +170,7 @@ def _waiting(view: View) -> Iterator[Difference]:
                 reached.append(name)
     for name in found - planned:
         waits = sorted(states.object_waits[name] & (found - {name}))
-        yield _difference(view, name, (), Change(WAIT, tuple(map(str, waits))))
+        yield _difference(live, name, (), Change(WAIT, tuple(map(str, waits))))
 
 
 def _change(operation: Operation) -> Change:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from intentc.engine.view import World
+from intentc.engine.read_only import World
 from intentc.model import Key
 from intentc.model.reads import fact_read, presence_read
 

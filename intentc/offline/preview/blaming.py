@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from intentc.engine.view import States, View, World
+from intentc.engine.read_only import ReadOnly, States, World
 from intentc.model import Key, Name
 from intentc.model.reads import fact_read, presence_read
 
@@ -24,11 +24,11 @@ Blame = Mapping[Name, Mapping[str, frozenset[Key]]]
 """Object → part → the input's resources that a reason for it cites."""
 
 
-def blame(view: View, given: Mapping[tuple[str, str], Key]) -> Blame:
+def blame(live: ReadOnly, given: Mapping[tuple[str, str], Key]) -> Blame:
     """Compute the blame as of now. ``given``: kind and name of each of the input's resources → its key."""
     found: dict[Name, dict[str, frozenset[Key]]] = {}
-    for intent in _concerned(view.world, view.states, given.values()):
-        for name, reasons in view.outputs.explain(intent).reasons.items():
+    for intent in _concerned(live.world, live.states, given.values()):
+        for name, reasons in live.outputs.explain(intent).reasons.items():
             parts_of_object = found.setdefault(name, {})
             for reason in reasons:
                 cited = {(source.kind, source.name) for source in reason.sources} & given.keys()

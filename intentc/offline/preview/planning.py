@@ -54,11 +54,11 @@ async def plan(
     given = frozenset(await trial.carry_out(work))
     carried_out = await trial.revision()
     names = {(key.kind, await trial.name_of(key)): key for key in sorted(given)}
-    before = blame(trial.view, names)
+    before = blame(trial.read_only, names)
     progress("compiling the outputs")
     moments = Moments(trial.start, resting, carried_out, await trial.rest())
     names |= {(key.kind, await trial.name_of(key)): key for key in sorted(given)}
-    blames = (before, blame(trial.view, names))
+    blames = (before, blame(trial.read_only, names))
     found = await _ChangeReport(trial, moments, await Provisional(trial, moments).unknown(), given, blames, salt).plan()
     return msgspec.structs.replace(found, seconds=round(time.perf_counter() - began, 3))
 
@@ -100,7 +100,7 @@ class _ChangeReport:
         resolved, new = _only(resting.problems, done.problems), _only(done.problems, resting.problems)
         return Plan(
             revision=live,
-            installation=trial.view.world.installation,
+            installation=trial.read_only.world.installation,
             versions=dict(trial.loaded.versions),
             applied=applied,
             follows=follows,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from intentc.engine.view import World
+from intentc.engine.read_only import World
 from intentc.logic.dependencies import DependencyProcessor, ReactionMap
 from intentc.logic.dependencies.edges import Declared, Edge, edges
 from intentc.logic.dependencies.reactions import SELF

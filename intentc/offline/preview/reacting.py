@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import msgspec
 
-from intentc.engine.view import World
+from intentc.engine.read_only import World
 from intentc.loading.resources import ANSWER_VERSION
 from intentc.logic.coverage import Missing
 from intentc.logic.dependencies import Finding, ReactionMap, findings
@@ -56,14 +56,14 @@ async def compare(compiler: str, before: Trial, after: Trial, *, progress: Progr
     old, new = before.loaded.reactions, after.loaded.reactions
     proved = tuple(findings(new, after.loaded.schema))
     comparison = Comparison(
-        revision=before.start, installation=before.view.world.installation, compiler=compiler, findings=proved
+        revision=before.start, installation=before.read_only.world.installation, compiler=compiler, findings=proved
     )
     if comparison.invalid:
         return comparison
     progress("compiling a copy of the world with the map in force")
     resting = await before.rest()
     progress("following changes by both maps")
-    world = before.view.world
+    world = before.read_only.world
     changed, reach = compared(world, old, new)
     progress("comparing the maps with the recorded reads")
     missing, former = _missing(world, new), _missing(world, old)

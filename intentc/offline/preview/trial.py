@@ -98,7 +98,7 @@ class Trial:
             source=self.drawn,
             last_good=gathered.last_good,
         )
-        self.view = self.offline.engine.view
+        self.read_only = self.offline.engine.read_only
 
     async def rest(self) -> Moment:
         """Work until nothing is left to do."""
@@ -144,7 +144,7 @@ class Trial:
 
     async def moment(self) -> Moment:
         """Return the present moment."""
-        (world, outputs, *_), revision = self.view, await self.revision()
+        (world, outputs, *_), revision = self.read_only, await self.revision()
         names = (resource.name for key in world if (resource := world.shown(key)) is not None)
         owners = {name: frozenset(outputs.claims_on(name)) for name in names if name in outputs}
         return Moment(
@@ -163,7 +163,7 @@ class Trial:
         waiting = list(intents)
         while waiting:
             key = waiting.pop()
-            contributors = frozenset(origin for origin, _ in self.view.world.contributions(key.kind, key.uuid))
+            contributors = frozenset(origin for origin, _ in self.read_only.world.contributions(key.kind, key.uuid))
             if contributors and key not in found:
                 found[key] = contributors
                 waiting += contributors
@@ -192,7 +192,7 @@ class Trial:
     async def name_of(self, key: Key) -> str:
         """Return the joined fq_name of a resource, also of a deleted one; if it is unknown its uuid, which for a fact
         is the name."""
-        known = self.view.world.name_of(key)
+        known = self.read_only.world.name_of(key)
         if known != key.uuid:
             return known
         resource = self.resource(key, await self._at(LAYOUT.value(key), self.start))
@@ -233,8 +233,8 @@ class Trial:
 
     def intent_of(self, origin: str) -> Iterable[Key]:
         """Return the intents that an object's mark may mean."""
-        keys = (Key(kind, origin) for kind in sorted(self.view.world.intent_kinds))
-        return (key for key in keys if self.view.world.exists(key))
+        keys = (Key(kind, origin) for kind in sorted(self.read_only.world.intent_kinds))
+        return (key for key in keys if self.read_only.world.exists(key))
 
     async def values(self) -> dict[str, KeyValue]:
         """Return the present resources by their keys in the copy."""

@@ -5,7 +5,7 @@ evaluation, and no path of the map leads from the resource to the intent. Record
 name the pair at once (``Progress.missing_reactions``); here they did not. A write that changes no input counts as
 well, so a pair too many may be named, but never one that the map covers.
 
-It only reads the engine's view and the journal. State: what was read before intents are evaluated anew.
+It only reads the engine and the journal. State: what was read before intents are evaluated anew.
 
 Touches: nothing outside memory.
 """
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from intentc.engine.view import World
+from intentc.engine.read_only import World
 from intentc.journal import Entry, Journal
 from intentc.model import Key, Read
 from intentc.model.reads import index_read, object_read, sources_read, targets_read, usable_read

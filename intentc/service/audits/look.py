@@ -2,8 +2,8 @@
 
 While an audit compiles, the world goes on: most differences are queued, were written since, or wait for something. The
 rest are *mismatches*: nothing is queued, and yet the engine does not plan what a compile from scratch would write. It
-reads the engine's views and the journal, and changes nothing; ``periodic`` repairs mismatches. State: what the journal
-has of the time since the audit's revision.
+reads the engine and the journal, and changes nothing; ``periodic`` repairs mismatches. State: what the journal has of
+the time since the audit's revision.
 
 Touches: nothing outside memory.
 """
@@ -14,7 +14,7 @@ import enum
 
 import msgspec
 
-from intentc.engine.view import Outputs, States, View, World
+from intentc.engine.read_only import Outputs, ReadOnly, States, World
 from intentc.journal import Entry
 from intentc.model import HeldInput, Key, Name
 from intentc.offline.audit import Change, Difference, upstream
@@ -48,17 +48,17 @@ class Look:
     """Examines the differences that an audit of ``revision`` found. Every change up to that revision must be applied
     and evaluated. The results are valid until the next await."""
 
-    def __init__(self, view: View, revision: int) -> None:
-        self._view = view
+    def __init__(self, live: ReadOnly, revision: int) -> None:
+        self._live = live
         self._revision = revision
-        lines = tuple(view.journal)
+        lines = tuple(live.journal)
         self.forgotten = bool(lines) and lines[0].revision > revision
         """The journal has dropped lines after ``revision``: no difference can be judged."""
         self._fresh = {line.origin for line in lines if isinstance(line, Entry) and line.revision > revision}
 
     def sort_of(self, difference: Difference) -> Sort | None:
         """Return the sort of mismatch that a difference is; None if the engine can explain it."""
-        (world, outputs, states, _, _), name, revision = self._view, difference.place, self._revision
+        (world, outputs, states, _, _), name, revision = self._live, difference.place, self._revision
         if any(change.operation in {ALLOCATE, WAIT} for change in difference.operations):
             # A requested allocation, or an object that waits for another difference.
             return None
@@ -83,7 +83,7 @@ class Look:
     def _excuses(self, key: Key) -> bool:
         """Return whether an intent is held, or was evaluated since the audit: its claims may have differed for a
         moment."""
-        world, states = self._view.world, self._view.states
+        world, states = self._live.world, self._live.states
         return states.is_held(key) or key in world.unreadable or key in self._fresh
 
 

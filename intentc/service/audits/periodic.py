@@ -150,7 +150,7 @@ class PeriodicAudit:
             return Verdict(report.revision, 0)
         if not await self._has_passed(report):
             return Verdict(report.revision, len(report.differences), judged=False)
-        look = Look(self._engine.view, report.revision)
+        look = Look(self._engine.read_only, report.revision)
         if look.forgotten:
             return Verdict(report.revision, len(report.differences), judged=False)
         found = [

@@ -121,7 +121,7 @@ class GatewaySystem:
     @property
     def problems(self) -> list[tuple[str, str, str]]:
         """(kind, name, reason) of what people must fix."""
-        view = self.started.service.engine.view
+        view = self.started.service.engine.read_only
         return [(p.kind, p.name, p.reason) for p in view.states.problems(view.world.unreadable.values())]
 
     async def get(self, path: str, host: str = "gateway.test", **headers: str) -> httpx2.Response:

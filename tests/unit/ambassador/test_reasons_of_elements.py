@@ -37,7 +37,7 @@ async def reasons_of(kind: str, start: str, *manifests: dict[str, Any]) -> dict[
     for one in manifests:
         await offline.server.create(KINDS[one["kind"]], one)
     await offline.settle()
-    view = offline.engine.view
+    view = offline.engine.read_only
     (name,) = {
         Name(one.key.kind, one.fq_name)
         for one in lower_level(view.world, view.outputs)

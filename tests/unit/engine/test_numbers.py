@@ -109,15 +109,15 @@ async def test_owners_that_are_deleted_together_are_looked_at_a_few_times_each(
     if away:
         await box_system.remove(*names, settle=False)
         box_system = BoxSystem(box_system.offline.store)
-    carriers, looked_at = box_system.engine._carriers, 0
-    hold_up = carriers.hold_up
+    marked, looked_at = box_system.engine._marked, 0
+    hold_up = marked.hold_up
 
     def counted(origin: str) -> bool:
         nonlocal looked_at
         looked_at += 1
         return hold_up(origin)
 
-    monkeypatch.setattr(carriers, "hold_up", counted)
+    monkeypatch.setattr(marked, "hold_up", counted)
     async with box_system.running():
         if not away:
             await box_system.remove(*names, settle=False)

@@ -67,7 +67,7 @@ async def test_it_is_shown_with_its_reason(box_system: BoxSystem) -> None:
     assert status["counts"]["held"] == 1
     (entry,) = status["quarantine"]
     assert (entry["name"], entry["state"], entry["reason"], entry["message"]) == ("a", "held", "OnHold", "it is torn")
-    answer = await why(box_system.engine.view, "box", "a")
+    answer = await why(box_system.engine.read_only, "box", "a")
     assert (answer["state"], [each["what"] for each in answer["waiting_for"]]) == (
         "held", ["its input to be fixed: it is torn"]
     )  # fmt: skip

@@ -31,7 +31,7 @@ def everything(row: Row) -> bool:
 
 
 def results(box_system: BoxSystem, **views: Overview) -> Results:
-    return Results(box_system.engine.view, views)
+    return Results(box_system.engine.read_only, views)
 
 
 async def test_a_view_sees_the_objects_of_its_kinds_sorted_by_name(box_system: BoxSystem) -> None:

@@ -58,7 +58,7 @@ def shown(plan: Plan) -> str:
 
 
 async def test_an_object_is_shown_without_it(leaking: PlannedSystem) -> None:
-    found = await Answers(leaking.offline.engine.view).object("toy_listener", LISTENER)
+    found = await Answers(leaking.offline.engine.read_only).object("toy_listener", LISTENER)
     assert "canary" not in json.dumps(found)
     assert found["actual"]["routes"][0]["addresses"] == ["Bearer <secret>"]
     assert found["desired"]["routes"][0]["addresses"] == ["Bearer <secret>"]
@@ -78,7 +78,7 @@ async def test_views_do_not_see_it(leaking: PlannedSystem) -> None:
             yield {"listed": listener["routes"], "named": compiled.named("toy_listener", LISTENER)}
 
     view = Overview("listeners", ("toy_listener",), ("listed", "named"), rows)
-    (row,) = await Results(leaking.offline.engine.view, {"all": view}).rows("all", lambda row: True)
+    (row,) = await Results(leaking.offline.engine.read_only, {"all": view}).rows("all", lambda row: True)
     assert "canary" not in json.dumps(row)
     assert row["listed"][0]["addresses"] == ["Bearer <secret>"]
 
@@ -115,7 +115,7 @@ async def test_an_auth_services_headers_show_neither_in_plans_nor_in_its_listene
     assert {(field.before, field.after) for field in listener.fields} == {("<secret>", "<secret, another>")}
     shown(plan)
     engine = asking.offline.engine
-    found = await Answers(asking.offline.engine.view).object("envoy_listener", listener.name)
+    found = await Answers(asking.offline.engine.read_only).object("envoy_listener", listener.name)
     assert '"value": "<secret>"' in json.dumps(found)
     assert "canary" not in json.dumps(found)
     assert "canary" not in json.dumps(concealed_outputs(engine.world, engine.outputs, asking.offline.outputs()))

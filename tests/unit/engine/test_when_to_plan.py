@@ -51,7 +51,7 @@ async def writer(box_system: BoxSystem, planning: asyncio.Event, in_flight: int)
         repairs=engine._reconciler._repairs,
         sender=engine._sender,
         failures=engine._reconciler._failures,
-        carriers=engine._carriers,
+        marked=engine._marked,
         planning=planning,
         in_flight=in_flight,
     )

@@ -26,7 +26,7 @@ async def system() -> ContrailSystem:
 
 
 async def found(system: ContrailSystem, kind: str, text: str) -> Found:
-    return await find(system.offline.engine.view, kind, text)
+    return await find(system.offline.engine.read_only, kind, text)
 
 
 @pytest.mark.parametrize("kind", ["security_group", "security-group", "SecurityGroup", "security_groups"])
@@ -88,10 +88,10 @@ async def test_what_is_claimed_and_not_there_is_found_by_name_by_its_end_and_by_
     box_system.write.failures["a"] = [Rejected(422, "no such colour")]
     await box_system.boxes("a", "b")
     uuid = box_system.engine.outputs.plan(part("a")).operations[0].key.uuid
-    assert await find(box_system.engine.view, "part", "a:one") == Found(part("a"), None)
-    assert await find(box_system.engine.view, "part", uuid) == Found(part("a"), None)
+    assert await find(box_system.engine.read_only, "part", "a:one") == Found(part("a"), None)
+    assert await find(box_system.engine.read_only, "part", uuid) == Found(part("a"), None)
     with pytest.raises(Unanswerable):
-        await find(box_system.engine.view, "part", "one")
+        await find(box_system.engine.read_only, "part", "one")
 
 
 async def test_a_value_that_cannot_be_read_is_found_by_the_name_in_it(box_system: BoxSystem) -> None:
@@ -101,8 +101,8 @@ async def test_a_value_that_cannot_be_read_is_found_by_the_name_in_it(box_system
         (), [Put(f"/contrail/box/{key.uuid}", b'{"fq_name": ["broken"], "text": 7}')]
     )
     await box_system.offline.settle()
-    assert (await find(box_system.engine.view, "box", "broken")).key == key
-    assert (await find(box_system.engine.view, "box", key.uuid)).key == key
+    assert (await find(box_system.engine.read_only, "box", "broken")).key == key
+    assert (await find(box_system.engine.read_only, "box", key.uuid)).key == key
 
 
 async def test_the_loop_has_its_turn_while_names_are_looked_through(
@@ -124,7 +124,7 @@ async def test_the_loop_has_its_turn_while_names_are_looked_through(
 
     async with anyio.create_task_group() as group:
         group.start_soon(others)
-        assert (await find(box_system.engine.view, "part", "box-7:one")).name == part("box-7")
-        assert (await find(box_system.engine.view, "part", "nothing:one")).key is None
+        assert (await find(box_system.engine.read_only, "part", "box-7:one")).name == part("box-7")
+        assert (await find(box_system.engine.read_only, "part", "nothing:one")).key is None
         group.cancel_scope.cancel()
     assert turns > 10

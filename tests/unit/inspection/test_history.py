@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from intentc.inspection.views.history import history_of
+from intentc.inspection.details.history import history_of
 from intentc.inspection.why.why import _evaluations, _fitting, why
 from intentc.journal import Entry, Line, Write
 from intentc.journal.files import JournalFiles, this_process
@@ -90,7 +90,7 @@ async def test_the_last_write_is_this_process_s_though_another_s_clock_was_ahead
     box_system: BoxSystem, tmp_path: Path
 ) -> None:
     keep(tmp_path, "host-0", wrote(1, AHEAD)).close()
-    answer = await why(box_system.engine.view, "part", "a:one")
+    answer = await why(box_system.engine.read_only, "part", "a:one")
     assert answer["written"]["revision"] == here(box_system)[-1][1]
     assert answer["history"][-1]["written"] == here(box_system)[-1][1]
 
@@ -103,7 +103,7 @@ async def test_the_evaluation_of_this_process_is_the_latest_though_another_s_clo
     a = await box_system.key("box", "a")
     past = await history_of(box_system.engine.world, box_system.engine.journal, part("a"), [former, a])
     assert past.evaluations.keys() == {former, a}
-    assert [one["intent"]["uuid"] for one in _evaluations(box_system.engine.view, [former, a], past)] == [
+    assert [one["intent"]["uuid"] for one in _evaluations(box_system.engine.read_only, [former, a], past)] == [
         a.uuid,
         "gone",
     ]
@@ -124,7 +124,7 @@ def hung(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
         end.wait(9 * PATIENCE)
         return iter(())
 
-    monkeypatch.setattr("intentc.inspection.views.history.search_files", hang)
+    monkeypatch.setattr("intentc.inspection.details.history.search_files", hang)
     yield begun
     end.set()
     for thread in threading.enumerate():
@@ -141,7 +141,7 @@ async def until(event: threading.Event) -> None:
 async def test_who_waits_for_a_read_that_hangs_can_be_cancelled(
     box_system: BoxSystem, hung: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("intentc.inspection.views.history._WAIT", 9 * PATIENCE)
+    monkeypatch.setattr("intentc.inspection.details.history._WAIT", 9 * PATIENCE)
     with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as group:
             group.start_soon(history, box_system)
@@ -153,7 +153,7 @@ async def test_who_waits_for_a_read_that_hangs_can_be_cancelled(
 async def test_files_that_hang_are_gone_without_and_that_is_said_once(
     box_system: BoxSystem, hung: threading.Event, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("intentc.inspection.views.history._WAIT", 0.05)
+    monkeypatch.setattr("intentc.inspection.details.history._WAIT", 0.05)
     for _ in range(12):
         assert await history(box_system) == here(box_system)
     assert hung.is_set()
@@ -165,7 +165,7 @@ async def test_files_that_hang_are_gone_without_and_that_is_said_once(
 async def test_only_so_many_threads_hang(
     box_system: BoxSystem, hung: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("intentc.inspection.views.history._WAIT", 0.01)
+    monkeypatch.setattr("intentc.inspection.details.history._WAIT", 0.01)
     for _ in range(12):
         await history(box_system)
     assert hung.is_set()
@@ -176,6 +176,6 @@ async def test_an_error_of_a_search_reaches_the_caller(box_system: BoxSystem, mo
     def broken(*_: object) -> Iterator[object]:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("intentc.inspection.views.history.search_files", broken)
+    monkeypatch.setattr("intentc.inspection.details.history.search_files", broken)
     with pytest.raises(ZeroDivisionError):
         await history(box_system)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from intentc.diagnostics.observed import Unanswerable
-from intentc.inspection.views.neighbourhood import MOST, neighbourhood
+from intentc.inspection.details.neighbourhood import MOST, neighbourhood
 from intentc.testing import MemoryService, load, service_for
 from tests.support.toy.compiler import compiler
 
@@ -29,7 +29,7 @@ async def shop(*more: Any) -> MemoryService:
 
 
 async def around(service: MemoryService, kind: str, name: str, **options: Any) -> dict[str, Any]:
-    return await neighbourhood(service.offline.engine.view, kind, name, **options)
+    return await neighbourhood(service.offline.engine.read_only, kind, name, **options)
 
 
 def names(found: dict[str, Any]) -> list[str]:

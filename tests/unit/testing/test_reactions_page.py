@@ -14,7 +14,7 @@ import pytest
 
 from intentc.cli.entry import run
 from intentc.cli.ordering import targets_first
-from intentc.engine.view import World
+from intentc.engine.read_only import World
 from intentc.loading.resources import load_resources
 from intentc.logic.dependencies import DependencyProcessor, load
 from intentc.model import Key

@@ -265,7 +265,7 @@ async def test_what_an_intent_that_went_since_had_a_say_in(start: Start) -> None
     await system.change("box", "a", text="second")
     report = await system.spawn()
     (difference,) = report.differences
-    look = Look(system.engine.view, report.revision)
+    look = Look(system.engine.read_only, report.revision)
     assert look.sort_of(difference) is Sort.STALE
     gone = msgspec.structs.replace(difference, origins=(*difference.origins, "box/gone"))
     assert look.sort_of(gone) is None

@@ -18,7 +18,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from intentc.engine.view import World
+from intentc.engine.read_only import World
 from intentc.journal import Entry, Journal, Line, Write, touches
 from intentc.journal.records import Evaluation, mark_of_object, mark_of_resource
 from intentc.journal.searching import MOST_SECONDS

@@ -21,7 +21,7 @@ _ANY_LEFT_OVER = Name("", ())
 """What intents wait for that wait for everything of earlier processes."""
 
 
-class Carriers:
+class MarkedObjects:
     """The objects by the uuid of the intent in their mark (``origin``)."""
 
     def __init__(self, *, assumed: Assumed, book: ClaimBook, planner: Planner, objects: ObjectQueue) -> None:
@@ -30,7 +30,7 @@ class Carriers:
         self._book = book
         self._planner = planner
         self._objects = objects
-        self._carriers: dict[str, set[Name]] = {}
+        self._marked: dict[str, set[Name]] = {}
         self._origin: dict[Name, str] = {}
         self._changed: dict[str, set[Name]] = {}
         self._changed_by: dict[Name, set[str]] = {}
@@ -57,7 +57,7 @@ class Carriers:
         if self._origin.get(name) != origin:
             self._forget(name)
             self._origin[name] = origin
-            self._carriers.setdefault(origin, set()).add(name)
+            self._marked.setdefault(origin, set()).add(name)
 
     def claims_changed(self, origin: str, names: Iterable[Name]) -> None:
         """The claims of ``origin`` on these objects changed: until they are planned and written, they may show what it
@@ -108,9 +108,9 @@ class Carriers:
     def of(self, origin: str) -> frozenset[Name]:
         """The names of objects that carry the mark of ``origin``, those that can't be read or are being created
         included."""
-        for name in [name for name in self._carriers.get(origin, ()) if not self._carries(name, origin)]:
+        for name in [name for name in self._marked.get(origin, ()) if not self._carries(name, origin)]:
             self._forget(name)
-        return frozenset(self._carriers.get(origin, ()))
+        return frozenset(self._marked.get(origin, ()))
 
     def hold_up(self, origin: str) -> bool:
         """Whether a stored object may still show what this origin no longer claims. If so, ``take_freed`` names the
@@ -160,9 +160,9 @@ class Carriers:
     def _forget(self, name: Name) -> None:
         origin = self._origin.pop(name, None)
         if origin is not None:
-            self._carriers[origin].discard(name)
-            if not self._carriers[origin]:
-                del self._carriers[origin]
+            self._marked[origin].discard(name)
+            if not self._marked[origin]:
+                del self._marked[origin]
             self._frees(name)
 
     def _carries(self, name: Name, origin: str) -> bool:

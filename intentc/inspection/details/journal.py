@@ -2,8 +2,8 @@
 
 ``history`` finds the lines about one object.
 
-It reads the journal in memory and the engine's views, and changes neither; a follower is counted by the journal. State:
-where one follower is, and names known for one answer.
+It reads the journal in memory and the engine, and changes neither; a follower is counted by the journal. State: where
+one follower is, and names known for one answer.
 
 Touches: clock.
 """
@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from intentc.diagnostics.observed import JournalQuery, Unanswerable
-from intentc.engine.view import View
+from intentc.engine.read_only import ReadOnly
 from intentc.journal import Entry, Line, TooManyFollowers, Write
 from intentc.model import Key, Name
 
@@ -41,16 +41,16 @@ _IN_A_ROW = 500
 Document = dict[str, Any]
 
 
-async def journal(view: View, query: JournalQuery) -> Document:
+async def journal(live: ReadOnly, query: JournalQuery) -> Document:
     """Answer ``GET /journal``: the matching lines, the oldest first, as many as fit into one answer. ``more``: whether
     further lines match. ``kind``: the requested kind in its declared spelling. Raises ``Unanswerable`` for an unknown
     kind."""
     if query.kind:
-        query = query._replace(kind=kind_of(view.world, query.kind).name)
-    kept = view.journal
+        query = query._replace(kind=kind_of(live.world, query.kind).name)
+    kept = live.journal
     first, last, lines = kept.first, kept.last, tuple(kept)
     sequences = range(max(first, query.after + 1), min(last + 1, query.before or last + 1))
-    wanted = _Wanted(view, query)
+    wanted = _Wanted(live, query)
     found: list[Document] = []
     size, more = 0, False
     for number, sequence in enumerate(reversed(sequences) if query.before else sequences):
@@ -59,7 +59,7 @@ async def journal(view: View, query: JournalQuery) -> Document:
         line = lines[sequence - first]
         if not wanted(line):
             continue
-        document = line_document(view, RecordedLine(line, JOURNAL, "", sequence))
+        document = line_document(live, RecordedLine(line, JOURNAL, "", sequence))
         size += len(msgspec.json.encode(document))
         if len(found) >= query.limit or (found and size > _MOST_BYTES):
             more = True
@@ -69,22 +69,22 @@ async def journal(view: View, query: JournalQuery) -> Document:
     return {"first": first, "last": last, "more": more, "kind": query.kind, "lines": found}
 
 
-async def follow(view: View, after: int) -> AsyncIterator[Document]:
+async def follow(live: ReadOnly, after: int) -> AsyncIterator[Document]:
     """Yield the lines after this sequence, then each new line. ``missed`` in a line: how many lines before it a slow
     follower has missed. Raises ``Unanswerable`` if there are too many followers."""
     try:
-        async with aclosing(view.journal.follow(after)) as deliveries:
+        async with aclosing(live.journal.follow(after)) as deliveries:
             async for missed, lines in deliveries:
                 for place, one in enumerate(lines):
-                    document = line_document(view, RecordedLine(one.line, JOURNAL, "", one.sequence))
+                    document = line_document(live, RecordedLine(one.line, JOURNAL, "", one.sequence))
                     yield document if place or not missed else {**document, "missed": missed}
     except TooManyFollowers as error:
         raise Unanswerable(503, str(error), "close a page that shows the journal, or ask /journal?after=") from None
 
 
-def line_document(view: View, recorded: RecordedLine) -> Document:
+def line_document(live: ReadOnly, recorded: RecordedLine) -> Document:
     """Return one line as JSON: ``LINE`` of ``docs/why.md``."""
-    named = _Naming(view, recorded.names)
+    named = _Naming(live, recorded.names)
     line = recorded.line
     common: Document = {
         "sequence": recorded.sequence,
@@ -93,7 +93,7 @@ def line_document(view: View, recorded: RecordedLine) -> Document:
         "written": None,
         "drift": False,
         "fields": [],
-        "by": recorded.by if recorded.by not in ("", view.journal.writer) else None,
+        "by": recorded.by if recorded.by not in ("", live.journal.writer) else None,
     }
     if isinstance(line, Write):
         return {
@@ -128,10 +128,10 @@ def line_document(view: View, recorded: RecordedLine) -> Document:
     }
 
 
-def evaluation_document(view: View, intent: Key, recorded: RecordedLine | None) -> Document:
+def evaluation_document(live: ReadOnly, intent: Key, recorded: RecordedLine | None) -> Document:
     """Return an entry of ``evaluations`` in ``GET /why``: ``{"intent", "status", "revision", "at", "path",
     "recorded_in"}``."""
-    named = _Naming(view, recorded.names if recorded is not None else {})
+    named = _Naming(live, recorded.names if recorded is not None else {})
     line = recorded.line if recorded is not None else None
     if recorded is None or not isinstance(line, Entry):
         return {
@@ -140,7 +140,7 @@ def evaluation_document(view: View, intent: Key, recorded: RecordedLine | None) 
             "revision": None,
             "at": None,
             "path": None,
-            "recorded_in": BEFORE if view.journal.first == 1 else DROPPED,
+            "recorded_in": BEFORE if live.journal.first == 1 else DROPPED,
         }
     return {
         "intent": named.key(intent),
@@ -163,9 +163,9 @@ def written_document(recorded: RecordedLine | None) -> Document | None:
 class _Naming:
     """Names resources by their present name, else by their former one, else by their uuid."""
 
-    def __init__(self, view: View, names: dict[Key, str]) -> None:
-        self._world = view.world
-        self._former = view.journal.names
+    def __init__(self, live: ReadOnly, names: dict[Key, str]) -> None:
+        self._world = live.world
+        self._former = live.journal.names
         self._names = names
 
     def key(self, key: Key) -> Document:
@@ -183,8 +183,8 @@ class _Naming:
 class _Wanted:
     """Tests whether a line matches a query. Names are compared as texts, so deleted resources match as well."""
 
-    def __init__(self, view: View, query: JournalQuery) -> None:
-        self._name_of = _Naming(view, {}).key
+    def __init__(self, live: ReadOnly, query: JournalQuery) -> None:
+        self._name_of = _Naming(live, {}).key
         self._sort = query.sort
         self._kind = query.kind
         self._name = query.name

@@ -2,7 +2,7 @@
 
 What stands before a page is skipped in slices; ``status/`` builds the entries of the quarantine.
 
-It reads the engine's views and changes nothing.
+It reads the engine and changes nothing.
 
 Touches: nothing itself; through others: clock.
 """
@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from intentc.engine.read_only import ReadOnly, World
 from intentc.engine.slices import Slice
-from intentc.engine.view import View, World
 
 from ..status.quarantined import Entry, blocks, quarantine_count
 
@@ -36,12 +36,12 @@ async def pending(world: World, offset: int, limit: int) -> dict[str, Any]:
     return {"total": total, "offset": offset, "limit": limit, "pending_references": rows}
 
 
-async def quarantine(view: View, offset: int, limit: int) -> dict[str, Any]:
+async def quarantine(live: ReadOnly, offset: int, limit: int) -> dict[str, Any]:
     """Return ``{"total", "offset", "limit", "quarantine": [entry]}``, table by table, the oldest first; the form of an
     entry is in ``status/quarantined.py``."""
     work = Slice()
     found: list[Entry] = []
-    for block in blocks(view, offset, limit):
+    for block in blocks(live, offset, limit):
         found += block
         await work.rest()
-    return {"total": quarantine_count(view), "offset": offset, "limit": limit, "quarantine": found}
+    return {"total": quarantine_count(live), "offset": offset, "limit": limit, "quarantine": found}

@@ -3,7 +3,7 @@
 The search is breadth first in a fixed order, so the same world always gives the same picture. Around a hub each kind of
 neighbour gets its share of the nodes. The page and ``drawing`` draw the result.
 
-It reads the engine's views and changes nothing. State: the search under way.
+It reads the engine and changes nothing. State: the search under way.
 
 Touches: nothing itself; through others: clock, files, logs, threads.
 """
@@ -16,8 +16,8 @@ from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 from intentc.diagnostics.observed import Unanswerable
+from intentc.engine.read_only import Outputs, ReadOnly, World
 from intentc.engine.slices import Slice
-from intentc.engine.view import Outputs, View, World
 from intentc.model import Key, Name, ReferenceClaim, ResourceClaim
 from intentc.model.reads import PARENT
 
@@ -59,22 +59,22 @@ class _Way(NamedTuple):
 
 
 async def neighbourhood(
-    view: View, kind: str, name: str, *, depth: int = 1, kinds: tuple[str, ...] = ()
+    live: ReadOnly, kind: str, name: str, *, depth: int = 1, kinds: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """Return ``{"center": id, "nodes": [{"id", "kind", "name", "uuid", "role", "depth"}], "edges": [{"from", "to",
     "relation", "made"}], "cut"}``: everything at most ``depth`` steps away; of ``kinds`` only, if any are given.
     ``relation``: a relation of the schema (``parent`` leads from child to parent), or one of ``makes``, ``writes on``,
     ``contributes to``. ``made``: written by a compiler. ``cut``: there are more nodes. Raises ``Unanswerable``."""
-    found = await find(view, kind, name)
-    if found.key is None and found.name not in view.outputs:
+    found = await find(live, kind, name)
+    if found.key is None and found.name not in live.outputs:
         raise Unanswerable(
             404,
             f"there is no {found.name}",
             f"`intentc why {found.name.kind} {':'.join(found.name.fq_name)}` says why",
             found.near,
         )
-    center = _of_name(view.world, found.name) if found.key is None else _of_key(view.world, found.key)
-    around = _Around(view.world, view.outputs, frozenset(kind_of(view.world, wanted).name for wanted in kinds))
+    center = _of_name(live.world, found.name) if found.key is None else _of_key(live.world, found.key)
+    around = _Around(live.world, live.outputs, frozenset(kind_of(live.world, wanted).name for wanted in kinds))
     await around.go(center, depth)
     edges = await around.edges()
     return {"center": center.id, "nodes": around.nodes(), "edges": edges, "cut": around.cut}

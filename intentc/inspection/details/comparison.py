@@ -4,7 +4,7 @@ Why in addition to the plan: a plan holds the next writes only; for an object th
 people need to see everything that it lacks. ``planning`` decides which fields are ours to write and which entries stay;
 ``differences`` compares two forms and conceals secrets.
 
-It reads the engine's views and changes nothing; two forms are compared in a thread.
+It reads the engine and changes nothing; two forms are compared in a thread.
 
 Touches: threads; through others: clock, files, logs, randomness.
 """
@@ -20,7 +20,7 @@ import msgspec
 
 from intentc.diagnostics.answering import fitted
 from intentc.diagnostics.observed import Unanswerable
-from intentc.engine.view import Outputs, View
+from intentc.engine.read_only import Outputs, ReadOnly
 from intentc.inspection.differences import differences
 from intentc.inspection.outputs import shown
 from intentc.inspection.secrets import read_for, secrets_in
@@ -40,32 +40,32 @@ from ..naming import Document, of_name
 _MOST_DIFFERENCES = 200
 
 
-async def one_object(view: View, kind: str, name: str) -> dict[str, Any]:
+async def one_object(live: ReadOnly, kind: str, name: str) -> dict[str, Any]:
     """Return ``{"kind", "name", "uuid", "revision", "actual", "desired", "differences", "differences_total"}``.
     ``actual``: the object, None if it doesn't exist or can't be read; ``desired``: the claimed fields and references,
     None without a claim; ``differences``: the first 200. Raises ``Unanswerable``."""
-    found = await find(view, kind, name)
-    if found.key is None and found.name not in view.outputs:
+    found = await find(live, kind, name)
+    if found.key is None and found.name not in live.outputs:
         raise Unanswerable(
             404,
             f"there is no {found.name.kind} {':'.join(found.name.fq_name)}, and nobody claims one",
             "/why says why there is none",
             found.near,
         )
-    declared = view.world.schema.kind(found.name.kind)
-    desired = merge(declared, found.name, view.outputs.claims_on(found.name), view.world.name_of)
+    declared = live.world.schema.kind(found.name.kind)
+    desired = merge(declared, found.name, live.outputs.claims_on(found.name), live.world.name_of)
     resource = None
     if found.key is not None and declared.stored:
         with suppress(HeldInput):
-            resource = view.world.resource(found.key)
+            resource = live.world.resource(found.key)
     actual = Actual.seen(resource) if resource is not None else None
-    claimed = found.name in view.outputs
-    ours = actual is not None and ownership_of_object(actual, view.world.installation) is Ownership.OURS
-    kept = _kept(view.outputs, declared, actual, desired, ours=ours) if actual is not None and claimed else {}
+    claimed = found.name in live.outputs
+    ours = actual is not None and ownership_of_object(actual, live.world.installation) is Ownership.OURS
+    kept = _kept(live.outputs, declared, actual, desired, ours=ours) if actual is not None and claimed else {}
     # Without a claim it is deleted, now or with the next pass.
     needless = actual is not None and actual.mark is None and exists_only_claimed(declared, found.name.fq_name)
-    identity = of_name(view.world, found.name)
-    behind = read_for(view.world, view.outputs, found.name)
+    identity = of_name(live.world, found.name)
+    behind = read_for(live.world, live.outputs, found.name)
 
     def compared() -> dict[str, Any]:
         secrets = secrets_in(behind)

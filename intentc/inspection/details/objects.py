@@ -5,7 +5,7 @@ interpreter from the loop for as long. So the resources are gathered at one mome
 milliseconds at a time. ``resource_states`` computes the state of a resource; a shorter test of the same tables shows
 that most are as desired.
 
-It reads the engine's views and changes nothing.
+It reads the engine and changes nothing.
 
 Touches: nothing itself; through others: clock.
 """
@@ -18,8 +18,8 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from intentc.diagnostics.observed import ObjectQuery
+from intentc.engine.read_only import ReadOnly, States, World
 from intentc.engine.slices import Slice
-from intentc.engine.view import States, View, World
 from intentc.logic import State, shown
 from intentc.model import Key, Name, Problem
 
@@ -45,39 +45,39 @@ _Row = State | _Wanted
 _ORDER = attrgetter("fq_name", "key")
 
 
-async def objects(view: View, query: ObjectQuery) -> dict[str, Any]:
+async def objects(live: ReadOnly, query: ObjectQuery) -> dict[str, Any]:
     """Return ``{"kinds": {kind: count}, "total", "offset", "rows"}``; ``kinds`` counts all existing resources, whatever
     the query. Raises ``Unanswerable`` for an unknown kind."""
-    kind = kind_of(view.world, query.kind).name if query.kind else ""
-    there = {name: states for name in sorted(view.world.stored_kinds) if (states := view.world.states(name))}
+    kind = kind_of(live.world, query.kind).name if query.kind else ""
+    there = {name: states for name in sorted(live.world.stored_kinds) if (states := live.world.states(name))}
     counts = {name: len(states) for name, states in there.items()}
     rows: dict[str, list[_Row]] = {name: [*states] for name, states in there.items() if kind in ("", name)}
-    async for wanted in _absent(view):
+    async for wanted in _absent(live):
         if kind in ("", wanted.key.kind):
             rows.setdefault(wanted.key.kind, []).append(wanted)
     tests = []
     if query.text:
         tests.append(_has_text(query.text))
     if query.state:
-        tests.append(_has_state(view, query.state))
+        tests.append(_has_state(live, query.state))
     found = {name: await _chosen(rows[name], tests) for name in sorted(rows)} if tests else rows
     return {
         "kinds": counts,
         "total": sum(map(len, found.values())),
         "offset": query.offset,
-        "rows": [_document(view, row) async for row in _page(found, query.offset, query.limit)],
+        "rows": [_document(live, row) async for row in _page(found, query.offset, query.limit)],
     }
 
 
-async def _absent(view: View) -> AsyncIterator[_Wanted]:
+async def _absent(live: ReadOnly) -> AsyncIterator[_Wanted]:
     """Yield claimed objects that don't exist because something prevents their creation."""
-    states = view.states
+    states = live.states
     found = {*states.object_waits, *states.planned}
     for table in (states.rejected, states.delayed, states.contended, states.left_alone):
         found.update(name for name, _ in table.items())
     work = Slice()
     for place, name in enumerate(found):
-        if name in view.outputs and view.world.uuid_of(name.kind, ":".join(name.fq_name)) is None:
+        if name in live.outputs and live.world.uuid_of(name.kind, ":".join(name.fq_name)) is None:
             yield _Wanted(Key(name.kind, ""), name.fq_name)
         if place % _BLOCK == 0:
             await work.rest()
@@ -101,32 +101,34 @@ def _has_text(text: str) -> Callable[[_Row], bool]:
     return lambda row: wanted in ":".join(row.fq_name).lower() or wanted in row.key.uuid
 
 
-def _has_state(view: View, state: str) -> Callable[[_Row], bool]:
+def _has_state(live: ReadOnly, state: str) -> Callable[[_Row], bool]:
     """Return a test for the state of a row."""
-    in_order = _plainly_in_order(view)
+    in_order = _plainly_in_order(live)
 
     def test(row: _Row) -> bool:
         if in_order(row):
             return state == AS_DESIRED
-        return state_of(view, Name(row.key.kind, row.fq_name), _key(row)) == state
+        return state_of(live, Name(row.key.kind, row.fq_name), _key(row)) == state
 
     return test
 
 
-def _plainly_in_order(view: View) -> Callable[[_Row], bool]:
+def _plainly_in_order(live: ReadOnly) -> Callable[[_Row], bool]:
     """Return a quick test that nearly all resources of a converged world pass; a row that fails may have any state.
 
     What stops a resource is a snapshot, so that a change of it shows in the next answer; claims, evaluated intents and
     problems of plans are looked up when a row is tested."""
-    states, on = view.states, view.outputs.claims_on
-    evaluated, intent_kinds, problems_of_plan = states.evaluated, view.world.intent_kinds, states.problems_of_plan
-    if not view.progress.queues_settled:
+    states, on = live.states, live.outputs.claims_on
+    evaluated, intent_kinds, problems_of_plan = states.evaluated, live.world.intent_kinds, states.problems_of_plan
+    if not live.progress.queues_settled:
         return lambda row: False
-    stopped = frozenset(view.world.unreadable).union(states.waiting, states.stopped, map(_first, states.held.items()),
+    stopped = frozenset(live.world.unreadable).union(states.waiting, states.stopped, map(_first, states.held.items()),
                                                 map(_first, states.rejected_requests.items()))  # fmt: skip
     tables = (states.left_alone, states.rejected, states.contended, states.delayed)
     concerned = frozenset(states.planned).union(
-        states.object_waits, *(map(_first, table.items()) for table in tables), *view.outputs.withheld_deletes.values()
+        states.object_waits,
+        *(map(_first, table.items()) for table in tables),
+        *live.outputs.withheld_deletes.values(),
     )
 
     def test(row: _Row) -> bool:
@@ -140,7 +142,7 @@ def _plainly_in_order(view: View) -> Callable[[_Row], bool]:
             return stopped.isdisjoint(claims) and not problems_of_plan(name)
         resource = shown(row)
         mark = resource.mark if resource is not None else None
-        return mark is None or mark.installation != view.world.installation
+        return mark is None or mark.installation != live.world.installation
 
     return test
 
@@ -189,21 +191,21 @@ def _key(row: _Row) -> Key | None:
     return None if isinstance(row, _Wanted) else row.key
 
 
-def _document(view: View, row: _Row) -> dict[str, Any]:
+def _document(live: ReadOnly, row: _Row) -> dict[str, Any]:
     name, key = Name(row.key.kind, row.fq_name), _key(row)
-    state = view.world.state(key) if key is not None else None
+    state = live.world.state(key) if key is not None else None
     resource = shown(state)
     return {
         "kind": name.kind,
         "name": ":".join(name.fq_name) or row.key.uuid,
         "uuid": row.key.uuid,
         "revision": state.mod_revision if state is not None else None,
-        "role": role_of(view.world, view.outputs, name, key),
+        "role": role_of(live.world, live.outputs, name, key),
         "ours": resource is not None
         and resource.mark is not None
-        and resource.mark.installation == view.world.installation,
-        "state": state_of(view, name, key),
-        "problems": len(set(_problems(view.world, view.states, name, key))),
+        and resource.mark.installation == live.world.installation,
+        "state": state_of(live, name, key),
+        "problems": len(set(_problems(live.world, live.states, name, key))),
     }
 
 

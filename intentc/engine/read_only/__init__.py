@@ -17,7 +17,7 @@ from .world import World
 __all__ = ["Outputs", "Progress", "States", "Table", "View", "World"]
 
 
-class View(NamedTuple):
+class ReadOnly(NamedTuple):
     """All of it, for answers that need most of it."""
 
     world: World

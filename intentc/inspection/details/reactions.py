@@ -2,7 +2,7 @@
 
 ``engine/edges.py`` counts; ``dependencies.check`` computes the findings.
 
-It reads the engine's views and changes nothing; the map is checked in a thread. State: the findings, by map.
+It reads the engine and changes nothing; the map is checked in a thread. State: the findings, by map.
 
 Touches: threads.
 """
@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from intentc.engine.view import Progress, World
+from intentc.engine.read_only import Progress, World
 from intentc.logic.dependencies import Finding, ReactionMap, findings
 from intentc.model import Schema
 

@@ -1,7 +1,0 @@
-"""Lists what a running engine holds: resources, outputs, references, the quarantine, the journal.
-
-It reads the engine's views and the journal, and changes nothing. State: what one answer needs, and the findings of the
-last maps. The journal's files are read in a thread.
-
-Touches: clock, logs, threads; through others: files, randomness.
-"""

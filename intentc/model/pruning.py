@@ -20,8 +20,11 @@ from .types import SCALARS, FieldSpec, TypeTable
 def pruned(kind: Kind, fields: dict[str, Any]) -> dict[str, Any]:
     """``fields`` of a resource in its flat form, without what the schema of ``kind`` does not declare. Fields of
     every kind stay. A value of a wrong type stays, so that admission can say so."""
-    if not (kind.written_as_manifests and kind.opaque):
-        return fields
+    return declared_part(kind, fields) if kind.written_as_manifests and kind.opaque else fields
+
+
+def declared_part(kind: Kind, fields: dict[str, Any]) -> dict[str, Any]:
+    """As ``pruned``, of a kind that rejects undeclared fields, too."""
     known = kind.values_type.__struct_fields__
     found = {}
     for field, value in fields.items():

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ssl
+from collections.abc import AsyncIterator, Iterator
 
+import httpx2
 import pytest
 
 from intentc.bridges.kubernetes.mirrored_kinds import manifest_kind, mirrored_kinds
+from intentc.cli.custom_resources import definitions
+from intentc.loading import load_schema
 from intentc.loading.configuration import Configuration
 from intentc.loading.configuration.sections import Intentc
 from intentc.plugins import Loaded, installed
+from intentc.watch.memory import MemoryStore
 from tests.integration.conftest import etcd, etcd_store
-from tests.support.kube.kube_apiserver import KubeApiserver, binary
-from tests.support.waiting import pauses
+from tests.support.api_server import served
+from tests.support.kube.kube_apiserver import ADMIN, KubeApiserver, binary
+from tests.support.waiting import PATIENCE, pauses
 
 __all__ = ["etcd", "etcd_store"]
 
@@ -68,3 +74,39 @@ def install(server: KubeApiserver, loaded: Loaded) -> None:
             },
         )
         server.wait_for(f"/apis/{GROUP}/v3alpha1/{plural}", pauses())
+
+
+@pytest.fixture(scope="module")
+def running_cluster() -> Iterator[KubeApiserver]:
+    """A cluster with the definitions that ``intentc crds`` makes of Ambassador's kinds."""
+    program = binary()
+    if program is None:
+        pytest.skip("no kube-apiserver in KUBEBUILDER_ASSETS: make kubernetes builds one")
+    server = KubeApiserver(program)
+    try:
+        server.start()
+        for definition in definitions(load_schema("ambassador")):
+            server.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+        server.wait_for(f"/apis/{GROUP}/v3alpha1/mappings", pauses())
+        yield server
+    finally:
+        server.close()
+
+
+@pytest.fixture
+def cluster_client(running_cluster: KubeApiserver) -> httpx2.AsyncClient:
+    """A client of the cluster."""
+    trust = ssl.create_default_context(cafile=str(running_cluster.authority))
+    headers = {"Authorization": f"Bearer {ADMIN}"}
+    return httpx2.AsyncClient(base_url=running_cluster.url, verify=trust, headers=headers, timeout=PATIENCE)
+
+
+@pytest.fixture(params=["face", "kube-apiserver"])
+async def kubernetes(request: pytest.FixtureRequest) -> AsyncIterator[tuple[str, httpx2.AsyncClient]]:
+    """The face over a memory store, or a real kube-apiserver: its name, and a client of it."""
+    if request.param == "face":
+        async with served(MemoryStore(), load_schema("ambassador", "kubernetes"), "t") as client:
+            yield request.param, client
+        return
+    async with request.getfixturevalue("cluster_client") as client:
+        yield request.param, client

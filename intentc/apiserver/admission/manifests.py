@@ -18,10 +18,10 @@ from intentc.model import MARK_KEY, Kind, kebab
 from intentc.model.manifest import flattened, is_half_manifest, is_manifest
 from intentc.model.pruning import pruned
 
-from ..errors import BadRequest
+from ..errors import BadRequest, shortened
 from .rules import Document
 
-_METADATA = frozenset(
+METADATA_FIELDS = frozenset(
     {
         "annotations",
         "creationTimestamp",
@@ -70,8 +70,8 @@ def flat_body(kind: Kind, body: Any) -> Body:
     except msgspec.ValidationError as error:
         raise BadRequest(f"{where}: {error}") from None
     for name in body["metadata"]:
-        if name not in _METADATA:
-            raise BadRequest(f"{where} has no field 'metadata.{name}'{did_you_mean(name, _METADATA)}")
+        if name not in METADATA_FIELDS:
+            raise BadRequest(f"{where} has no field 'metadata.{name}'{did_you_mean(name, METADATA_FIELDS)}")
     for name in sorted(_FILLED_IN & fields.keys()):
         raise BadRequest(f"{where} has no field {name!r}")
     return Body(pruned(kind, fields), True)
@@ -91,7 +91,17 @@ def check_place(kind: Kind, document: Document) -> None:
     allowed = DESCRIBED_NAME if any(pair["key"] == MARK_KEY for pair in pairs) else NAME
     for part in fq_name:
         if not allowed.fullmatch(part) or len(part) > LONGEST_NAME:
-            raise BadRequest(
-                f"{kebab(kind.name)}: {part!r} is no name; give at most {LONGEST_NAME} lower-case letters, digits, - "
-                "and ., with a letter or digit at both ends"
-            )
+            raise BadRequest(f"{kebab(kind.name)}: {no_name(part)}")
+
+
+def is_name(text: str) -> bool:
+    """Whether Kubernetes allows a name or a namespace (RFC 1123)."""
+    return len(text) <= LONGEST_NAME and NAME.fullmatch(text) is not None
+
+
+def no_name(text: str) -> str:
+    """What to say about a name that is not allowed."""
+    return (
+        f"{shortened(text)!r} is no name; give at most {LONGEST_NAME} lower-case letters, digits, - and ., with a "
+        "letter or digit at both ends"
+    )

@@ -16,10 +16,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .failures import Answered
-from .fieldsets import Fields, Path, element_step, fields_of, from_json, shown, to_json, value_at, without
-from .merge_keys import Forms
+from .fieldsets import Fields, Path, element_step, fields_of, from_json, objects_of, shown, to_json, value_at, without
+from .merge_keys import Forms, built_in
 
 APPLY, UPDATE = "Apply", "Update"
+_TOP = frozenset({("f:metadata",)})
+_TOP_OF_BUILT_IN = _TOP | {("f:spec",), ("f:status",)}
+"""Objects that are always there, so that nobody makes them."""
 _EMPTY: tuple[Any, ...] = (None, {}, [])
 
 
@@ -89,12 +92,15 @@ def updated(
     *,
     now: str,
 ) -> tuple[Entry, ...]:
-    """Who owns what after a change that is no application: who changed a field owns it, and nobody else does."""
+    """Who owns what after a change that is no application: who changed a field owns it, and nobody else does. Who made
+    an object owns that, too."""
     old, new = fields_of(before, forms), fields_of(after, forms)
-    changed = frozenset(
+    top = _TOP_OF_BUILT_IN if forms is built_in else _TOP
+    objects, former = objects_of(after, forms, top), objects_of(before, forms, top)
+    changed = (objects - former) | frozenset(
         path for path in new if path not in old or value_at(before, path, forms) != value_at(after, path, forms)
     )
-    removed = old - new
+    removed = (old | former) - (new | objects)
     if not changed and not removed:
         return tuple(entries)
     kept = [
@@ -193,7 +199,7 @@ def _conflict(conflicts: Sequence[tuple[Path, Entry]]) -> Answered:
     listed = ", ".join(f"{cause['field']} ({cause['message']})" for cause in causes)
     number = f"{len(causes)} conflict{'s' if len(causes) > 1 else ''}"
     advice = "leave these fields out, or apply with --force-conflicts"
-    return Answered(409, "Conflict", f"Apply failed with {number}: {listed}; {advice}", causes)
+    return Answered(409, "Conflict", f"Apply failed with {number}: {listed}; {advice}", causes, about={})
 
 
 def _sorted(entries: Iterable[Entry]) -> tuple[Entry, ...]:

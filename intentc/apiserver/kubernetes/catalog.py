@@ -39,6 +39,8 @@ BUILT_IN = frozenset(
     }
 )
 """The groups that kubectl knows by itself: their kinds understand strategic merge patches."""
+_NEED_VERSION = frozenset({"Lease", "Service"})
+"""Kinds of these groups that a kube-apiserver does not update without a ``resourceVersion``."""
 
 
 class Offered(NamedTuple):
@@ -66,6 +68,11 @@ class Offered(NamedTuple):
     def is_built_in(self) -> bool:
         """Whether kubectl knows the kind by itself."""
         return self.group in BUILT_IN
+
+    @property
+    def needs_version(self) -> bool:
+        """Whether an update needs a ``resourceVersion``, as in a kube-apiserver."""
+        return not self.is_built_in or self.name in _NEED_VERSION
 
     @property
     def has_status(self) -> bool:

@@ -30,16 +30,16 @@ from .beside import Beside
 from .catalog import Catalog, Offered
 from .failures import Answered, Invalid, deleted, rejections
 from .options import DeleteOptions, WriteOptions
+from .received import applied_configuration, check_metadata, completed, with_encoded_data, with_generated_name
 from .shown import (
     Manifest,
     bare,
     changed_fields,
-    completed,
     last_applied,
     manifest,
     with_server_fields,
 )
-from .unstored import stored_part, unstored_fields
+from .unstored import stored_part, validated
 
 _LETTERS = string.ascii_lowercase + string.digits
 _RANDOM = 5
@@ -91,27 +91,24 @@ class Face:
         self, offered: Offered, namespace: str, given: Any, options: WriteOptions, caller: Caller
     ) -> Written:
         """Create a resource; ``metadata.generateName`` is completed to a name."""
-        sent = completed(given, offered, namespace)
-        metadata = sent["metadata"]
-        if metadata.get("resourceVersion"):
+        suffix = "".join(secrets.choice(_LETTERS) for _ in range(_RANDOM))
+        sent = with_generated_name(completed(given, offered, namespace), suffix)
+        if sent["metadata"].get("resourceVersion"):
             raise Answered(400, "BadRequest", "resourceVersion should not be set on objects to be created")
-        prefix = metadata.get("generateName")
-        if not metadata.get("name"):
-            if not isinstance(prefix, str) or not prefix:
-                raise Invalid("name or generateName is required", "metadata.name", "FieldValueRequired")
-            metadata["name"] = prefix + "".join(secrets.choice(_LETTERS) for _ in range(_RANDOM))
-        place = Place(offered, namespace, str(metadata["name"]))
+        sent, unstored = validated(offered, with_encoded_data(offered, sent), options.validation)
+        check_metadata(offered, {}, sent["metadata"])
+        place = Place(offered, namespace, str(sent["metadata"]["name"]))
 
         async def work(draft: Draft) -> Key:
             return await self._create(draft, place, sent, options, caller, UPDATE)
 
         made = await self._answer(place, work, options.dry_run)
-        return Written(made, True, unstored_fields(offered, sent))
+        return Written(made, True, unstored)
 
     async def replace(self, place: Place, given: Any, options: WriteOptions, caller: Caller) -> Written:
-        """Replace a resource by ``given`` (PUT). Kinds that kubectl does not know need a ``resourceVersion``."""
+        """Replace a resource by ``given`` (PUT). Most kinds need a ``resourceVersion``."""
         sent = completed(given, place.offered, place.namespace, place.name)
-        if not sent["metadata"].get("resourceVersion") and not place.offered.is_built_in:
+        if not sent["metadata"].get("resourceVersion") and place.offered.needs_version:
             raise Invalid("must be specified for an update", "metadata.resourceVersion")
 
         def edit(before: Manifest) -> Manifest:
@@ -132,27 +129,31 @@ class Face:
             after = completed(edit(found.manifest), place.offered, place.namespace, place.name)
             if options.subresource:
                 await self._write_status(draft, place, found, after, caller)
+                await self._note_owner(draft, place, found, last_applied(found.manifest), options)
                 return await self._shown(draft, place.offered, found.key)
-            await self._write(draft, place, found, after, options, caller)
-            unstored = unstored_fields(place.offered, after)
+            after, unstored = validated(place.offered, with_encoded_data(place.offered, after), options.validation)
+            await self._store(draft, place, found, after, caller)
+            await self._note_owner(draft, place, found, last_applied(after), options)
             # Without its last finalizer a resource that is being deleted is gone.
             is_gone = await draft.document(found.key) is None
             return after if is_gone else await self._shown(draft, place.offered, found.key)
 
-        now = _at(*await self.server.transact(work, place.offered.kind.name, dry_run=options.dry_run))
+        now = await self._transacted(place, work, options.dry_run)
         return Written(now, unstored=unstored)
 
     async def apply(self, place: Place, given: Any, options: WriteOptions, caller: Caller) -> Written:
-        """Apply a configuration (server-side apply)."""
-        sent = completed(given, place.offered, place.namespace, place.name)
-        if sent["metadata"].get("managedFields"):
-            raise Answered(400, "BadRequest", "metadata.managedFields must be nil")
+        """Apply a configuration (server-side apply), or its status."""
+        sent = applied_configuration(given, place.offered, place.namespace, place.name)
+        if options.subresource:
+            return await self._apply_status(place, sent, options, caller)
+        sent, unstored = validated(place.offered, with_encoded_data(place.offered, sent), options.validation)
         is_new = False
 
         async def work(draft: Draft) -> Key:
             nonlocal is_new
             is_new = await draft.find(Name(place.offered.kind.name, place.fq_name)) is None
             if is_new:
+                check_metadata(place.offered, {}, sent["metadata"])
                 return await self._create(draft, place, sent, options, caller, APPLY)
             found = await self._found(draft, place, caller)
             applied = apply(
@@ -172,7 +173,28 @@ class Face:
             return found.key
 
         now = await self._answer(place, work, options.dry_run)
-        return Written(now, is_new, unstored_fields(place.offered, sent))
+        return Written(now, is_new, unstored)
+
+    async def _apply_status(self, place: Place, sent: Manifest, options: WriteOptions, caller: Caller) -> Written:
+        configuration = {name: one for name, one in sent.items() if name in ("apiVersion", "kind", "status")}
+
+        async def work(draft: Draft) -> Key:
+            found = await self._found(draft, place, caller)
+            applied = apply(
+                bare(found.manifest),
+                configuration,
+                found.beside.entries,
+                Owner(options.manager, APPLY, options.subresource),
+                place.offered.forms,
+                now=self._now(),
+                force=options.force,
+            )
+            await self._write_status(draft, place, found, applied.manifest, caller)
+            kept = Beside(applied.entries, found.beside.last_applied)
+            await beside_module.stage(draft, found.key, found.beside, kept)
+            return found.key
+
+        return Written(await self._answer(place, work, options.dry_run))
 
     async def delete(self, place: Place, options: DeleteOptions, caller: Caller) -> Manifest:
         """Delete a resource. Returns a ``Status``, or the resource while finalizers keep it."""
@@ -195,13 +217,28 @@ class Face:
                 return await self._shown(draft, place.offered, found.key)
             return deleted(place.offered, place.name, metadata["uid"])
 
-        return _at(*await self.server.transact(work, place.offered.kind.name, dry_run=options.dry_run))
+        return await self._transacted(place, work, options.dry_run)
 
     async def _answer(self, place: Place, work: Callable[[Draft], Awaitable[Key]], dry_run: bool) -> Manifest:
         async def shown(draft: Draft) -> Manifest:
             return await self._shown(draft, place.offered, await work(draft))
 
-        return _at(*await self.server.transact(shown, place.offered.kind.name, dry_run=dry_run))
+        return await self._transacted(place, shown, dry_run)
+
+    async def _transacted(self, place: Place, work: Callable[[Draft], Awaitable[Manifest]], dry_run: bool) -> Manifest:
+        """What ``work`` returns, with the revision of the commit if that changed the resource itself; after a dry run
+        it keeps its version, if it had one."""
+
+        async def noted(draft: Draft) -> tuple[Manifest, str]:
+            found = await work(draft)
+            return found, str(await _revision(draft, Key(place.offered.kind.name, found["metadata"].get("uid", ""))))
+
+        (found, former), revision = await self.server.transact(noted, place.offered.kind.name, dry_run=dry_run)
+        if "uid" in found["metadata"]:
+            version = former if dry_run else str(revision)
+            if version != "0":
+                found["metadata"].setdefault("resourceVersion", version)
+        return found
 
     async def _found(self, draft: Draft, place: Place, caller: Caller) -> _Found:
         """A resource that exists and that the caller may read. Raises ``NotFound``, ``Forbidden``, ``Malformed``."""
@@ -238,8 +275,9 @@ class Face:
         if await draft.find(Name(kind.name, place.fq_name)) is not None:
             raise Answered(409, "AlreadyExists", f'{place.offered.qualified} "{place.name}" already exists')
         body = bare(sent)
-        # The server gives it a uid; a copied manifest has that of the original. Its status is the controllers'.
-        body = {**body, "metadata": {name: one for name, one in body["metadata"].items() if name != "uid"}}
+        # A copied manifest has the uid of the original. Its status is the controllers'.
+        uid = self.server.source.uuid(Name(kind.name, place.fq_name))
+        body = {**body, "metadata": {**body["metadata"], "uid": uid}}
         body.pop("status", None)
         with rejections(place.offered, sent):
             created = await self.server.resources.create(draft, kind, body, caller)
@@ -260,11 +298,10 @@ class Face:
             update = statuses.parse(place.offered.kind, {"status": after.get("status") or {}}, None)
             await statuses.write(draft, self.server.schema, self.server.resources, found.key, update, caller)
 
-    async def _write(
-        self, draft: Draft, place: Place, found: _Found, after: Manifest, options: WriteOptions, caller: Caller
+    async def _note_owner(
+        self, draft: Draft, place: Place, found: _Found, last_applied: str, options: WriteOptions
     ) -> None:
-        """Stage a change that is no application, and who owns its fields."""
-        await self._store(draft, place, found, after, caller)
+        """Stage who owns the fields that a change, which is no application, has staged."""
         if await draft.document(found.key) is None:
             return
         now = await self._shown(draft, place.offered, found.key)
@@ -272,15 +309,16 @@ class Face:
             bare(found.manifest),
             bare(now),
             found.beside.entries,
-            Owner(options.manager, UPDATE),
+            Owner(options.manager, UPDATE, options.subresource),
             place.offered.forms,
             now=self._now(),
         )
-        await beside_module.stage(draft, found.key, found.beside, Beside(entries, last_applied(after)))
+        await beside_module.stage(draft, found.key, found.beside, Beside(entries, last_applied))
 
     async def _store(self, draft: Draft, place: Place, found: _Found, after: Manifest, caller: Caller) -> None:
         """Stage the stored form of ``after``."""
         after = with_server_fields(found.manifest, after)
+        check_metadata(place.offered, found.manifest["metadata"], after["metadata"])
         fields = changed_fields(place.offered, found.manifest, after)
         with rejections(place.offered, after):
             await self.server.resources.update(draft, found.key, fields, caller, paths=sorted(fields))
@@ -292,13 +330,6 @@ class Face:
 async def _revision(draft: Draft, key: Key) -> int:
     item = await draft.reading.item(draft.layout.value(key))
     return item.mod_revision if item is not None else 0
-
-
-def _at(answer: Manifest, revision: int) -> Manifest:
-    """An answer with the revision of its commit, if that changed the resource itself."""
-    if "uid" in answer["metadata"]:
-        answer["metadata"].setdefault("resourceVersion", str(revision))
-    return answer
 
 
 def _with_last_applied(given: Manifest, text: str) -> Manifest:

@@ -53,14 +53,29 @@ _REASONS: Mapping[type[ApiError], tuple[int, str]] = {
 """Error → (HTTP status, reason); of several classes the nearest decides."""
 
 
-class Answered(ApiError):
-    """An error with a status and a reason of Kubernetes' own. ``causes``: as in ``Status.details``."""
+_ABOUT_RESOURCES = frozenset(
+    {"AlreadyExists", "Conflict", "Forbidden", "Invalid", "MethodNotAllowed", "NotFound", "TooManyRequests"}
+)
+"""Reasons of errors that name the resource in ``details``."""
 
-    def __init__(self, code: int, reason: str, message: str, causes: tuple[dict[str, str], ...] = ()) -> None:
+
+class Answered(ApiError):
+    """An error with a status and a reason of Kubernetes' own. ``causes``: as in ``Status.details``; ``about``: the rest
+    of ``details``, if it is not the resource that the request names."""
+
+    def __init__(
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        causes: tuple[dict[str, str], ...] = (),
+        about: dict[str, str] | None = None,
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.reason = reason
         self.causes = causes
+        self.about = about
 
 
 class Invalid(Answered):
@@ -70,6 +85,13 @@ class Invalid(Answered):
         causes = ({"reason": kind, "message": message, "field": field},) if field else ()
         super().__init__(_INVALID, "Invalid", message, causes)
         self.field = field
+
+
+def wrong_option(options: str, message: str, field: str, kind: str = "FieldValueNotSupported") -> Answered:
+    """The error for a parameter of a request. ``options``: their kind, such as ``PatchOptions``."""
+    causes = ({"reason": kind, "message": message, "field": field},)
+    about = {"group": "meta.k8s.io", "kind": options}
+    return Answered(_INVALID, "Invalid", f"{options}.meta.k8s.io is invalid: {field}: {message}", causes, about)
 
 
 class Expired(Answered):
@@ -100,12 +122,17 @@ def failure(error: ApiError, offered: Offered | None = None, name: str = "") -> 
     else:
         code, reason = next((_REASONS[one] for one in type(error).__mro__ if one in _REASONS), (500, "InternalError"))
     message = error.message
-    details = _details(offered, name)
+    details: dict[str, Any] = {}
+    about = error.about if isinstance(error, Answered) else None
+    if about is not None:
+        details = dict(about)
+    elif reason in _ABOUT_RESOURCES:
+        details = _details(offered, name if reason != "MethodNotAllowed" else "")
     if isinstance(error, Answered) and error.causes:
         details["causes"] = list(error.causes)
     if reason == "Conflict" and offered is not None and name:
         message = f'Operation cannot be fulfilled on {offered.qualified} "{name}": {message}'
-    if code == _INVALID and offered is not None:
+    if code == _INVALID and offered is not None and about is None:
         # Here clients expect the kind, in place of the resource.
         details["kind"] = offered.name
         shown = f"{offered.name}.{offered.group}" if offered.group else offered.name

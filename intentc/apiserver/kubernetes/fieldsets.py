@@ -55,6 +55,22 @@ def fields_of(manifest: Mapping[str, Any], forms: Forms) -> Fields:
     return frozenset(path for path in found if path[:1] not in _SERVERS and path[:2] not in _SERVERS)
 
 
+def objects_of(manifest: Mapping[str, Any], forms: Forms, top: frozenset[Path]) -> Fields:
+    """The objects and the lists with keys that ``manifest`` has, but for ``top``: who makes one owns it, too."""
+    return frozenset(path for path in _objects(manifest, forms, (), ()) if path and path not in top)
+
+
+def _objects(value: Any, forms: Forms, path: Path, names: Path) -> Iterator[Path]:
+    if isinstance(value, dict) and value:
+        yield path
+        for name, inner in value.items():
+            yield from _objects(inner, forms, (*path, f"f:{name}"), (*names, name))
+    elif isinstance(value, list) and value and (form := forms(names)) is not None:
+        yield path
+        for element in value:
+            yield from _objects(element, forms, (*path, element_step(element, form)), (*names, "[]"))
+
+
 def _leaves(value: Any, forms: Forms, path: Path, names: Path) -> Iterator[Path]:
     if isinstance(value, dict) and (value or not path):
         for name, inner in value.items():

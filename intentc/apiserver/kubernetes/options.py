@@ -9,28 +9,33 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from ..errors import BadRequest, shortened
 from ..integers import parse_integer
+from .failures import wrong_option
 from .selectors import Selector, selector
 
 _LARGEST_PAGE = 10_000
 _LONGEST_NAME = 128
+VALIDATIONS = ("Ignore", "Warn", "Strict")
+"""What a client may wish for fields that nobody knows."""
+_PROPAGATIONS = ("Background", "Foreground", "Orphan")
+_DELETE_OPTIONS = "DeleteOptions"
 
 
 class WriteOptions(NamedTuple):
     """``manager``: the name of the field manager; ``force``: an application takes fields from others; ``subresource``:
-    ``status``, or empty. ``fieldValidation`` is not read: unknown fields are rejected, or answered with a warning,
-    whatever it says."""
+    ``status``, or empty; ``validation``: what becomes of unknown fields: ``Ignore``, ``Warn``, ``Strict``, or empty."""
 
     dry_run: bool = False
     manager: str = "unknown"
     force: bool = False
     subresource: str = ""
+    validation: str = ""
 
 
 class DeleteOptions(NamedTuple):
@@ -70,16 +75,26 @@ class WatchOptions(NamedTuple):
     marks_initial: bool = False
 
 
-def write_options(query: Mapping[str, str], user_agent: str) -> WriteOptions:
-    """Read the parameters of a write. Raises ``BadRequest``."""
-    manager = query.get("fieldManager", "") or user_agent.split("/", 1)[0] or "unknown"
+def write_options(query: Mapping[str, str], user_agent: str, options: str, *, is_apply: bool = False) -> WriteOptions:
+    """Read the parameters of a write. ``options``: their kind in Kubernetes, such as ``PatchOptions``; ``is_apply``: an
+    application, which needs a manager. Raises ``Answered`` and ``BadRequest``."""
+    given = query.get("fieldManager", "")
+    if is_apply and not given:
+        raise wrong_option(options, "is required for an application", "fieldManager", "FieldValueRequired")
+    manager = given or user_agent.split("/", 1)[0] or "unknown"
     if len(manager) > _LONGEST_NAME:
-        raise BadRequest(f"fieldManager has more than {_LONGEST_NAME} characters")
-    return WriteOptions(_dry_run(query.get("dryRun", "")), manager, flag(query, "force"))
+        message = f"may not be longer than {_LONGEST_NAME}"
+        raise wrong_option(options, message, "fieldManager", "FieldValueInvalid")
+    validation = query.get("fieldValidation", "")
+    if validation not in ("", *VALIDATIONS):
+        raise wrong_option(options, _one_of(validation, VALIDATIONS), "fieldValidation")
+    return WriteOptions(
+        _dry_run(query.get("dryRun", ""), options), manager, flag(query, "force"), validation=validation
+    )
 
 
 def delete_options(query: Mapping[str, str], body: bytes) -> DeleteOptions:
-    """Read the parameters of a deletion, in the query or the body. Raises ``BadRequest``."""
+    """Read the parameters of a deletion, in the query or the body. Raises ``Answered`` and ``BadRequest``."""
     given: Any = {}
     if body.strip():
         try:
@@ -90,8 +105,13 @@ def delete_options(query: Mapping[str, str], body: bytes) -> DeleteOptions:
     dry_run = ",".join(map(str, given.get("dryRun") or ())) or query.get("dryRun", "")
     if not isinstance(preconditions, dict):
         raise BadRequest("preconditions: an object with uid and resourceVersion is expected")
+    policy = str(given.get("propagationPolicy") or query.get("propagationPolicy", ""))
+    if policy not in ("", *_PROPAGATIONS):
+        raise wrong_option(_DELETE_OPTIONS, _one_of(policy, _PROPAGATIONS), "propagationPolicy")
     return DeleteOptions(
-        _dry_run(dry_run), str(preconditions.get("uid") or ""), str(preconditions.get("resourceVersion") or "")
+        _dry_run(dry_run, _DELETE_OPTIONS),
+        str(preconditions.get("uid") or ""),
+        str(preconditions.get("resourceVersion") or ""),
     )
 
 
@@ -153,7 +173,11 @@ def flag(query: Mapping[str, str], name: str) -> bool:
     return text in ("1", "true")
 
 
-def _dry_run(text: str) -> bool:
+def _dry_run(text: str, options: str) -> bool:
     if text not in ("", "All"):
-        raise BadRequest(f"dryRun is {shortened(text)!r}; there is All")
+        raise wrong_option(options, _one_of(text, ("All",)), "dryRun")
     return text == "All"
+
+
+def _one_of(text: str, known: Sequence[str]) -> str:
+    return f"Unsupported value: {shortened(text)!r}: supported values: {', '.join(known)}"

@@ -14,7 +14,7 @@ import copy
 from typing import Any
 
 from ..errors import BadRequest
-from .failures import Invalid
+from .failures import Answered
 from .merge_keys import Forms, ListForm
 
 MERGE = "application/merge-patch+json"
@@ -46,7 +46,7 @@ def merged(target: Any, patch: Any) -> Any:
 
 
 def patched(target: Any, operations: Any) -> Any:
-    """``target`` after a JSON patch. Raises ``BadRequest`` for what is no patch, ``Invalid`` if it does not fit."""
+    """``target`` after a JSON patch. Raises ``BadRequest`` for what is no patch, ``Answered`` if it does not fit."""
     import jsonpatch
     import jsonpointer
 
@@ -57,7 +57,8 @@ def patched(target: Any, operations: Any) -> Any:
     except (jsonpatch.InvalidJsonPatch, AttributeError, TypeError) as error:
         raise BadRequest(f"this is no JSON patch: {error}") from None
     except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException) as error:
-        raise Invalid(f"the JSON patch does not fit the resource: {error}") from None
+        message = f"the JSON patch does not fit the resource: {error}"
+        raise Answered(422, "Invalid", message, about={}) from None
 
 
 def strategic(target: Any, patch: Any, forms: Forms, names: Names = ()) -> Any:
@@ -103,7 +104,7 @@ def _list(target: Any, patch: list[Any], forms: Forms, names: Names) -> list[Any
         return copy.deepcopy(patch)
     result = list(target) if isinstance(target, list) else []
     if not form.keys:
-        return [*result, *(one for one in patch if one not in result)]
+        return [*patch, *(one for one in result if one not in patch)]
     if any(isinstance(one, dict) and one.get(_DIRECTIVE) == "replace" and len(one) == 1 for one in patch):
         return [one for one in patch if not (isinstance(one, dict) and _DIRECTIVE in one)]
     key = form.patch_key

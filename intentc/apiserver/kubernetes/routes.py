@@ -204,9 +204,11 @@ class _Calls:
                 if offered.is_namespaced and not target.namespace:
                     raise _not_found(f"a {offered.name} is created in a namespace")
                 sent = _decoded(await self._body(request))
-                options = write_options(query, request.headers.get("user-agent", ""))
-                made = await self._face.create(offered, target.namespace, sent, options, caller)
-                return _after(made)
+                options = write_options(query, request.headers.get("user-agent", ""), "CreateOptions")
+                try:
+                    return _after(await self._face.create(offered, target.namespace, sent, options, caller))
+                except ApiError as error:
+                    return _failed(error, target._replace(name=_name_of(sent)))
         elif request.method == "GET":
             return self._one(request, offered, await self._face.get(place, caller))
         elif request.method in ("PUT", "PATCH"):
@@ -217,15 +219,19 @@ class _Calls:
         raise _not_allowed(request)
 
     async def _written(self, request: Request, place: Place, subresource: str, caller: Caller) -> Response:
-        options = write_options(request.query_params, request.headers.get("user-agent", ""))
-        options = options._replace(subresource=subresource)
-        raw = await self._body(request)
-        if request.method == "PUT":
-            return _after(await self._face.replace(place, _decoded(raw), options, caller))
+        is_update = request.method == "PUT"
         media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if media == _APPLY and subresource:
-            raise Answered(415, "UnsupportedMediaType", "server-side apply of a status is not offered; send a patch")
-        if media == _APPLY:
+        is_apply = media == _APPLY and not is_update
+        options = write_options(
+            request.query_params,
+            request.headers.get("user-agent", ""),
+            "UpdateOptions" if is_update else "PatchOptions",
+            is_apply=is_apply,
+        )._replace(subresource=subresource)
+        raw = await self._body(request)
+        if is_update:
+            return _after(await self._face.replace(place, _decoded(raw), options, caller))
+        if is_apply:
             return _after(await self._face.apply(place, _decoded(raw, is_yaml=True), options, caller))
         edit = _edit(media, _decoded(raw), place.offered)
         return _after(await self._face.change(place, edit, options, caller))
@@ -291,6 +297,9 @@ _VERSION = {
 
 def _edit(media: str, patch: Any, offered: Offered) -> Edit:
     """What a patch makes of a manifest. Raises ``Answered`` for a patch that the kind does not understand."""
+    if media in (patches.MERGE, patches.STRATEGIC) and not isinstance(patch, dict):
+        causes = ({"reason": "FieldValueInvalid", "message": "an object is expected", "field": "patch"},)
+        raise Answered(422, "Invalid", "the patch is no object", causes, about={})
     if media == patches.MERGE:
         return lambda before: patches.merged(before, patch)
     if media == patches.JSON:
@@ -314,6 +323,13 @@ def _decoded(raw: bytes, *, is_yaml: bool = False) -> Any:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadRequest(f"the body can't be read: {error or 'nested too deep'}") from None
     return found
+
+
+def _name_of(sent: Any) -> str:
+    """The name of a manifest of any form."""
+    metadata = sent.get("metadata") if isinstance(sent, dict) else None
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return name if isinstance(name, str) else ""
 
 
 def _answer(body: Mapping[str, Any], *, status: int = 200, media: str = _JSON) -> Response:

@@ -10,7 +10,6 @@ Touches: nothing outside memory.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,6 +34,8 @@ def manifest(offered: Offered, document: Document, revision: int, beside: Beside
     result = manifest_of(document, offered.kind.manifests, offered.api_version)
     result["metadata"]["resourceVersion"] = str(revision)
     result["metadata"].pop("mirrored", None)
+    if result["metadata"].get("deletionTimestamp"):
+        result["metadata"]["deletionGracePeriodSeconds"] = 0
     return with_kept(result, beside) if beside is not None else result
 
 
@@ -64,38 +65,6 @@ def last_applied(given: Manifest) -> str:
     """What kubectl says that it applied."""
     text = (given["metadata"].get("annotations") or {}).get(WHOLE_COPY, "")
     return text if isinstance(text, str) else ""
-
-
-def completed(given: Any, offered: Offered, namespace: str, name: str = "") -> Manifest:
-    """A manifest that a client sent, checked against the URL and with the URL's namespace.
-
-    Raises ``Answered`` and ``Invalid``.
-    """
-    if not isinstance(given, dict):
-        raise Answered(400, "BadRequest", "the body is no object; a manifest is expected")
-    result = copy.copy(given)
-    for field, wanted in (("apiVersion", offered.api_version), ("kind", offered.name)):
-        if result.setdefault(field, wanted) != wanted:
-            raise Answered(400, "BadRequest", f"{field} is {result[field]!r}, and the URL is that of {wanted}")
-    metadata = result.get("metadata") or {}
-    if not isinstance(metadata, dict):
-        raise Invalid("an object is expected", "metadata")
-    metadata = dict(metadata)
-    for field in ("annotations", "labels"):
-        if not isinstance(metadata.get(field) or {}, dict):
-            raise Invalid("an object of texts is expected", f"metadata.{field}")
-    if metadata.get("namespace") and metadata["namespace"] != namespace:
-        raise Answered(
-            400,
-            "BadRequest",
-            f"metadata.namespace is {metadata['namespace']!r}, and the URL's is {namespace!r}; give the same",
-        )
-    if namespace:
-        metadata["namespace"] = namespace
-    if name and metadata.setdefault("name", name) != name:
-        raise Answered(400, "BadRequest", f"metadata.name is {metadata['name']!r}, and the URL's is {name!r}")
-    result["metadata"] = metadata
-    return result
 
 
 def with_server_fields(before: Manifest, after: Manifest) -> Manifest:

@@ -95,10 +95,10 @@ def _cell(manifest: dict[str, Any], column: PrinterColumn, now: datetime) -> Any
         else:
             found = [one[step] for one in found if isinstance(one, dict) and one.get(step) is not None]
     if column.type == "date":
-        return age(str(found[0]), now) if found else "<unknown>"
+        return age(str(found[0]), now) if found else None
     if len(found) == 1 and not isinstance(found[0], dict | list):
         return found[0]
-    return ",".join(str(one) for one in found) if found else ("" if column.type == "string" else None)
+    return ",".join(str(one) for one in found) if found else None
 
 
 def age(timestamp: str, now: datetime) -> str:

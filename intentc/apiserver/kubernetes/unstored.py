@@ -1,7 +1,8 @@
-"""Finds what of a manifest is stored, of the kinds that accept any field, and warns a client of the rest.
+"""Finds what of a manifest is not stored, and rejects it or warns a client of it, as ``fieldValidation`` says.
 
-Why it exists: a cluster's resources have many fields that no compiler reads. They are accepted and not stored
-(``model/pruning.py``), so nobody can own them, and who sent them learns it: kubectl prints an answer's warnings.
+Why it exists: a cluster's resources have many fields that no compiler reads. Of the kinds that accept any field they
+are not stored (``model/pruning.py``), so nobody can own them, and who sent them learns it: kubectl prints an answer's
+warnings. Of other kinds, and in the metadata of all, an undeclared field is a mistake.
 
 Pure functions of values: nothing that they get is changed.
 
@@ -10,20 +11,24 @@ Touches: nothing outside memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import islice
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
+from intentc.loading import did_you_mean
+from intentc.model import Kind
 from intentc.model.manifest import flattened, manifest_of, place_in_manifest
-from intentc.model.pruning import pruned
+from intentc.model.pruning import declared_part, pruned
+from intentc.model.types import FieldSpec
 
-from ..errors import shortened
+from ..admission.manifests import METADATA_FIELDS
+from ..errors import BadRequest, shortened
 from .catalog import Offered
 from .failures import Invalid
 
-_MOST_WARNINGS = 10
+_MOST = 10
+"""Fields that an answer names."""
 _OUTSIDE = ("apiVersion", "kind", "metadata")
 
 
@@ -49,22 +54,86 @@ def stored_part(offered: Offered, given: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def unstored_fields(offered: Offered, given: dict[str, Any]) -> list[str]:
-    """The outermost fields of ``given``, a manifest that was accepted, that are not stored: ``spec.ports[0].x``; at
-    most one more than ``warnings`` names."""
+class Validated(NamedTuple):
+    """A manifest, and the fields that it had and that are not stored: the client is warned of these."""
+
+    manifest: dict[str, Any]
+    unstored: Sequence[str] = ()
+
+
+def validated(offered: Offered, given: dict[str, Any], validation: str) -> Validated:
+    """``given``, a manifest that a client sent or a patch made, without unknown fields that ``validation`` (a request's
+    ``fieldValidation``) lets pass. Without it, kinds that declare all their fields keep them: admission rejects them.
+
+    Raises ``Answered`` for those that it does not let pass.
+    """
+    kind, metadata = offered.kind, given["metadata"]
+    unknown: list[_Unknown] = [
+        _Unknown(("metadata", name), did_you_mean(name, METADATA_FIELDS))
+        for name in metadata
+        if name not in METADATA_FIELDS
+    ]
+    others = list(_undeclared(offered, given))
+    if not kind.opaque and validation:
+        unknown += others
+    if unknown and not validation and not kind.opaque:
+        first = unknown[0]
+        raise Invalid(f"there is no such field{first.hint}", _written(first.place))
+    if unknown and validation == "Strict":
+        hints = (one.hint if one.hint.startswith("; did") else "" for one in unknown)
+        named = zip(unknown[:_MOST], hints, strict=False)
+        listed = ", ".join(f'unknown field "{shortened(_written(one.place))}"{hint}' for one, hint in named)
+        message = f'{offered.name} in version "{offered.version}" cannot be handled: strict decoding error: {listed}'
+        raise BadRequest(message)
+    for one in unknown:
+        given = _without(given, one.place)
+    places = [one.place for one in (unknown if not kind.opaque else [*unknown, *others])]
+    return Validated(given, [_written(one) for one in places[: _MOST + 1]] if validation != "Ignore" else ())
+
+
+class _Unknown(NamedTuple):
+    place: tuple[str | int, ...]
+    hint: str = ""
+
+
+def _undeclared(offered: Offered, given: dict[str, Any]) -> Iterator[_Unknown]:
+    """The outermost fields of a manifest that the schema does not declare, but for those of the metadata. Raises
+    ``Invalid`` for a manifest that has no flat form."""
     kind, shape = offered.kind, offered.kind.manifests
-    if not kind.opaque:
-        return []
-    flat = flattened(given, shape)
+    try:
+        flat = flattened({**given, "status": None}, shape)
+    except msgspec.ValidationError as error:
+        raise Invalid(str(error)) from None
     moves = shape.versions.get(offered.api_version, {})
-    found = islice(_missing(flat, pruned(kind, flat), ()), _MOST_WARNINGS + 1)
-    return [_written(place_in_manifest(given, moves, steps)) for steps in found]
+    for steps in _missing(flat, declared_part(kind, flat), ()):
+        yield _Unknown(
+            tuple(place_in_manifest(given, moves, steps)), did_you_mean(str(steps[-1]), _known(kind, steps[:-1]))
+        )
+
+
+def _known(kind: Kind, steps: Sequence[str | int]) -> Iterable[str]:
+    """The declared fields at a place of the flat form."""
+    fields: Mapping[str, FieldSpec] = {name: declared.spec for name, declared in kind.properties.items()}
+    for step in steps:
+        if isinstance(step, str):
+            spec = fields[step]
+            fields = kind.types.fields(spec.list or spec.type)
+    return fields
+
+
+def _without(given: Any, place: Sequence[str | int]) -> Any:
+    first, rest = place[0], place[1:]
+    if isinstance(given, list):
+        return [_without(one, rest) if at == first else one for at, one in enumerate(given)]
+    if not rest:
+        return {name: one for name, one in given.items() if name != first}
+    return {name: _without(one, rest) if name == first else one for name, one in given.items()}
 
 
 def warnings(fields: Sequence[str]) -> list[str]:
     """The values of ``Warning`` headers (RFC 7234, 5.5) for fields that are not stored, bounded in number."""
-    texts = [f'unknown field "{shortened(field)}": accepted, not stored' for field in fields[:_MOST_WARNINGS]]
-    if len(fields) > _MOST_WARNINGS:
+    texts = [f'unknown field "{shortened(field)}": accepted, not stored' for field in fields[:_MOST]]
+    if len(fields) > _MOST:
         texts.append("there are more unknown fields: accepted, not stored")
     return [f"299 - {_quoted(text)}" for text in texts]
 

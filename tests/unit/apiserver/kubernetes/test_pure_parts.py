@@ -10,7 +10,7 @@ import pytest
 from intentc.apiserver.errors import BadRequest
 from intentc.apiserver.kubernetes import patches
 from intentc.apiserver.kubernetes.applying import Entry, Owner, apply, read_entries, shown_entries, updated
-from intentc.apiserver.kubernetes.failures import Answered, Invalid
+from intentc.apiserver.kubernetes.failures import Answered
 from intentc.apiserver.kubernetes.fieldsets import fields_of, from_json, to_json
 from intentc.apiserver.kubernetes.merge_keys import built_in, custom
 from intentc.apiserver.kubernetes.selectors import selector
@@ -71,9 +71,9 @@ def test_a_merge_patch(patch: Any, after: Any) -> None:
 def test_a_json_patch_is_applied_or_rejected() -> None:
     before = {"spec": {"a": 1}}
     assert patches.patched(before, [{"op": "add", "path": "/spec/b", "value": 2}]) == {"spec": {"a": 1, "b": 2}}
-    with pytest.raises(Invalid, match="does not fit"):
+    with pytest.raises(Answered, match="does not fit"):
         patches.patched(before, [{"op": "test", "path": "/spec/a", "value": 2}])
-    with pytest.raises(Invalid):
+    with pytest.raises(Answered, match="does not fit"):
         patches.patched(before, [{"op": "remove", "path": "/spec/x"}])
     for wrong in ({"op": "add"}, [1], [{"op": "nothing", "path": "/spec"}], [{"op": "add", "path": 3, "value": 1}]):
         with pytest.raises(BadRequest):
@@ -96,7 +96,7 @@ def test_a_strategic_patch_merges_elements_by_their_key() -> None:
 def test_a_strategic_patch_knows_sets_and_directives() -> None:
     before = {"metadata": {"finalizers": ["a", "b"]}, "spec": {"x": {"y": 1}}}
     assert patches.strategic(before, {"metadata": {"finalizers": ["c"]}}, custom)["metadata"]["finalizers"] == [
-        "a", "b", "c"
+        "c", "a", "b"
     ]  # fmt: skip
     removal = {"metadata": {"$deleteFromPrimitiveList/finalizers": ["a"]}}
     assert patches.strategic(before, removal, custom)["metadata"]["finalizers"] == ["b"]

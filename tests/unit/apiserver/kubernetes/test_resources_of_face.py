@@ -152,7 +152,7 @@ async def test_dry_runs_write_nothing(face: httpx2.AsyncClient, store: MemorySto
     assert (await face.delete(f"{MAPPINGS}/m?dryRun=All")).json()["status"] == "Success"
     assert status_of(await face.post(f"{MAPPINGS}?dryRun=All", json=mapping()))[1] == "AlreadyExists"
     assert (await store.range("/", prefix_end("/"))).revision == before
-    assert status_of(await face.post(f"{MAPPINGS}?dryRun=some", json=mapping("x")))[:2] == (400, "BadRequest")
+    assert status_of(await face.post(f"{MAPPINGS}?dryRun=some", json=mapping("x")))[:2] == (422, "Invalid")
 
 
 async def test_only_kinds_that_kubectl_knows_take_strategic_patches(face: httpx2.AsyncClient) -> None:

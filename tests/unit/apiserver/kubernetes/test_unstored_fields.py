@@ -19,7 +19,8 @@ AFFINITY = ['299 - "unknown field \\"spec.sessionAffinity\\": accepted, not stor
 
 
 async def apply(face: httpx2.AsyncClient, manager: str, url: str, **manifest: Any) -> httpx2.Response:
-    content = msgspec.yaml.encode(manifest)
+    kind = {SERVICES: ("v1", "Service"), INGRESSES: ("networking.k8s.io/v1beta1", "Ingress")}[url.rpartition("/")[0]]
+    content = msgspec.yaml.encode({"apiVersion": kind[0], "kind": kind[1], **manifest})
     return await face.patch(f"{url}?fieldManager={manager}", content=content, headers=APPLY)
 
 
@@ -73,8 +74,9 @@ async def test_a_write_warns_of_each_field_that_is_not_stored(face: httpx2.Async
     body = {"metadata": {"name": "s"}, "spec": {"type": "ClusterIP", "sessionAffinity": "None"}}
     url = f"{SERVICES}/s"
     assert warned(await face.post(f"{SERVICES}?dryRun=All", json=body)) == AFFINITY
-    assert warned(await face.post(SERVICES, json=body)) == AFFINITY
-    assert warned(await face.put(url, json=body)) == AFFINITY
+    made = await face.post(SERVICES, json=body)
+    assert warned(made) == AFFINITY
+    assert warned(await face.put(url, json={**body, "metadata": made.json()["metadata"]})) == AFFINITY
     assert warned(await face.patch(url, json={"spec": {"sessionAffinity": "None"}}, headers=MERGE)) == AFFINITY
     patch = [{"op": "add", "path": "/spec/ports", "value": [{"port": 80}, {"port": 81, "nodePort": 1}]}]
     assert warned(await face.patch(url, json=patch, headers=JSON_PATCH)) == [

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from .owned_fields import differences, is_below
-from .provenance import provenance_of
+from .provenance import DIGEST_PATH, provenance_of
 from .targets import body_of, digest_of
 
 FINALIZER = "intentc.io/cluster"
@@ -39,7 +39,7 @@ class Step(enum.Enum):
 class Wanted(NamedTuple):
     """What a manifest wants. ``body``: identity and owned fields, with our label and annotations. ``is_ending``: the
     manifest is being deleted, so its object must not exist. ``kept``: the object stays in the cluster when its manifest
-    is deleted."""
+    is deleted. ``restored``: the content is not known, so the object stays as it is."""
 
     body: Mapping[str, Any]
     digest: str
@@ -48,6 +48,7 @@ class Wanted(NamedTuple):
     is_ending: bool
     installation: str
     kept: bool = False
+    restored: bool = False
 
 
 def wanted_of(fields: Mapping[str, Any], installation: str) -> Wanted:
@@ -58,12 +59,12 @@ def wanted_of(fields: Mapping[str, Any], installation: str) -> Wanted:
     body = {**body, "metadata": {**metadata, "labels": labels}}
     # Of what the compiler wants alone: another phase makes no other Job.
     digest = digest_of(body)
-    annotations = {**metadata.get("annotations", {}), **provenance_of(fields, body)}
+    annotations = {**metadata.get("annotations", {}), **provenance_of(fields, body, digest)}
     body = {**body, "metadata": {**body["metadata"], "annotations": annotations}}
     ending = bool((fields.get("metadata") or {}).get("deletionTimestamp"))
     immutable = tuple(fields.get("immutable") or ())
-    once, kept = bool(fields.get("once")), bool(fields.get("kept"))
-    return Wanted(body, digest, immutable, once, ending, installation, kept)
+    once, kept, lost = bool(fields.get("once")), bool(fields.get("kept")), bool(fields.get("restored"))
+    return Wanted(body, digest, immutable, once, ending, installation, kept, lost)
 
 
 def is_taken(wanted: Wanted, live: Mapping[str, Any] | None) -> bool:
@@ -80,6 +81,8 @@ def next_step(wanted: Wanted, live: Mapping[str, Any] | None, seen: Mapping[str,
         return Step.RELEASE
     if is_taken(wanted, live):
         return Step.RELEASE if wanted.is_ending else Step.TAKEN
+    if wanted.restored and not wanted.is_ending:
+        return Step.NOTHING
     if live is None:
         if wanted.is_ending:
             return Step.RELEASE
@@ -91,15 +94,10 @@ def next_step(wanted: Wanted, live: Mapping[str, Any] | None, seen: Mapping[str,
     found = differences(wanted.body, live)
     if any(is_below(path, wanted.immutable) for path in found):
         return Step.DELETE
-    if not found and _was_right_otherwise(wanted, seen):
-        # What the object has more, such as a port, we may have written: it is ours to remove, and no difference.
-        return Step.DELETE if wanted.once else Step.APPLY
+    if found == (DIGEST_PATH,) and wanted.once:
+        # What the object has more, such as a port, we may have written: it is ours to remove, and a Job can't change.
+        return Step.DELETE
     return Step.APPLY if found else Step.NOTHING
-
-
-def _was_right_otherwise(wanted: Wanted, seen: Mapping[str, Any] | None) -> bool:
-    """Whether the object was last right with another content."""
-    return bool(seen and seen.get("digest") and seen.get("digest") != wanted.digest)
 
 
 def _is_done(wanted: Wanted, seen: Mapping[str, Any] | None) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from .carrying import Wanted, is_taken
 from .owned_fields import differences
+from .provenance import applied_digest
 
 _COUNTS = {
     "desired": ("replicas", "desiredNumberScheduled"),
@@ -39,7 +40,7 @@ def observed_fields(
     status = live.get("status") or {}
     conditions = {str(one.get("type")): str(one.get("status")) for one in status.get("conditions") or ()}
     is_right = not differences(wanted.body, live)
-    digest = wanted.digest if is_right else former.get("digest")
+    digest = (applied_digest(live) if wanted.restored else wanted.digest) if is_right else former.get("digest")
     counts = {
         name: next((int(status[field]) for field in fields if isinstance(status.get(field), int)), 0)
         for name, fields in _COUNTS.items()

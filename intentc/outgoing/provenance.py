@@ -21,6 +21,10 @@ _MANIFEST = "intentc.io/manifest"
 _MARK = "intentc.io/mark"
 _PHASE = "intentc.io/phase"
 _KEPT = "intentc.io/kept"
+_DIGEST = "intentc.io/digest"
+DIGEST_PATH = f"metadata.annotations.{_DIGEST}"
+"""Where an object has the digest of the content with which it was last applied: what compilers own no more, no
+comparison of owned fields shows."""
 
 
 class Restored(NamedTuple):
@@ -30,16 +34,23 @@ class Restored(NamedTuple):
     fields: dict[str, Any]
 
 
-def provenance_of(fields: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str, str]:
-    """The annotations for the object of a stored ``manifest``; ``body``: the object's identity."""
+def provenance_of(fields: Mapping[str, Any], body: Mapping[str, Any], digest: str) -> dict[str, str]:
+    """The annotations for the object of a stored ``manifest``; ``body``: the object's identity; ``digest``: of the
+    content, which a restored manifest does not know."""
     mark = mark_of(fields)
     found = {
         _MANIFEST: name_of(target_of(body))[1],
         _MARK: str(mark) if mark is not None else "",
         _PHASE: str(fields.get("phase") or ""),
+        _DIGEST: "" if fields.get("restored") else digest,
         _KEPT: "true" if fields.get("kept") else "",
     }
     return {name: value for name, value in found.items() if value}
+
+
+def applied_digest(live: Mapping[str, Any]) -> str:
+    """The digest of the content with which an object was last applied; empty if it does not say."""
+    return str(((live.get("metadata") or {}).get("annotations") or {}).get(_DIGEST) or "")
 
 
 def mark_of(fields: Mapping[str, Any]) -> Mark | None:
@@ -67,6 +78,7 @@ def restored(live: Mapping[str, Any]) -> Restored | None:
         "fq_name": list(name),
         "target": {part: value for part, value in target._asdict().items() if value},
         "annotations": {"key_value_pair": [{"key": MARK_KEY, "value": str(mark)}]},
+        "restored": True,
     }
     if phase.removeprefix("-").isdecimal():
         fields["phase"] = int(phase)

@@ -177,9 +177,9 @@ class Carrier:
                 continue
             self._dirty.pop(name, None)
             worked = True
-            await anyio.lowlevel.checkpoint()
+            self._at = str(manifest.target) if manifest is not None else "/".join(name)
             try:
-                self._at = str(manifest.target) if manifest is not None else "/".join(name)
+                await anyio.lowlevel.checkpoint()
                 await self._carry_out(name, manifest, fence)
                 self._failures, self.last_error = 0, ""
             except (ClusterUnavailable, NotServed, msgspec.MsgspecError) as error:

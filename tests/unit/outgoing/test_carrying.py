@@ -90,11 +90,11 @@ def test_a_job_that_is_done_is_not_made_again_until_its_content_differs() -> Non
 
 def test_what_was_removed_from_the_content_is_removed_from_the_object() -> None:
     """Elements of lists with keys that the object has in addition are no difference: others may add them."""
-    former, one = wanted(image="shop:2"), wanted()
-    seen = {"digest": former.digest}
-    assert next_step(one, live(one), seen) is Step.APPLY
-    assert next_step(one, live(one), observed_fields(one, live(one), seen)) is Step.NOTHING
-    assert next_step(wanted(once=True), live(one), seen) is Step.DELETE, "a Job can't be changed"
+    former, one, once = wanted(image="shop:2"), wanted(), wanted(once=True)
+    before = live(former, spec=one.body["spec"])
+    assert next_step(one, before, None) is Step.APPLY
+    assert next_step(one, live(one), None) is Step.NOTHING
+    assert next_step(once, before, None) is Step.DELETE, "a Job can't be changed"
 
 
 def test_a_job_that_may_run_again_is_made_again() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from intentc.model import MARK_KEY, Name, object_uuid
 from intentc.outgoing import Step as S
-from intentc.outgoing import claimed_fields, next_step, restored, wanted_of
+from intentc.outgoing import claimed_fields, next_step, observed_fields, restored, wanted_of
 
 JOB: dict[str, Any] = {
     "apiVersion": "batch/v1",
@@ -23,6 +23,10 @@ def live(**options: Any) -> dict[str, Any]:
     return dict(wanted_of({**claimed_fields(JOB, **options), "annotations": MARK}, "lab").body)
 
 
+def former() -> dict[str, Any]:
+    return {**claimed_fields(JOB, phase=2), "annotations": MARK}
+
+
 def test_the_manifest_of_an_object_has_the_mark_the_name_and_the_phase_that_it_had() -> None:
     found = restored(live(phase=2))
     assert found is not None
@@ -32,15 +36,20 @@ def test_the_manifest_of_an_object_has_the_mark_the_name_and_the_phase_that_it_h
         "target": {"group": "batch", "version": "v1", "kind": "Job", "namespace": "shop", "name": "migrate"},
         "annotations": MARK,
         "phase": 2,
+        "restored": True,
     }
 
 
 def test_the_object_is_right_for_the_manifest_that_it_gives_back_and_for_the_former_one() -> None:
     found = restored(live(phase=2))
     assert found is not None
-    assert next_step(wanted_of(found.fields, "lab"), live(phase=2), None) is S.NOTHING
-    former = {**claimed_fields(JOB, phase=2), "annotations": MARK}
-    assert next_step(wanted_of(former, "lab"), live(phase=2), None) is S.NOTHING
+    lost = wanted_of(found.fields, "lab")
+    assert next_step(lost, live(phase=2), None) is S.NOTHING
+    assert next_step(lost, None, None) is S.NOTHING, "its content is not known"
+    assert observed_fields(lost, live(phase=2), None) == observed_fields(
+        wanted_of(former(), "lab"), live(phase=2), None
+    )
+    assert next_step(wanted_of(former(), "lab"), live(phase=2), None) is S.NOTHING
 
 
 def test_another_phase_makes_no_other_content() -> None:

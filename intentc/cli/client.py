@@ -151,8 +151,11 @@ class ApiClient:
 
     async def sync(self, changes: list[Change]) -> Answer:
         """Carry out ``changes`` in one transaction."""
-        body = {"resources": [change.item for change in changes]}
-        return await self._call("POST", "/sync", body)
+        return await self.carry_out([change.item for change in changes])
+
+    async def carry_out(self, items: list[dict[str, Any]]) -> Answer:
+        """Carry out elements of a ``/sync``, as the server takes them, in one transaction."""
+        return await self._call("POST", "/sync", {"resources": items})
 
     async def _call(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, *, absent: bool = False

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from intentc.model import Key, Resource
-from intentc.offline.offline import Offline
 from intentc.outgoing import (
     FINALIZER,
     MANIFEST,
@@ -36,6 +35,20 @@ _IMMUTABLE = {"Job": ("template",), "Deployment": ("selector",), "DaemonSet": ("
 """Kind → the fields of ``spec`` that a cluster does not let anybody change."""
 
 Body = dict[str, Any]
+
+
+class Host(Protocol):
+    """Where manifests are stored: an ``Offline``, or what ``intentc dev`` runs. ``engine``: its ``world`` shows them;
+    ``server``: its ``sync`` takes changes, as `/sync` does."""
+
+    @property
+    def engine(self) -> Any: ...
+
+    @property
+    def server(self) -> Any: ...
+
+    @property
+    def installation(self) -> str: ...
 
 
 class Place(NamedTuple):
@@ -111,12 +124,12 @@ class FakeCluster:
 
     # What the service calls
 
-    async def step(self, offline: Offline) -> bool:
+    async def step(self, offline: Host) -> bool:
         """Take one step: of the bridge if it has one, otherwise of the cluster's controllers. False if nothing is left
         to do."""
         return await self.carry_out(offline) or self.progress()
 
-    async def carry_out(self, offline: Offline) -> bool:
+    async def carry_out(self, offline: Host) -> bool:
         """One write of the bridge: to the cluster, or of an answer to the store. False if none is due."""
         wanted = [self._wanted(offline, resource) for resource in _resources(offline, MANIFEST)]
         # Deletions first, the highest phase before the others; then in ascending phase.
@@ -141,11 +154,11 @@ class FakeCluster:
                 return True
         return False
 
-    def _wanted(self, offline: Offline, resource: Resource) -> tuple[int, Wanted, Resource]:
+    def _wanted(self, offline: Host, resource: Resource) -> tuple[int, Wanted, Resource]:
         fields = msgspec.json.decode(resource.raw)
         return int(fields.get("phase") or 0), wanted_of(fields, offline.installation), resource
 
-    async def _carry_out_one(self, offline: Offline, wanted: Wanted, resource: Resource) -> bool:
+    async def _carry_out_one(self, offline: Host, wanted: Wanted, resource: Resource) -> bool:
         place = Place.of(wanted.body)
         live = self._objects.get(place)
         answer = _answer(offline, resource.fq_name)
@@ -219,7 +232,7 @@ class FakeCluster:
                 return {"loadBalancer": {"ingress": [{"ip": f"192.0.2.{number}"}]}}
         return {}
 
-    async def _release(self, offline: Offline, manifest: Resource, answer: Resource | None) -> None:
+    async def _release(self, offline: Host, manifest: Resource, answer: Resource | None) -> None:
         metadata = msgspec.json.decode(manifest.raw)["metadata"]
         left = [name for name in metadata.get("finalizers", ()) if name != FINALIZER]
         data = {"uuid": manifest.key.uuid, "metadata": {"finalizers": left}}
@@ -230,7 +243,7 @@ class FakeCluster:
             entries.append({"kind": OBSERVED, "operation": "DELETE", "data": {"uuid": answer.key.uuid}})
         await offline.server.sync(entries)
 
-    async def _answer(self, offline: Offline, manifest: Resource, answer: Resource | None, found: Body) -> bool:
+    async def _answer(self, offline: Host, manifest: Resource, answer: Resource | None, found: Body) -> bool:
         """Write what was observed, if it differs from what is stored."""
         data = {"fq_name": list(manifest.fq_name), **found}
         if answer is None:
@@ -244,7 +257,7 @@ class FakeCluster:
         await offline.server.sync([{"kind": OBSERVED, "operation": "UPDATE", "data": data}])
         return True
 
-    async def _forget_answers(self, offline: Offline, manifests: set[tuple[str, ...]]) -> bool:
+    async def _forget_answers(self, offline: Host, manifests: set[tuple[str, ...]]) -> bool:
         """Delete an answer whose manifest is gone."""
         for resource in _resources(offline, OBSERVED):
             if resource.fq_name not in manifests:
@@ -254,14 +267,14 @@ class FakeCluster:
         return False
 
 
-def _resources(offline: Offline, kind: str) -> Iterator[Resource]:
+def _resources(offline: Host, kind: str) -> Iterator[Resource]:
     world = offline.engine.world
     for key in world.select(kind, "all", ""):
         if (resource := world.shown(key)) is not None:
             yield resource
 
 
-def _answer(offline: Offline, fq_name: tuple[str, ...]) -> Resource | None:
+def _answer(offline: Host, fq_name: tuple[str, ...]) -> Resource | None:
     world = offline.engine.world
     key: Key | None = world.named(OBSERVED, fq_name)
     return world.shown(key) if key is not None else None

@@ -40,7 +40,9 @@ async def test_what_follows_is_as_the_rules_say(case: str) -> None:
         world.cluster.log.clear()
         await take(world, step)
     check(world, expected)
-    assert world.service.offline.engine.progress.missing_reactions == {}
+    engine = world.service.offline.engine
+    assert engine.progress.missing_reactions == {}
+    assert engine.world.coverage().missing == ()
 
 
 async def take(world: World, step: Mapping[str, Any]) -> None:

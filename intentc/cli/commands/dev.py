@@ -17,6 +17,7 @@ import shutil
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,8 @@ def command(
     loaded: Loaded,
 ) -> int:
     """Start etcd, API server and compiler on free loopback ports, print their addresses, and compile the resources in
-    the files. A compiler of gateways also gets an Envoy.
+    the files. A compiler of gateways also gets an Envoy; for one that makes objects in a Kubernetes cluster, a stand-in
+    answers as if it had a cluster, in which nothing runs.
 
     The files are applied in one transaction, and the compiled resources are printed. Ctrl-C ends everything.
     """
@@ -101,6 +103,7 @@ async def _dev(
 ) -> int:
     from intentc.plugins import find_compilers
 
+    from ..dev_cluster import running_cluster
     from ..dev_echo import running_echoes, wanted
     from ..dev_servers import running
     from ..process import ended_by_signals, reloading_of
@@ -130,7 +133,10 @@ async def _dev(
         if resources:
             code = await _load(resources, started)
         await engine.settled()
-        async with _gateway_of(started, files, prove_it=bool(again)):
+        async with (
+            _gateway_of(started, files, prove_it=bool(again)),
+            running_cluster(started, partial(_print_statuses, started) if again else None),
+        ):
             if again:
                 click.echo(f"\nTo keep it running: `{again}`", err=True)
                 scope.cancel()
@@ -236,3 +242,15 @@ async def _load(resources: Sequence[Input], started: Running) -> int:
     for problem in states.problems(world.unreadable.values()):
         click.echo(f"problem: {line_of(located(problem, resources))}", err=True)
     return Exit.HELD if engine.has_held else Exit.DONE
+
+
+def _print_statuses(started: Running) -> None:
+    from intentc.inspection.outputs import statuses
+
+    from ..output import table
+    from .compile import status_in_short
+
+    engine = started.service.engine
+    found = statuses(engine.world, engine.outputs)
+    rows = [(one["kind"], ":".join(one["fq_name"]), status_in_short(one["status"])) for one in found]
+    click.echo(table(("kind", "name", "status"), rows))

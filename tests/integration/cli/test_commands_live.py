@@ -141,6 +141,16 @@ async def test_dev_loads_the_sample_shows_what_was_compiled_and_ends_by_itself(i
     assert f"intentc dev --load {SAMPLE}`" in ended.err.splitlines()[-1]
 
 
+async def test_dev_answers_for_a_cluster_and_statuses_follow(intentc: Intentc) -> None:
+    sample = Path("sample/gateway")
+    files = [str(sample / name) for name in ("class.yaml", "contour.yaml", "gateway.yaml")]
+    ended = await intentc("dev", "--compiler", "gateway", *files, "--exit-when-converged", configured=False)
+    assert ended.code == 0, ended.err
+    assert "A stand-in for a Kubernetes cluster answers" in ended.err
+    assert "create Deployment sample/contour-web" in ended.err
+    assert "Programmed=True (Programmed)" in ended.out
+    assert "Available=True (ContourAvailable)" in ended.out
+
 async def test_dev_shows_a_rejected_resource_with_its_line(intentc: Intentc, tmp_path: Path) -> None:
     bad = tmp_path / "bad.yml"
     bad.write_text(

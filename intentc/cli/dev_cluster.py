@@ -1,0 +1,94 @@
+"""Runs a stand-in for a Kubernetes cluster in ``intentc dev``, where the compilers make objects in a cluster.
+
+Why it exists: a user who loads such a compiler wants to see statuses change as Deployments become available, and has no
+cluster. It is the one of ``intentc.testing``: nothing runs in it, and it says that everything is ready.
+
+It writes what it observes through the API server, and prints what happens to objects on stderr.
+
+Touches: clock, terminal; through others: environment, files, HTTP, logs, processes, randomness, sockets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import click
+
+if TYPE_CHECKING:
+    from intentc.testing.cluster import FakeCluster
+
+    from .client import ApiClient
+    from .dev_servers import Running
+
+_LOOK_SECONDS = 0.2
+"""Between two looks whether there is something to do: users and the compiler change manifests at any time."""
+
+
+@asynccontextmanager
+async def running_cluster(started: Running, on_quiet: Callable[[], None] | None) -> AsyncIterator[None]:
+    """Run the stand-in next to the servers, if the compilers make objects in a cluster. ``on_quiet``: the block is
+    entered, after this is called, only when the stand-in has nothing left to do."""
+    from intentc.outgoing import MANIFEST
+
+    engine = started.service.engine
+    if MANIFEST not in engine.world.schema:
+        yield
+        return
+
+    from intentc.testing.cluster import FakeCluster
+    from intentc.writing.connection import Connection
+
+    from .client import ApiClient
+    from .connecting import api_server
+
+    click.echo("\nA stand-in for a Kubernetes cluster answers; nothing runs in it:", err=True)
+    cluster = FakeCluster()
+    async with ApiClient(Connection(api_server(started.configuration))) as client, anyio.create_task_group() as group:
+        host = _Host(started, client)
+        if on_quiet is not None:
+            while await _advance(cluster, host):
+                pass
+            on_quiet()
+        group.start_soon(_run, cluster, host)
+        yield
+        group.cancel_scope.cancel()
+
+
+class _Host:
+    """Where the stand-in reads manifests and writes what became of them; it is its own ``server``."""
+
+    def __init__(self, started: Running, client: ApiClient) -> None:
+        self.engine = started.service.engine
+        self.installation = started.configuration.intentc.installation
+        self._client = client
+
+    @property
+    def server(self) -> _Host:
+        return self
+
+    async def sync(self, items: list[dict[str, Any]]) -> None:
+        """Write what was observed."""
+        await self._client.carry_out(items)
+
+    async def seen(self) -> None:
+        """Wait until the engine has seen what was written, and has converged."""
+        await self.engine.settled(self._client.revision)
+
+
+async def _run(cluster: FakeCluster, host: _Host) -> None:
+    while True:
+        if not await _advance(cluster, host):
+            await anyio.sleep(_LOOK_SECONDS)
+
+
+async def _advance(cluster: FakeCluster, host: _Host) -> bool:
+    """Take one step of the cluster; False if none is due."""
+    await host.seen()
+    cluster.log.clear()
+    stepped = await cluster.step(host)
+    for line in cluster.log:
+        click.echo(f"  {line}", err=True)
+    return stepped

@@ -5,7 +5,7 @@ cluster. It is the one of ``intentc.testing``: nothing runs in it, and it says t
 
 It writes what it observes through the API server, and prints what happens to objects on stderr.
 
-Touches: clock, terminal; through others: environment, files, HTTP, logs, processes, randomness, sockets.
+Touches: clock, terminal; through others: files, HTTP, sockets.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ async def running_cluster(started: Running, on_quiet: Callable[[], None] | None)
     entered, after this is called, only when the stand-in has nothing left to do."""
     from intentc.outgoing import MANIFEST
 
-    engine = started.service.engine
-    if MANIFEST not in engine.world.schema:
+    world = started.service.engine.world
+    if MANIFEST not in world.schema:
         yield
         return
 

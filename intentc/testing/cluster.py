@@ -6,7 +6,7 @@ Service gets an address, a deleted object disappears). Tests hold objects back, 
 
 State: the objects of the cluster, in memory; what the bridge knows is in the store.
 
-Touches: nothing itself; through others: clock, etcd, randomness.
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -151,6 +151,7 @@ async def test_dev_answers_for_a_cluster_and_statuses_follow(intentc: Intentc) -
     assert "Programmed=True (Programmed)" in ended.out
     assert "Available=True (ContourAvailable)" in ended.out
 
+
 async def test_dev_shows_a_rejected_resource_with_its_line(intentc: Intentc, tmp_path: Path) -> None:
     bad = tmp_path / "bad.yml"
     bad.write_text(

@@ -1,0 +1,189 @@
+"""Whatever happens to classes, Gateways and Contours, instances end as a compile from nothing makes them.
+
+Users create, change, break, delete and remove resources by force, in both versions; the cluster is slow, and the
+compiler dies before and after its writes. A Gateway or Contour that stays keeps Envoy's Service through all that. In
+the end nothing is left of what is gone (docs/gateway.md §10 to §12).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from intentc.apiserver.errors import ApiError
+from tests.property.examples import Examples
+from tests.property.profiles import share
+from tests.support.app_system import Killed
+from tests.support.gateway.documents import (
+    ADMIN,
+    HTTP,
+    HTTPS,
+    INVALID,
+    PARAMETERS,
+    Document,
+    contour,
+    contour_deployment,
+    early_class,
+    early_gateway,
+    gateway,
+    gateway_class,
+)
+from tests.support.gateway.system import GatewaySystem
+from tests.support.simulated_clock import simulate
+
+Step = tuple[Any, ...]
+
+_LISTENERS = st.sampled_from([(HTTP,), (HTTP, ADMIN), (HTTP, HTTPS), (INVALID,)])
+_GATEWAYS = st.builds(lambda name, listeners: gateway(name, *listeners), st.sampled_from(["a", "b"]), _LISTENERS)
+_EARLY = st.builds(lambda name, listeners: early_gateway(name, *listeners), st.sampled_from(["e", "f"]), _LISTENERS)
+_CONTOURS = st.builds(
+    lambda name, replicas, type_: contour(name, replicas=replicas, networkPublishing={"envoy": {"type": type_}}),
+    st.sampled_from(["c", "d"]),
+    st.integers(1, 3),
+    st.sampled_from(["LoadBalancerService", "LoadBalancerService", "Nonsense"]),
+)
+_PARAMETERS = st.builds(
+    lambda level: contour_deployment(contour={"logLevel": level}), st.sampled_from(["info", "debug", "nonsense"])
+)
+_ANY = st.one_of(_GATEWAYS, _GATEWAYS, _EARLY, _CONTOURS, _PARAMETERS)
+_CLASSES = [gateway_class(parametersRef=PARAMETERS), early_class()]
+_CLASS = st.sampled_from([*_CLASSES, gateway_class(), gateway_class(controller="example.com/other")])
+_PUT = st.tuples(st.just("put"), st.one_of(_ANY, _ANY, _ANY, _CLASS))
+_DELETE = st.tuples(st.sampled_from(["delete", "delete", "force"]), st.one_of(_ANY, _ANY, _ANY, _CLASS))
+_DIE = st.tuples(st.just("die"), st.integers(1, 6), st.booleans())
+_PLACES = st.sampled_from([("Deployment", "contour-a"), ("Deployment", "contour"), ("ClusterRole", "contour-shop-a")])
+_OTHERS = st.one_of(
+    st.tuples(st.just("restart")),
+    st.tuples(st.just("hold back"), _PLACES),
+    st.tuples(st.just("let go"), _PLACES),
+    st.tuples(st.just("vanish"), st.sampled_from([("Deployment", "contour-a"), ("ConfigMap", "contour")])),
+)
+_ROUND = st.tuples(
+    st.one_of(_DIE, _DIE, _DIE, _OTHERS), st.one_of(_PUT, _PUT, _DELETE), st.tuples(st.just("work"), st.integers(1, 40))
+)
+_FIRST = [*_CLASSES, contour_deployment(), gateway("a", HTTP), early_gateway("e", HTTP), contour("d")]
+HISTORIES: st.SearchStrategy[list[Step]] = st.lists(_ROUND, min_size=3, max_size=8).map(
+    lambda rounds: [step for one in rounds for step in one]
+)
+
+
+def test_whatever_happens_instances_are_those_of_a_compile_from_nothing() -> None:
+    examples = Examples("deleted while it runs", "removed by force", "died at a write", "kept its Service")
+
+    @share(0.08)
+    @given(HISTORIES)
+    def live_through(history: list[Step]) -> None:
+        examples.note(simulate(_live, history))
+
+    live_through()
+    examples.check()
+
+
+async def _live(history: list[Step]) -> set[str]:
+    system, seen = GatewaySystem(), set[str]()
+    for document in _FIRST:
+        await system.put(document)
+    await system.work()
+    for step in history:
+        await _track(system)
+        await _take(system, step, seen)
+    for kind, name in (("Deployment", "contour-a"), ("Deployment", "contour"), ("ClusterRole", "contour-shop-a")):
+        system.cluster.let_go(kind, name, "" if kind == "ClusterRole" else "shop")
+    system.start()
+    await system.work()
+    await _repair(system)
+    if system.services:
+        seen.add("kept its Service")
+    await system.assert_done()
+    system.services.clear()
+    for document in [one for kind in ("a", "b") for one in (gateway(kind), early_gateway({"a": "e", "b": "f"}[kind]))]:
+        await _allowed(system.delete(document))
+    for name in ("c", "d"):
+        await _allowed(system.delete(contour(name)))
+    await system.work()
+    for one in _CLASSES:
+        await _allowed(system.delete(one))
+    await system.work()
+    assert system.cluster.objects == ()
+    assert not await system.documents("manifest") and not await system.documents("observed")
+    for kind in ("contour", "gateway", "gateway_v1alpha1", "gateway_class", "gateway_class_v1alpha1"):
+        assert not await system.documents(kind), "a finalizer without a reason"
+    return seen
+
+
+async def _repair(system: GatewaySystem) -> None:
+    """Make valid what is left, so that nothing is on hold: what is on hold is as history left it."""
+    for document in (*_CLASSES, contour_deployment()):
+        await _allowed(system.put(document))
+    await system.work()
+    for document in (*_CLASSES, contour_deployment()):
+        # One that was being deleted is gone only now.
+        await _allowed(system.put(document))
+    for kind, make in (("gateway", gateway), ("gateway_v1alpha1", early_gateway)):
+        for _, name in await system.documents(kind):
+            await _allowed(system.put(make(name, HTTP)))
+    for _, name in await system.documents("contour"):
+        await _allowed(system.put(contour(name)))
+    await system.work()
+
+
+async def _track(system: GatewaySystem) -> None:
+    """Note which of Envoy's Services must go on: those of owners that stay."""
+    for name in ("a", "b"):
+        found = await system.document("gateway", "shop", name)
+        system.must_go_on(f"envoy-{name}", live=found is not None and _stays(found))
+    early, contours = await system.documents("gateway_v1alpha1"), await system.documents("contour")
+    system.must_go_on("envoy", live=any(_stays(one) for one in (*early.values(), *contours.values())))
+
+
+def _stays(document: Document) -> bool:
+    return "deletionTimestamp" not in document["metadata"]
+
+
+async def _take(system: GatewaySystem, step: Step, seen: set[str]) -> None:
+    cluster = system.cluster
+    match step:
+        case ("put", document):
+            await _allowed(system.put(document))
+        case ("delete" | "force" as verb, document):
+            if document["kind"] in ("Gateway", "Contour"):
+                system.services.clear()
+            if await _allowed(system.delete(document, by_force=verb == "force")):
+                seen.add("removed by force" if verb == "force" else "deleted while it runs")
+            # Not before the compiler has seen it is anything tracked again.
+            await _work(system, 0, seen)
+        case ("die", count, made):
+            system.start(dies_at=count, made=made)
+        case ("restart",):
+            system.start()
+        case ("work", steps):
+            await _work(system, steps, seen)
+        case ("hold back", (kind, name)):
+            cluster.hold_back(kind, name, "" if kind == "ClusterRole" else "shop")
+        case ("let go", (kind, name)):
+            cluster.let_go(kind, name, "" if kind == "ClusterRole" else "shop")
+        case ("vanish", (kind, name)) if cluster.get(kind, name, "shop") is not None:
+            cluster.remove(kind, name, "shop")
+
+
+async def _work(system: GatewaySystem, steps: int, seen: set[str]) -> None:
+    """Work for some steps of the cluster; a process that dies is followed by another one."""
+    try:
+        await system.work(steps)
+    except Killed:
+        seen.add("died at a write")
+        system.start()
+        await system.work(steps)
+
+
+async def _allowed(request: Awaitable[None]) -> bool:
+    """Whether the server takes a request: it rejects what is absent, and changes of what is being deleted."""
+    try:
+        await request
+    except ApiError as error:
+        assert error.status in (404, 409), error.message
+        return False
+    return True

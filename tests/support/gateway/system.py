@@ -1,0 +1,152 @@
+"""The gateway compiler over memory, with a cluster that carries out what it makes, restarts and kills included.
+
+``check`` states what holds after each step, whatever happened before; ``assert_done`` what holds in the end.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from intentc.loading.resources import Loaded
+from intentc.model.manifest import manifest_uuid
+from intentc.model.status import without_empty
+from intentc.offline.offline import Offline
+from intentc.plugins import find_compilers, load_all
+from intentc.testing import FakeCluster
+from intentc.testing.given import understood
+from intentc.watch.memory import MemoryStore
+from tests.support.app_system import Dying
+from tests.support.gateway.documents import Document
+
+LOADED = load_all(find_compilers(["gateway"]))
+OWNERS = ("contour", "gateway", "gateway_v1alpha1", "gateway_class", "gateway_class_v1alpha1")
+INPUTS = (*OWNERS, "contour_deployment", "secret")
+
+
+class GatewaySystem:
+    """One store, one cluster, and the process of a compiler, which may end and be started again."""
+
+    def __init__(self) -> None:
+        self.store = MemoryStore()
+        self.cluster = FakeCluster()
+        self.services: dict[str, str] = {}
+        """Envoy's Services that must go on → their uids."""
+        self.writes: Dying
+        self.offline: Offline
+        self.start()
+
+    def start(self, **dying: Any) -> None:
+        """Start the compiler, as after a crash: nothing but the store is left."""
+        self.writes = Dying()
+        for name, value in dying.items():
+            setattr(self.writes, name, value)
+        self.offline = Offline(LOADED, store=self.store, write=self.writes)
+        self.writes.target = self.offline.local
+
+    async def put(self, document: Document) -> None:
+        """Create or replace a resource, as a user does."""
+        loaded = _understood(document)
+        operation = "UPDATE" if await self.document(loaded.kind, *loaded.data["fq_name"]) else "CREATE"
+        data = {"uuid": _uuid(loaded), **loaded.data}
+        if operation == "UPDATE":
+            data = dict.fromkeys(LOADED.schema.kind(loaded.kind).user_fields) | data
+            data.pop("metadata", None)
+        await self.offline.server.sync([{"kind": loaded.kind, "operation": operation, "data": data}])
+
+    async def delete(self, document: Document, *, by_force: bool = False) -> None:
+        """Delete a resource; ``by_force``: and strip its finalizers, as impatient people do."""
+        loaded = _understood(document)
+        uuid, name = _uuid(loaded), loaded.data["fq_name"]
+        await self.offline.server.sync([{"kind": loaded.kind, "operation": "DELETE", "data": {"uuid": uuid}}])
+        if by_force and await self.document(loaded.kind, *name):
+            entry = {"kind": loaded.kind, "operation": "UPDATE", "data": {"uuid": uuid, "metadata": {}}}
+            await self.offline.server.sync([{**entry, "field_mask": {"paths": ["metadata.finalizers"]}}])
+
+    async def work(self, steps: int | None = None) -> None:
+        """Let engine and cluster work until nothing is left to do, or for some steps of the cluster."""
+        await self.offline.settle()
+        while (steps is None or steps > 0) and await self.cluster.step(self.offline):
+            self.check()
+            await self.offline.settle()
+            steps = None if steps is None else steps - 1
+
+    async def documents(self, kind: str) -> dict[tuple[str, ...], Document]:
+        """Name → each stored resource of a kind."""
+        found = {}
+        for item in (await self.store.range(f"/contrail/{kind}/", f"/contrail/{kind}0")).items:
+            document = msgspec.json.decode(item.value)
+            found[tuple(document["fq_name"])] = document
+        return found
+
+    async def document(self, kind: str, *fq_name: str) -> Document | None:
+        return (await self.documents(kind)).get(fq_name)
+
+    def check(self) -> None:
+        """Services that must go on have the uid that they had."""
+        for name, uid in self.services.items():
+            body = self.cluster.get("Service", name, "shop")
+            assert body is not None and body["metadata"]["uid"] == uid, f"Service {name} was made anew"
+
+    def must_go_on(self, name: str, *, live: bool) -> None:
+        """``live``: Envoy's Service of this name must not be deleted from now on, if it exists."""
+        body = self.cluster.get("Service", name, "shop")
+        if not live:
+            self.services.pop(name, None)
+        elif body is not None and not body["metadata"].get("deletionTimestamp"):
+            self.services.setdefault(name, body["metadata"]["uid"])
+
+    async def outcome(self) -> dict[str, Any]:
+        """The objects of the cluster, and the statuses and finalizers of owners, without what differs by history."""
+        found: dict[str, Any] = {}
+        for place in self.cluster.objects:
+            kind, _, rest = place.partition(" ")
+            namespace, _, name = rest.rpartition("/")
+            body = self.cluster.get(kind, name, namespace) or {}
+            found[place] = {field: value for field, value in body.items() if field not in ("metadata", "status")}
+            found[place]["labels"] = body["metadata"].get("labels")
+        for kind in OWNERS:
+            for fq_name, document in (await self.documents(kind)).items():
+                finalizers = document["metadata"].get("finalizers")
+                found[f"{kind} {fq_name}"] = _timeless(document.get("status")), finalizers
+        return found
+
+    async def assert_done(self) -> None:
+        """What is there is what a compile from nothing gives, and another process writes nothing."""
+        assert not await self.cluster.step(self.offline)
+        fresh = GatewaySystem()
+        for kind in INPUTS:
+            for document in (await self.documents(kind)).values():
+                identity = ("uuid", "fq_name", "api_version")
+                data: Document = {field: document[field] for field in identity if field in document}
+                fields = LOADED.schema.kind(kind).properties
+                data |= {field: value for field, value in document.items() if field in fields}
+                await fresh.offline.server.sync([{"kind": kind, "operation": "CREATE", "data": data}])
+        await fresh.work()
+        assert await self.outcome() == await fresh.outcome()
+        manifests, observed = await self.documents("manifest"), await self.documents("observed")
+        assert manifests.keys() == observed.keys()
+        before = (await self.store.range("/", "0")).revision
+        self.start()
+        await self.work()
+        assert (await self.store.range("/", "0")).revision == before, "another process writes nothing"
+
+
+def _understood(document: Document) -> Loaded:
+    return understood([document], LOADED.schema)[0]
+
+
+def _uuid(loaded: Loaded) -> str:
+    return manifest_uuid(loaded.kind, loaded.data["fq_name"])
+
+
+def _timeless(status: Any) -> Any:
+    """A status without times, generations, and addresses, which the cluster gives in the order of creation."""
+    if isinstance(status, dict):
+        left_out = ("lastTransitionTime", "observedGeneration", "addresses")
+        return without_empty({name: _timeless(value) for name, value in status.items() if name not in left_out})
+    if isinstance(status, list):
+        found = [_timeless(one) for one in status]
+        return sorted(found, key=lambda one: str(one.get("type", "")) if isinstance(one, dict) else "")
+    return status

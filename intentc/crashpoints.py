@@ -42,11 +42,26 @@ POINTS = frozenset(
 """``*.sent``: the request was sent, its answer not yet read. ``relist.*``: every listing of the world but the first.
 ``echo.seen``: both the answer and the echo of one of our own writes have arrived, in either order."""
 
+BRIDGE_POINTS = frozenset(
+    [
+        "cluster.page",
+        "create.sent",
+        "copy.answered",
+        "delete.sent",
+        "mark.written",
+        "status.sent",
+        "lease.won",
+    ]
+)
+"""Those of the Kubernetes bridge. ``cluster.page``: a page of a list is taken in; ``copy.answered``: the answer to the
+write of a copy was read, its echo was not seen; ``mark.written``: etcd has the mark of a kind; ``status.sent``: the
+cluster has answered the write of a status, the answer is not taken in."""
+
 Hook = Callable[[str], None]
 
 
 def reach(point: str) -> None:
-    """Report that the process has reached ``point``, one of ``POINTS``."""
+    """Report that the process has reached ``point``, one of ``POINTS`` or ``BRIDGE_POINTS``."""
     if _hook is not None:
         _hook(point)
 

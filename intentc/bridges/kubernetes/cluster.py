@@ -30,7 +30,7 @@ from intentc.model import InvalidInput
 from intentc.model.files import stamps
 
 from .credentials import Credentials
-from .errors import AccessDenied, ClusterError, ClusterUnavailable, Expired, NotServed, Rejected
+from .errors import AccessDenied, ClusterError, ClusterUnavailable, Expired, NotServed, Rejected, Unauthenticated
 
 _LOG = logging.getLogger(__name__)
 _CONNECT_SECONDS = 5.0
@@ -187,7 +187,9 @@ def _error(status: int, headers: Mapping[str, str], body: bytes) -> ClusterError
         found = _Status(body[:200].decode(errors="replace").strip())
     words = f"{found.message or HTTPStatus(status).phrase} ({status})"
     match status:
-        case 401 | 403:
+        case 401:
+            return Unauthenticated(words)
+        case 403:
             return AccessDenied(words)
         case 404 if not found.reason or not _names_an_object(found):
             return NotServed(words)

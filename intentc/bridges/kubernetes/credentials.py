@@ -63,6 +63,8 @@ class Credentials:
                 token = read_regular(access.token_file, _LARGEST_TOKEN).decode().strip()
             except (OSError, UnicodeDecodeError) as error:
                 raise AccessDenied(f"the token can't be read: {error}") from None
+            if not token:
+                raise AccessDenied(f"the token can't be read: {access.token_file} is empty")
             return {"Authorization": f"Bearer {token}"}
         if access.token:
             return {"Authorization": f"Bearer {access.token}"}

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from .cluster import Cluster
-from .errors import AccessDenied, ClusterUnavailable, NotServed, Rejected
+from .errors import AccessDenied, ClusterUnavailable, NotServed, Rejected, Unauthenticated
 
 IDENTIFYING_NAMESPACE = "kube-system"
 """Its uid identifies a cluster: it is created with it, and can't be deleted."""
@@ -77,10 +77,12 @@ async def find(cluster: Cluster, kind: ManifestKind) -> Served:
 
 async def identity(cluster: Cluster) -> str:
     """What identifies the cluster; empty if we may not read it, or it has no such namespace. Raises
-    ``ClusterUnavailable``."""
+    ``ClusterUnavailable``, and ``Unauthenticated``: then it is not known whether we may."""
     try:
         body = await cluster.get(f"/api/v1/namespaces/{IDENTIFYING_NAMESPACE}")
         return msgspec.json.decode(body, type=_Named).metadata.uid
+    except Unauthenticated:
+        raise
     except (AccessDenied, NotServed, Rejected, msgspec.MsgspecError):
         return ""
 

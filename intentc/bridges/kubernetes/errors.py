@@ -28,6 +28,10 @@ class AccessDenied(ClusterError):
     """401 or 403: the credentials are not accepted, or RBAC does not permit it."""
 
 
+class Unauthenticated(AccessDenied):
+    """401: the credentials are not accepted, so the answer says nothing about what we may do."""
+
+
 class NotServed(ClusterError):
     """404 for a whole kind: the cluster does not have it (yet)."""
 

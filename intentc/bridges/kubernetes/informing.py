@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import anyio
 
+from intentc import crashpoints
 from intentc.backoff import Backoff, Retries
 
 from .cluster import Cluster
@@ -155,6 +156,7 @@ class KindWatcher:
         page = decode_page(await self._cluster.get(served.path, parameters))
         self.counters["listed"] += len(page.objects)
         self._apply(self.informer.page(page))
+        crashpoints.reach("cluster.page")
 
     async def _watch(self, served: Served, version: str) -> None:
         parameters = {

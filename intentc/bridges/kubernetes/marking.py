@@ -15,6 +15,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 
+from intentc import crashpoints
 from intentc.model.synced import Mark
 
 from .cluster_identity import ClusterIdentity
@@ -65,6 +66,7 @@ class Marker:
             if not (same and self._clock() - task.marked_at < _MARK_SECONDS):
                 due.append((name, mark))
         if due and await self._marks.write(due, fence):
+            crashpoints.reach("mark.written")
             for name, mark in due:
                 if self._tasks[name].mark is None:
                     _LOG.info("%s is synced", name)

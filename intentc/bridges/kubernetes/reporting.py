@@ -19,6 +19,7 @@ from http import HTTPStatus
 import anyio
 import msgspec
 
+from intentc import crashpoints
 from intentc.backoff import Backoff
 from intentc.model import Key
 from intentc.model.status import Status
@@ -128,6 +129,7 @@ class Reporter:
         path = served.path_of(live.metadata.namespace, live.metadata.name)
         try:
             body = await self._cluster.send("PATCH", f"{path}/status", {"fieldManager": MANAGER}, patch, _MERGE)
+            crashpoints.reach("status.sent")
             self.counters["statuses"] += 1
             self._failures = 0
             self.rejected.pop(key, None)

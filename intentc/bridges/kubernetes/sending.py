@@ -21,6 +21,7 @@ from typing import Protocol
 
 import anyio
 
+from intentc import crashpoints
 from intentc.backoff import Backoff
 from intentc.model import Key
 from intentc.writing import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, Unreachable, WriteError, Written
@@ -136,6 +137,7 @@ class Sender:
             return
         self._failures, self.last_error = 0, ""
         self._conflicts.pop(key, None)
+        crashpoints.reach("copy.answered")
         self.counters["removed" if isinstance(planned, Removal) else "written"] += 1
         self._forget(key)
         revision = future.result().revision

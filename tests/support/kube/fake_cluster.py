@@ -29,8 +29,9 @@ class FakeCluster:
     """Objects by path of their list (``/apis/example.org/v1/farms``).
 
     ``faults``: how the next answers fail: a status, or ``"cut"``; ``cut_after``: bytes of the next watch's answer after
-    which its connection is cut; ``token``: what requests must carry, empty for nothing; ``is_identifiable``: whether
-    the namespace kube-system may be read.
+    which its connection is cut; ``repeated``: past events that each watch begins with, and that come again after each
+    event; ``token``: what requests must carry, empty for nothing; ``is_identifiable``: whether the namespace
+    kube-system may be read.
     """
 
     def __init__(self) -> None:
@@ -50,6 +51,7 @@ class FakeCluster:
         """Called after each of them, before it is answered."""
         self.faults: list[int | str] = []
         self.cut_after: list[int] = []
+        self.repeated = 0
         self.token = ""
         self.is_identifiable = True
         self.requests: Counter[str] = Counter()
@@ -107,6 +109,24 @@ class FakeCluster:
         self.objects = {path: {} for path in self.objects}
         self.history = []
         self.cut()
+
+    def saved(self) -> tuple[int, dict[str, dict[tuple[str, str], Manifest]]]:
+        """A backup of its etcd, for ``restore``."""
+        return self.version, {path: dict(objects) for path, objects in self.objects.items()}
+
+    def restore(self, saved: tuple[int, dict[str, dict[tuple[str, str], Manifest]]]) -> None:
+        """Be as the backup says: the same cluster, at an older revision."""
+        self.version, objects = saved[0], saved[1]
+        self.objects = {path: dict(found) for path, found in objects.items()}
+        self.history, self.compacted = [], self.version
+        self.cut()
+
+    def drop_kind(self, path: str) -> None:
+        """Delete the definition of a kind, which deletes its objects, while nobody watches."""
+        self.cut()
+        for namespace, name in list(self.objects[path]):
+            self.delete(path, name, namespace)
+        del self.kinds[path]
 
     def cut(self) -> None:
         """Cut all connections."""
@@ -229,12 +249,17 @@ class FakeCluster:
             await _chunk(writer, json.dumps({"type": "ERROR", "object": error}).encode() + b"\n")
             await _chunk(writer, b"")
             return
+        begins = True
         while True:
             changed = self._changed
-            for number, type_, listed, manifest, before in list(self.history):
-                if listed != path or number <= version:
-                    continue
-                version = number
+            history = [one for one in self.history if one[2] == path]
+            news = [one for one in history if one[0] > version]
+            if self.repeated and (begins or news):
+                # Late ones first, and each of the new ones twice.
+                news = [*[one for one in history if one[0] <= version][-self.repeated :], *news, *news]
+            begins = False
+            for number, type_, _, manifest, before in news:
+                version = max(version, number)
                 type_ = _type_for(type_, manifest, before, query)
                 if not type_:
                     continue

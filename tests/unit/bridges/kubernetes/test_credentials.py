@@ -35,6 +35,9 @@ async def test_a_token_file_is_read_again(tmp_path: Path) -> None:
     await credentials.header()
     path.write_text("second")
     assert await credentials.header() == {"Authorization": "Bearer second"}
+    path.write_text("\n")
+    with pytest.raises(AccessDenied, match="is empty"):
+        await credentials.header()
     path.unlink()
     with pytest.raises(AccessDenied, match="can't be read"):
         await credentials.header()

@@ -1,0 +1,153 @@
+"""The bridge's process is killed at each of its crash points, in the midst of copies, deletions, marks and statuses.
+
+As F02 for compilers, over a real etcd, an API server over HTTP, and a cluster in this process.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+
+from intentc.apiserver.service import ApiServer
+from intentc.apiserver.serving import running_api_server
+from intentc.crashpoints import BRIDGE_POINTS
+from intentc.embedded.etcd import Etcd
+from intentc.loading.schemas import load_schema
+from intentc.model import Schema
+from intentc.watch.etcd import EtcdStore
+from intentc.watch.protocol import Delete, prefix_end
+from tests.faults.scale import KILL_PATIENCE, VISITS
+from tests.faults.scale_writing import seeded
+from tests.support.kube.fake_cluster import FakeCluster, running_fake_cluster
+from tests.support.kube.mirrored_system import MAPPINGS, NAMES, mapping
+from tests.support.processes import Process, start
+from tests.support.waiting import pauses, until_true
+
+pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
+
+SIGKILLED = -9
+PATH = "bridge-killed"
+_ONCE = {"cluster.page", "lease.won", "mark.written"}
+"""Points to which a process comes once, at its start."""
+CRASHES = [
+    f"{point}:{visit}" for visit in VISITS for point in sorted(BRIDGE_POINTS) if visit == 1 or point not in _ONCE
+]
+
+
+class _World:
+    """A cluster, an etcd with its API server, and bridges as processes."""
+
+    def __init__(self, cluster: FakeCluster, store: EtcdStore, schema: Schema, folder: Path) -> None:
+        self.cluster = cluster
+        self.store = store
+        self.api = ApiServer(store, schema, path=PATH, max_txn_ops=1024)
+        self.chance = seeded()
+        self.configuration = folder / "configuration.yml"
+        self._folder = folder
+        self._started = 0
+
+    def start(self, crash: str = "") -> Process:
+        self._started += 1
+        command = ["kubernetes", "--diagnostics", "127.0.0.1:0", "--config-file", str(self.configuration)]
+        return start(command, self._folder / f"{self._started}.log", {}, crash)
+
+    async def copies(self) -> dict[str, dict[str, Any]]:
+        prefix = f"/{PATH}/mapping/"
+        found = await self.store.range(prefix, prefix_end(prefix))
+        documents = [msgspec.json.decode(item.value) for item in found.items]
+        return {document["uuid"]: document for document in documents}
+
+    async def same(self) -> bool:
+        """Whether copies and objects are the same, and each status of a copy is in the cluster."""
+        copies = {
+            uid: (copy["fq_name"][1], copy["weight"], copy.get("status", {}).get("reason", ""))
+            for uid, copy in (await self.copies()).items()
+        }
+        return copies == {
+            one["metadata"]["uid"]: (
+                one["metadata"]["name"],
+                one["spec"]["weight"],
+                one.get("status", {}).get("reason", ""),
+            )
+            for one in self.cluster.objects[MAPPINGS].values()
+        }
+
+    async def change(self) -> None:
+        """Some objects change, one goes, one comes back, and compilers report on the copies that are there."""
+        names = self.chance.sample(NAMES, 6)
+        for name in names[:4]:
+            self.cluster.put(MAPPINGS, mapping(name, weight=self.chance.randrange(1, 90)))
+        for name in names[4:]:
+            if ("shop", name) in self.cluster.objects[MAPPINGS]:
+                self.cluster.delete(MAPPINGS, name, "shop")
+        self.cluster.put(MAPPINGS, mapping(names[5], weight=1))
+        claims = {"installation": PATH, "items": ["reason", "state"]}
+        for uid in sorted(await self.copies())[:3]:
+            status = {"state": "Inactive", "reason": f"because of {self.chance.randrange(90)}"}
+            data = {"uuid": uid, "status": status, "status_claims": claims}
+            await self.api.sync([{"kind": "mapping", "operation": "UPDATE_STATUS", "data": data}])
+
+
+@pytest.fixture
+async def killed(etcd: Etcd, etcd_store: EtcdStore, tmp_path: Path) -> AsyncIterator[_World]:
+    schema = load_schema("ambassador")
+    async with (
+        running_fake_cluster(lambda made: made.serve(MAPPINGS, "Mapping")) as cluster,
+        running_api_server(etcd_store, schema, path=PATH, max_txn_ops=1024) as server,
+    ):
+        contexts = [{"name": "x", "context": {"cluster": "c"}}]
+        clusters = [{"name": "c", "cluster": {"server": cluster.url}}]
+        kubeconfig = {"clusters": clusters, "contexts": contexts, "current-context": "x"}
+        (tmp_path / "kubeconfig").write_text(json.dumps(kubeconfig))
+        configuration = {
+            "etcd": {"endpoints": [etcd.endpoint], "path": PATH},
+            "client": {"endpoint": server.url},
+            "no_auth": True,
+            "intentc": {
+                "installation": PATH,
+                "compilers": ["ambassador"],
+                "kubernetes": {"kubeconfig": str(tmp_path / "kubeconfig"), "kinds": ["mapping"]},
+            },
+        }
+        for name in NAMES:
+            cluster.put(MAPPINGS, mapping(name, weight=5))
+        world = _World(cluster, etcd_store, schema, tmp_path)
+        world.configuration.write_text(json.dumps(configuration))
+        yield world
+        for prefix in (f"/{PATH}/", f"/intentc/{PATH}/", f"/intentc/synced/{PATH}/"):
+            await etcd_store.transaction([], [Delete(prefix, prefix_end(prefix))])
+
+
+async def test_a_bridge_that_is_killed_at_a_crash_point_costs_nothing_but_time(killed: _World) -> None:
+    for crash in CRASHES:
+        await killed.store.transaction([], [Delete(f"/intentc/synced/{PATH}/mapping")])
+        await killed.change()
+        doomed = killed.start(crash)
+        with anyio.fail_after(KILL_PATIENCE):
+            for pause in pauses():
+                await anyio.sleep(pause)
+                if not doomed.alive:
+                    break
+                await killed.change()
+        assert doomed.process.wait() == SIGKILLED, doomed.log[-3000:]
+    bridge = killed.start()
+    await until_true(killed.same)
+    assert await bridge.terminate() == 0
+    before, version = await killed.copies(), killed.cluster.version
+    again = killed.start()
+
+    async def converged() -> bool:
+        status = await again.status()
+        return bool(status["converged"] and status["leading"])
+
+    await until_true(converged)
+    assert {**(await again.status())["counters"]} == {}
+    assert await again.terminate() == 0
+    assert len(before) >= 20
+    assert (await killed.copies(), killed.cluster.version) == (before, version)

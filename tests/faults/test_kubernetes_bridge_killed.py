@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import anyio
 import msgspec
 import pytest
 
+from intentc.apiserver.errors import NotFound
 from intentc.apiserver.service import ApiServer
 from intentc.apiserver.serving import running_api_server
 from intentc.crashpoints import BRIDGE_POINTS
@@ -91,7 +93,9 @@ class _World:
         for uid in sorted(await self.copies())[:3]:
             status = {"state": "Inactive", "reason": f"because of {self.chance.randrange(90)}"}
             data = {"uuid": uid, "status": status, "status_claims": claims}
-            await self.api.sync([{"kind": "mapping", "operation": "UPDATE_STATUS", "data": data}])
+            # The bridge may have deleted it meanwhile.
+            with suppress(NotFound):
+                await self.api.sync([{"kind": "mapping", "operation": "UPDATE_STATUS", "data": data}])
 
 
 @pytest.fixture

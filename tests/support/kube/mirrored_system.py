@@ -210,9 +210,11 @@ class MirroredSystem:
 
     async def assert_second_pass_writes_nothing(self) -> None:
         """A new bridge, which leads, finds nothing to write, in etcd or in the cluster."""
+        self.address = ""
         before, version = await self.values(), self.cluster.version
         async with self.bridge("again") as bridge:
             await until(lambda: bridge.election.fence() is not None and bridge.status()["converged"])
+            await until(lambda: bridge.ready()[0] and all(task.is_listed for task in bridge.tasks.values()))
             assert not bridge.sender.counters
             assert not bridge.reporter.counters
         assert await self.values() == before

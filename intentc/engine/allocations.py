@@ -93,6 +93,9 @@ class Allocations:
         """Entries whose last request failed after it was sent: the allocator may hold a number for them."""
         self._queued: KeyedQueue[Entry] = KeyedQueue(backoff=Backoff(first=0.05, last=30.0))
         self._invalidations = 0
+        self._found: set[str] = set()
+        """Origins of allocations that a load found, and that no evaluation has read since: another process may have
+        written them onto any object."""
         self.known = False
         """Whether all allocations were read since they were last declared invalid."""
 
@@ -115,17 +118,24 @@ class Allocations:
             if entry not in found:
                 self._note(entry, None)
         for entry, value in found.items():
+            if entry not in self._held.get(entry.origin, ()):
+                self._found.add(entry.origin)
             self._note(entry, value)
         # What was read before an invalidation may be from the former store.
         self.known = invalidations == self._invalidations
 
-    def release_ownerless(self) -> None:
-        """Free the allocations whose owners don't exist (any more). Called once the world is listed: what was known of
-        objects may have changed without an event, so the others that are to be freed are checked again as well."""
+    def release_unneeded(self) -> None:
+        """Free the allocations whose owners don't exist (any more), or were evaluated before a load found them. Called
+        once the world is listed: what was known of objects may have changed without an event, so the others that are to
+        be freed are checked again as well."""
         for origin in tuple(self._held):
-            if not self._logic.has_intent(origin):
+            if not self._logic.has_intent(origin) or (origin in self._found and self._is_evaluated(origin)):
                 self.release(origin)
         self._to_check |= self._leaving
+
+    def _is_evaluated(self, origin: str) -> bool:
+        """Whether the last evaluation of each intent with this uuid was complete."""
+        return all(key in self._states.evaluated for key in self._logic.intents_of(origin))
 
     def invalidate(self) -> None:
         """Queue a read of all allocations, since what is known of them may be wrong."""
@@ -151,6 +161,8 @@ class Allocations:
             for entry in self._held[origin]:
                 if allocation_read(*entry) not in outcome.reads:
                     self.release(origin)
+            if origin not in self._leaving:
+                self._found.discard(origin)
 
     def resume(self) -> None:
         """Queue all requests that waited for permission, now that writes are permitted."""
@@ -187,6 +199,9 @@ class Allocations:
         if origin in self._held:
             self._leaving.add(origin)
             self._to_check.add(origin)
+            if origin in self._found:
+                self._found.discard(origin)
+                self._marked.await_pass(origin)
 
     def queue_releases(self) -> None:
         """Queue the releases that nothing blocks any more; called after an acknowledged write or an applied batch."""
@@ -332,6 +347,7 @@ class Allocations:
             if not self._held[entry.origin]:
                 del self._held[entry.origin]
                 self._leaving.discard(entry.origin)
+                self._found.discard(entry.origin)
         self._scheduler.schedule(self._logic.allocated(*entry, value).jobs)
 
     def _fulfilled(self, entry: Entry) -> None:

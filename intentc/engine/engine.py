@@ -306,8 +306,8 @@ class Engine:
             self.advance()
             return
         if self.listed:
-            # The first pass releases what has no owner. Later loads must do so themselves: nothing else would.
-            self._allocations.release_ownerless()
+            # The first pass releases what nobody needs. Later loads must do so themselves: nothing else would.
+            self._allocations.release_unneeded()
         self._after_apply()
 
     def _after_apply(self) -> None:
@@ -319,16 +319,21 @@ class Engine:
 
     def advance(self) -> None:
         """Check whether planning may begin, and wake ``settled``. Call it after work has ended or was queued."""
+        if self._marked.awaits_pass and not self._permission.withheld_for:
+            self._orphan_collector.request()
         due = self._orphan_collector.due
         # A pass needs expensive intents as well: a deferred intent's last output may be stale.
         cooling_down = due and self._evaluator.cooling_down
         if self.listed and self._scheduler.idle and not cooling_down:
             if due:
                 is_first = not self.first_pass_complete
-                self._allocations.release_ownerless()
-                found = self._orphan_collector.make_pass()
+                self._allocations.release_unneeded()
+                is_awaited = self._marked.awaits_pass
+                found = self._orphan_collector.make_pass(claimed_too=is_awaited and not is_first)
                 if is_first:
                     self._marked.left_over(found, self._allocations.leaving)
+                elif is_awaited:
+                    self._marked.left_over(found)
             self._planning.set()
         elif not due and self._evaluator.runs >= self._burst_ends_at:
             self._planning.set()

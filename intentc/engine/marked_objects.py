@@ -1,10 +1,11 @@
 """Knows which stored objects may show what an intent no longer claims, so that an allocation is freed only after them.
 
 It follows the marks in the store, and the creations that are under way. It follows the objects of which an intent with
-allocations changed its claims, until their next plan is carried out; after a start, also all that earlier processes may
-have written. An intent that has to wait waits for one object at a time, or for all of a start together, so that nobody
-looks at all intents after each write. Who claims an object now is in the claim book. State: the objects of each intent
-and the reverse, and who waits, in memory. It reads the claim book, the plans and the queue, and changes none of them.
+allocations changed its claims, until their next plan is carried out; and, for allocations that it did not know while
+that happened, since another process was given them, all that may have been written. An intent that has to wait waits
+for one object at a time, or for all that other processes wrote together, so that nobody looks at all intents after each
+write. Who claims an object now is in the claim book. State: the objects of each intent and the reverse, and who waits,
+in memory. It reads the claim book, the plans and the queue, and changes none of them.
 
 Touches: nothing outside memory.
 """
@@ -18,7 +19,9 @@ from ..planning import Assumed, ClaimBook, Plan, Planner
 from .object_queue import ObjectQueue
 
 _ANY_LEFT_OVER = Name("", ())
-"""What intents wait for that wait for everything of earlier processes."""
+"""What intents wait for that wait for everything of other processes."""
+_NEXT_PASS = Name("", ("",))
+"""What intents wait for of which it is unknown what other processes wrote."""
 
 
 class MarkedObjects:
@@ -35,7 +38,8 @@ class MarkedObjects:
         self._changed: dict[str, set[Name]] = {}
         self._changed_by: dict[Name, set[str]] = {}
         self._left_over: set[Name] = set()
-        self._released_at_start: frozenset[str] = frozenset()
+        self._unfollowed: set[str] = set()
+        self._until_pass: set[str] = set()
         self._waits: dict[str, Name] = {}
         self._waiting: dict[Name, set[str]] = {}
         self._freed: set[str] = set()
@@ -66,13 +70,26 @@ class MarkedObjects:
             self._changed.setdefault(origin, set()).add(name)
             self._changed_by.setdefault(name, set()).add(origin)
 
-    def left_over(self, names: Iterable[Name], released: Iterable[str]) -> None:
-        """The first pass found these objects with something of ours that nobody claims. Nothing is planned yet: any of
-        them, and any claimed object, may show what an earlier process wrote for an origin of ``released``: those whose
-        allocations are to be freed since then."""
-        self._released_at_start = frozenset(released)
-        if self._released_at_start:
+    def await_pass(self, origin: str) -> None:
+        """An allocation of ``origin`` is to be freed that another process was given: what that wrote for it is unknown
+        until the next pass."""
+        self._until_pass.add(origin)
+
+    @property
+    def awaits_pass(self) -> bool:
+        """Whether allocations can't be freed before a pass."""
+        return bool(self._until_pass)
+
+    def left_over(self, names: Iterable[Name], released: Iterable[str] = ()) -> None:
+        """A pass found these objects with something of ours that nobody claims, and all claimed ones are planned again:
+        any of them may show what another process wrote for the origins that await a pass, and for ``released``."""
+        self._unfollowed |= {*self._until_pass, *released}
+        self._until_pass.clear()
+        if self._unfollowed:
             self._left_over = {name for name in names if name not in self._origin}.union(self._book.names())
+        if not self._left_over:
+            self._unfollowed.clear()
+        self._frees(_NEXT_PASS)
 
     def carried_out(self, plan: Plan, *, in_full: bool = True) -> None:
         """The plan of this object is carried out: if the object is absent, no creation is under way, and if nothing is
@@ -138,7 +155,9 @@ class MarkedObjects:
         """One object that may still show something; an origin waits for each in turn."""
         for name in self._changed.get(origin, ()):
             return name
-        if self._left_over and origin in self._released_at_start:
+        if origin in self._until_pass:
+            return _NEXT_PASS
+        if self._left_over and origin in self._unfollowed:
             return _ANY_LEFT_OVER
         for name in self.of(origin):
             if all(key.uuid != origin for key in self._book.on(name)):
@@ -149,6 +168,7 @@ class MarkedObjects:
         if name in self._left_over:
             self._left_over.remove(name)
             if not self._left_over:
+                self._unfollowed.clear()
                 self._frees(_ANY_LEFT_OVER)
 
     def _frees(self, name: Name) -> None:

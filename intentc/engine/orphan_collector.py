@@ -38,9 +38,9 @@ class OrphanCollector:
         """Make a pass once everything that a new listing affects is evaluated."""
         self.due = True
 
-    def make_pass(self) -> frozenset[Name]:
+    def make_pass(self, *, claimed_too: bool = False) -> frozenset[Name]:
         """Queue every unclaimed object that is ours or carries something of ours, and return them; runs after a listing
-        was evaluated.
+        was evaluated. ``claimed_too``: queue all claimed objects as well.
 
         The planner's guard withholds too many deletes at once."""
         for key in self._logic.held:
@@ -48,8 +48,9 @@ class OrphanCollector:
                 self._book.retain(key)
         self.complete, self.due = True, False
         found = self._planner.orphans()
-        self._drift.meant(found)
-        self._objects.plan(sorted(found), resync=True)
+        queued = found.union(self._book.names()) if claimed_too else found
+        self._drift.meant(queued)
+        self._objects.plan(sorted(queued), resync=True)
         if found:
             _LOG.info("pass complete: %d objects carry something of ours that nobody claims", len(found))
         for kind, names in sorted(self._planner.guard.withheld.items()):

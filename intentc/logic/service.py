@@ -88,7 +88,11 @@ class Service(CachedWorld):
 
     def has_intent(self, uuid: str) -> bool:
         """Whether there is an intent with this uuid."""
-        return any(self.exists(Key(kind, uuid)) for kind in self.intent_kinds)
+        return any(True for _ in self.intents_of(uuid))
+
+    def intents_of(self, uuid: str) -> Iterator[Key]:
+        """The intents with this uuid: of a resource, and of facts that are named after it."""
+        return (key for kind in self.intent_kinds if self.exists(key := Key(kind, uuid)))
 
     def mod_revision(self, key: Key) -> int:
         """The revision at which this object was last written; 0 if no such object is in the store."""

@@ -71,8 +71,10 @@ def add(world: World, service: Json, found: Expected) -> None:
                 "side": side,
                 "preference": preference,
                 "refers": sorted([text, f"{start}__{number}", *groups]),
-                "of_services": [f"interface_route_table {':'.join(table)}"] if is_referred else [],
             }
+            if not is_users(world, "virtual_machine_interface", port):
+                of_services = [f"interface_route_table {':'.join(table)}"] if is_referred else []
+                found["virtual_machine_interface", port]["of_services"] = of_services
             ports.append(port)
         shared = any(e.get("shared_ip") for e in template["interface_type"] if e.get("service_interface_type") == side)
         using = {f"{start}-{side}": ports}

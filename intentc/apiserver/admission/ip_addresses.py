@@ -70,6 +70,9 @@ class _AddressRules(Rules):
                     f"{self.field} can't change from {old} to {given or 'none'}; delete the resource and create another"
                 )
             after[self.field] = old
+        if before is not None and now is None and self.field not in change.given:
+            # It is given back: another resource may get it.
+            after.pop(self.field, None)
         if before is not None and now is not None and before != now:
             raise BadRequest(
                 f"{now.kind}_refs: the address {old} comes from {':'.join(before.fq_name)} and can't move to "

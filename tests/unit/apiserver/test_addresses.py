@@ -210,6 +210,16 @@ async def test_a_network_that_comes_later_gives_the_address(api: Api) -> None:
     assert await address(api, "other") == "10.0.0.252"
 
 
+async def test_what_leaves_its_network_gives_its_address_back_and_gets_another_when_it_returns(api: Api) -> None:
+    await network(api, subnet("10.0.0.0/24"))
+    left = await instance_ip(api, "left")
+    await api.update("instance_ip", left["uuid"], virtual_network_refs=[])
+    assert "instance_ip_address" not in await api.get("instance_ip", left["uuid"])
+    assert await address(api, "other") == left["instance_ip_address"]
+    await api.update("instance_ip", left["uuid"], virtual_network_refs=[{"to": [*PROJECT, "n"]}])
+    assert (await api.get("instance_ip", left["uuid"]))["instance_ip_address"] == "10.0.0.251"
+
+
 async def test_addresses_of_hosts_are_not_given(api: Api) -> None:
     for name in ("ip-fabric", "__link_local__"):
         made = await instance_ip(api, name, name, instance_ip_address="169.254.0.3")

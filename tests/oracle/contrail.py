@@ -55,7 +55,8 @@ OF_THE_OBJECT: dict[str, tuple[str, ...] | None] = {
     "virtual_network": None,
     "route_table": None,
     "service_instance": ("service", "template"),
-    "virtual_machine_interface": ("side", "preference", "refers"),
+    "virtual_machine_interface": ("side", "preference", "refers", "tag", "virtual_network_refs"),
+    "virtual_port_group": None,
 }
 """The kinds of which users and compilers make some: the fields that only a compiler's object has; None for all."""
 

@@ -44,6 +44,7 @@ MADE_KINDS = (
     "route_table",
     "instance_ip",
     "interface_route_table",
+    "virtual_port_group",
 )
 """Kinds of which compilers make some and users others."""
 LOWER_KINDS = ("access_control_list", "route_target")

@@ -46,9 +46,9 @@ def expected(world: World, numbers: dict[str, int]) -> Expected:
         add_chain(world, numbers, chain, found)
     for port in resources(world, "virtual_machine_interface"):
         table = normal(assign_table(world, port, chains_there))
-        destination = port_mirror(world, port)
-        # Without a service that has an address it stays as the user gave it.
-        address = (destination or ("", ""))[1] or mirror_address_of(port)
+        # With a name that is no service's it stays as the user gave it.
+        of_service = len(analyzer_of(port).split(":")) == 3
+        address = (port_mirror(world, port) or ("", ""))[1] if of_service else mirror_address_of(port)
         found["virtual_machine_interface", tuple(port["fq_name"])] = {"vrf_assign_table": table, "mirror": address}
     contrail_transparent.add_steering(world, numbers, chains_there, found)
     return found
@@ -74,10 +74,21 @@ def actual(world: World) -> Expected:
     return found
 
 
+def mirror_of(port: Json) -> Json:
+    """What a port is mirrored to."""
+    mirror = (port.get("virtual_machine_interface_properties") or {}).get("interface_mirror") or {}
+    found: Json = mirror.get("mirror_to") or {}
+    return found
+
+
 def mirror_address_of(port: Json) -> str:
     """The address to which a port is mirrored."""
-    mirror = (port.get("virtual_machine_interface_properties") or {}).get("interface_mirror") or {}
-    return str((mirror.get("mirror_to") or {}).get("analyzer_ip_address") or "")
+    return str(mirror_of(port).get("analyzer_ip_address") or "")
+
+
+def analyzer_of(port: Json) -> str:
+    """The name of the analyzer of a port."""
+    return str(mirror_of(port).get("analyzer_name") or "")
 
 
 def standing(world: World) -> list[Json]:

@@ -141,6 +141,11 @@ async def test_a_port_that_is_mirrored_has_the_address_and_its_network_is_linked
         await check(system)
     await tap(analyzer_name="default-domain:blue:a", analyzer_ip_address="9.9.9.9")
     assert (await found())["analyzer_ip_address"] == "30.0.0.8"
+    await address(system, "")
+    assert await found() == {"analyzer_name": "default-domain:blue:a"}, "another machine may get the address"
+    await check(system)
+    await tap(analyzer_name="collector", analyzer_ip_address="9.9.9.9")
+    assert (await found())["analyzer_ip_address"] == "9.9.9.9"
     await tap(analyzer_ip_address="9.9.9.9")
     assert await found() == {"analyzer_ip_address": "9.9.9.9"}
     assert await links(system) == {}

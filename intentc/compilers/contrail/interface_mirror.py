@@ -21,20 +21,25 @@ MIRROR = "virtual_machine_interface_properties.interface_mirror"
 ADDRESS = f"{MIRROR}.mirror_to.analyzer_ip_address"
 
 
+def is_service(analyzer: str) -> bool:
+    """Whether the name of an analyzer has the form of a service instance's; the address of any other is the user's."""
+    return len(analyzer.split(":")) == 3
+
+
 def interface_mirror(port: View, ctx: Context) -> Iterator[Claim | Fact]:
-    """The address of the port's analyzer, and links with its network, while the port names one."""
+    """The address of the port's analyzer, none while that has none, and links with its network, while the port names
+    one."""
     service = port.virtual_machine_interface_properties.interface_mirror.mirror_to.analyzer_name
-    if not service:
+    if not is_service(service):
         return
     yield Fact(MIRRORING, service, True)
-    found = ctx.fact(DESTINATION, service)
-    if not found:
+    analyzer, address = ctx.fact(DESTINATION, service) or ("", "")
+    claim = assign(port, ADDRESS, address)
+    named = (Source("service_instance", service),) if address else ()
+    ctx.because(claim, Source.of(port, MIRROR), *named)
+    yield claim
+    if not analyzer:
         return
-    analyzer, address = found
-    if address:
-        claim = assign(port, ADDRESS, address)
-        ctx.because(claim, Source.of(port, MIRROR), Source("service_instance", service))
-        yield claim
     for network in port.references("virtual_network")[:1]:
         me = ":".join(network.fq_name)
         if me != analyzer:

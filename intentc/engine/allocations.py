@@ -348,7 +348,12 @@ class Allocations:
                 del self._held[entry.origin]
                 self._leaving.discard(entry.origin)
                 self._found.discard(entry.origin)
-        self._scheduler.schedule(self._logic.allocated(*entry, value).jobs)
+        jobs = self._logic.allocated(*entry, value).jobs
+        if value is not None:
+            # Who requested several together can do nothing before it has all of them.
+            waiting = {request.origin for request in self._requested.get(entry.origin, {}).values()}
+            jobs = {key: job for key, job in jobs.items() if key not in waiting}
+        self._scheduler.schedule(jobs)
 
     def _fulfilled(self, entry: Entry) -> None:
         """Drop the request for an allocation that exists, whoever requested it.

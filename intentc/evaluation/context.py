@@ -11,7 +11,7 @@ Touches: nothing outside memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -210,14 +210,26 @@ class Context:
         """The number from ``pool`` that belongs to this intent for ``purpose``: the same for its whole life. While
         there is none it is requested, and the intent waits (docs/engine.md §8). ``pool``: also one of a family, such as
         ``rows:north`` of ``rows:``, which is created with its first number."""
-        owner = f"{self._installation}/{self.key.uuid}/{purpose}"
-        read = allocation_read(pool, owner)
-        self._record(read)
-        number = self._world.allocation(pool, owner)
-        if number is None:
-            self.requests.append(AllocationRequest(pool, owner, self.key, ":".join(self.fq_name(self.key))))
-            self._interrupt(Waiting(read))
-        return number
+        return self.allocate_all([(pool, purpose)])[0]
+
+    def allocate_all(self, wanted: Iterable[tuple[str, str]]) -> list[int]:
+        """As ``allocate`` for each (pool, purpose), in their order. Missing ones are requested together, and the intent
+        runs again once it has all of them. Which of two from one pool is the lower number is undefined."""
+        numbers: list[int] = []
+        missing: list[Read] = []
+        for pool, purpose in wanted:
+            owner = f"{self._installation}/{self.key.uuid}/{purpose}"
+            read = allocation_read(pool, owner)
+            self._record(read)
+            number = self._world.allocation(pool, owner)
+            if number is None:
+                self.requests.append(AllocationRequest(pool, owner, self.key, ":".join(self.fq_name(self.key))))
+                missing.append(read)
+            else:
+                numbers.append(number)
+        if missing:
+            self._interrupt(Waiting(missing[0]))
+        return numbers
 
     def hold(self, reason: str) -> NoReturn:
         """End the evaluation, since its input is unusable: what the intent wanted of other objects stays as it was

@@ -1,9 +1,9 @@
 """A small compiler over memory, for tests of the engine: a few kinds, one intent, a server that fails on demand.
 
 A ``box`` has, by its text: ``fail`` raises; ``hold REASON`` finds its input unusable, once it has yielded a part;
-``number`` a ticket with a number out of the pool; ``see NAME`` a part with the text of that box, which it looks up by
-name; ``below UUID NAME`` a part below that box, which it does not read; ``label SHELF PURPOSE`` a number out of the
-pool for that purpose on a shelf, which users make; anything else a part with that text.
+``number`` a ticket with a number out of the pool; ``numbers COUNT`` so many tickets; ``see NAME`` a part with the text
+of that box, which it looks up by name; ``below UUID NAME`` a part below that box, which it does not read; ``label SHELF
+PURPOSE`` a number out of the pool for that purpose on a shelf, which users make; anything else a part with that text.
 """
 
 from __future__ import annotations
@@ -57,6 +57,11 @@ class BoxIntent(Intent):
             ctx.hold(self.text.removeprefix("hold "))
         if self.text == "number":
             yield self.owned("ticket", (f"ticket-{ctx.allocate(POOL, 'ticket')}",))
+            return
+        if self.text.startswith("numbers "):
+            count = int(self.text.removeprefix("numbers "))
+            for number in ctx.allocate_all((POOL, f"ticket {place}") for place in range(count)):
+                yield self.owned("ticket", (f"ticket-{number}",))
             return
         if self.text.startswith("see "):
             seen = ctx.find("box", (self.text.removeprefix("see "),))

@@ -24,9 +24,9 @@ from .network_rules import NetworkRules
 from .route_target_sources import Reasons, listed_reasons
 from .route_targets import BOTH, EXPORT, IMPORT, primary_name
 from .service_chain_names import ServiceChain
-from .service_ports import ONE_WAY, Addresses
+from .service_ports import ONE_WAY, Addresses, Host
 from .target_lists import LISTS, list_directions
-from .transparent_service import address_claims, given_addresses, steering, vlan
+from .transparent_service import address_claims, given_addresses, steering, vlans
 
 CHAIN = "service_chain"
 """The fact that a network asks for a chain: (network, chain, whether AS paths are kept, rules)."""
@@ -143,22 +143,25 @@ class _Making:
                 yield self._because(assign(primary, "routing_instance_has_pnf", True))
         yield from self._shared_targets(found)
         names = tuple(instance.name for instance in found.instances)
-        for position, service in enumerate(self._services):
-            if service.is_transparent:
-                yield from self._steered(position, service, instances)
+        steered = [
+            (position, host)
+            for position, service in enumerate(self._services)
+            for host in (service.hosts if service.is_transparent else ())
+        ]
+        for (position, host), tag in zip(steered, vlans(steered, self._ctx), strict=True):
+            yield from self._steered(self._services[position], host, tag, instances)
+        for service in self._services:
             yield Fact(STANDING, service.name, (tuple(self._chain), names, service.is_transparent, self._with(())))
 
-    def _steered(self, position: int, service: Service, instances: dict[str, ResourceClaim]) -> Iterator[Claim]:
-        """The references of a transparent service's ports to its routing instances on both sides."""
+    def _steered(self, service: Service, host: Host, tag: int, instances: dict[str, ResourceClaim]) -> Iterator[Claim]:
+        """The references of the ports of a transparent service's host to its routing instances on both sides."""
         left, right = (
             instances[self._chain.routing_instance(network, service.name)]
             for network in (self._chain.left, self._chain.right)
         )
-        for host in service.hosts:
-            tag = vlan(host, position, self._ctx)
-            for port, claim in zip(host.ports, steering(host, tag, service.left, left, right), strict=True):
-                belongs = Source.of(port, f"{host.host.kind}_refs[{':'.join(host.host.fq_name)}]")
-                yield self._because(claim, belongs)
+        for port, claim in zip(host.ports, steering(host, tag, service.left, left, right), strict=True):
+            belongs = Source.of(port, f"{host.host.kind}_refs[{':'.join(host.host.fq_name)}]")
+            yield self._because(claim, belongs)
 
     def _instance(self, instance: Instance) -> ResourceClaim:
         service = self._services[instance.service]

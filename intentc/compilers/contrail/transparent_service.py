@@ -9,7 +9,7 @@ It reads and requests numbers through ``ctx``, and returns claims.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from intentc import Claim, Context, Intent, Name, ReferenceClaim, ResourceClaim, refer
@@ -49,9 +49,11 @@ def given_addresses(chain: ServiceChain, service: str, ctx: Context) -> Addresse
     return Addresses(*found)
 
 
-def vlan(host: Host, position: int, ctx: Context) -> int:
-    """The VLAN by which the host knows the chain, for the service at ``position``. Waits while there is none."""
-    return ctx.allocate(f"{VLAN_POOL}{host.host.uuid}", f"vlan.{position}.{host.host.uuid}")
+def vlans(hosts: Iterable[tuple[int, Host]], ctx: Context) -> list[int]:
+    """The VLAN by which each host knows the chain, for the service at a position of it. Waits until there are all."""
+    return ctx.allocate_all(
+        (f"{VLAN_POOL}{host.host.uuid}", f"vlan.{position}.{host.host.uuid}") for position, host in hosts
+    )
 
 
 def steering(

@@ -43,6 +43,27 @@ async def test_a_number_granted_to_an_owner_that_took_to_something_else_goes_bac
         assert await box_system.contents() == {"a": "plain"}
 
 
+async def test_an_intent_that_requests_several_numbers_runs_again_when_it_has_all_of_them(
+    box_system: BoxSystem,
+) -> None:
+    before = box_system.engine._evaluator.runs
+    async with box_system.running():
+        await box_system.boxes("a", text="numbers 5", settle=False)
+        await box_system.settled()
+    assert box_system.engine._evaluator.runs == before + 2
+    assert sorted(box_system.write.log)[-5:] == [f"create ticket-{number}" for number in range(1, 6)]
+
+
+async def test_an_intent_whose_one_number_of_several_is_rejected_waits_for_it(box_system: BoxSystem) -> None:
+    await box_system.boxes("a", text="numbers 2", settle=False)
+    uuid = (await box_system.key("box", "a")).uuid
+    box_system.write.failures[uuid] = [Rejected(403, "no")]
+    async with box_system.running():
+        await box_system.settled()
+        await until(lambda: "create ticket-2" in box_system.write.log)
+    assert box_system.write.log.count(f"allocate {uuid}") == 3
+
+
 async def test_a_number_granted_to_an_owner_that_went_goes_back(box_system: BoxSystem) -> None:
     await box_system.boxes("a", text="number", settle=False)
     call = f"allocate {(await box_system.key('box', 'a')).uuid}"

@@ -55,6 +55,24 @@ def test_a_number_that_is_not_given_yet_is_wished_for_and_waited_for() -> None:
     assert claimed(evaluate(world, key, body).claims[1]).fq_name == ("a", "b", "5")
 
 
+def test_all_numbers_that_are_missing_are_requested_together() -> None:
+    world = toy_world()
+    key = world.put("box", "a")
+
+    def body(box: Any, ctx: Any) -> Any:
+        sizes = ctx.allocate_all(("numbers", purpose) for purpose in ("size", "depth", "weight"))
+        yield from (box.child("part", str(size)) for size in sizes)
+
+    owners = [f"{INSTALLATION}/{key.uuid}/{purpose}" for purpose in ("size", "depth", "weight")]
+    world.numbers["numbers", owners[1]] = 5
+    outcome = evaluate(world, key, body)
+    assert outcome.status is Status.WAITING
+    assert [request.owner for request in outcome.requests] == [owners[0], owners[2]]
+    assert outcome.waiting_for == ("allocation", "numbers", owners[0])
+    world.numbers |= {("numbers", owners[0]): 7, ("numbers", owners[2]): 3}
+    assert [claimed(claim).fq_name[-1] for claim in evaluate(world, key, body).claims] == ["7", "5", "3"]
+
+
 def test_waiting_for_a_name_ends_when_it_arrives() -> None:
     world = toy_world()
     key = world.put("box", "a")

@@ -15,6 +15,7 @@ Touches: nothing outside memory.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
+from typing import Any
 
 from intentc.model import (
     Claim,
@@ -59,6 +60,8 @@ class ClaimBook:
         """Held origins whose claims of status are those of their last evaluation."""
         self._withdrawn: dict[Name, set[Item]] = {}
         self._deferred: dict[str, set[Name]] = {}
+        self.merged: dict[Name, Any] = {}
+        """What the claims on an object come to, as the planner remembers it until they change."""
         self.complete = False
         """Whether everything listed has been evaluated once; before that nothing may be removed."""
 
@@ -81,6 +84,7 @@ class ClaimBook:
             if before != own:
                 self._note_withdrawn(name, before or ())
                 on_object[origin] = own
+                self.merged.pop(name, None)
                 changed.add(name)
         self._objects_of[origin] = tuple(grouped)
         self._keep_finalizers(origin, finalizers)
@@ -131,6 +135,7 @@ class ClaimBook:
                 continue
             self._note_withdrawn(name, tuple(claim for claim in before if isinstance(claim, StatusClaim)))
             self._by_object.setdefault(name, {})[origin] = after
+            self.merged.pop(name, None)
         self._objects_of[origin] = tuple(own)
         if origin not in self._status_known:
             self._status_known.add(origin)
@@ -197,6 +202,7 @@ class ClaimBook:
 
     def _remove(self, name: Name, origin: Key) -> None:
         on_object = self._by_object[name]
+        self.merged.pop(name, None)
         self._note_withdrawn(name, on_object.pop(origin))
         if not on_object:
             del self._by_object[name]

@@ -64,6 +64,9 @@ from .removals import Removals
 from .replacement import is_replaced
 from .unclaimed import shows_unclaimed
 
+_MANY = 8
+"""Origins with claims on one object, from which on it is remembered what they come to."""
+
 
 class Planner:
     """Plans objects of all kinds of ``schema``.
@@ -111,7 +114,7 @@ class Planner:
         if kind is None or name.kind not in self._compiler_of_kind:
             return Plan(name)
         claims = self._book.on(name)
-        desired = merge(kind, name, claims, self._title)
+        desired = self._merged(kind, name)
         try:
             actual = self._assumed.actual(name)
         except HeldInput:
@@ -417,7 +420,19 @@ class Planner:
 
     def _desired(self, actual: Actual) -> Desired:
         """What all claims want of an existing object."""
-        return merge(actual.kind, actual.name, self._book.on(actual.name), self._title)
+        return self._merged(actual.kind, actual.name)
+
+    def _merged(self, kind: Kind, name: Name) -> Desired:
+        """What all claims on an object want. Of one with many it is remembered: each object that refers to it asks."""
+        claims = self._book.on(name)
+        if len(claims) < _MANY:
+            return merge(kind, name, claims, self._title)
+        found: Desired | None = self._book.merged.get(name)
+        if found is None:
+            found = merge(kind, name, claims, self._title)
+            if not found.problems:
+                self._book.merged[name] = found
+        return found
 
     def _is_doomed(self, draft: Draft, actual: Actual) -> bool:
         """Whether an object will be deleted as soon as no object refers to it. ``draft``: the plan that needs to know;

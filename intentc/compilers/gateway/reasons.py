@@ -21,10 +21,10 @@ def explain(ctx: Context, gateway: View, listeners: tuple[Checked, ...], made: t
         ctx.because(claim, Source.of(gateway))
         if child.manifest["kind"] != "Service" or not child.manifest["metadata"]["name"].startswith("envoy"):
             continue
-        for port in child.manifest["spec"]["ports"]:
+        for position, port in enumerate(child.manifest["spec"]["ports"]):
             for place in _listeners_of(listeners, port["port"]):
-                source = Source.of(gateway, f"spec.listeners[{place}]")
-                ctx.because(claim, source, part=f"content.spec.ports[{port['name']}]")
+                source = Source.of(gateway, f"listeners[{place}]")
+                ctx.because(claim, source, part=f"content.spec.ports[{position}]")
 
 
 def explain_instance(ctx: Context, held_by: Candidate, made: tuple[Object, ...]) -> None:

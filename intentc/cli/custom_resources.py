@@ -22,6 +22,7 @@ BUILT_IN_GROUPS = frozenset(
     {
         "core",
         "admissionregistration.k8s.io",
+        "apiextensions.k8s.io",
         "apps",
         "authentication.k8s.io",
         "authorization.k8s.io",
@@ -45,11 +46,15 @@ _PROTECTED = (".k8s.io", ".kubernetes.io")
 
 
 def definitions(kinds: Iterable[Kind]) -> list[dict[str, Any]]:
-    """A CustomResourceDefinition for each kind that people write as manifests of a group that clusters don't have."""
+    """A CustomResourceDefinition for each kind that people write as manifests of a group that clusters don't have. What
+    compilers make of a cluster, and what a bridge answers, stands in etcd only."""
     return [
         _definition(kind)
         for kind in kinds
-        if kind.stored and kind.written_as_manifests and not kind.system and kind.group not in BUILT_IN_GROUPS
+        if kind.stored
+        and kind.written_as_manifests
+        and not (kind.system or kind.answers)
+        and kind.group not in BUILT_IN_GROUPS
     ]
 
 

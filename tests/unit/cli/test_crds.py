@@ -35,6 +35,13 @@ def test_each_kind_that_clusters_lack_has_a_definition(intentc: Intentc) -> None
     assert version["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]["state"]["type"] == "string"
 
 
+def test_kinds_of_two_groups_with_one_name_each_have_one(intentc: Intentc) -> None:
+    found = {one["metadata"]["name"]: one for one in yaml.safe_load_all(intentc("crds", "--compiler", "gateway").out)}
+    assert {"gateways.networking.x-k8s.io", "gateways.gateway.networking.k8s.io"} < found.keys()
+    assert {one["spec"]["names"]["kind"] for name, one in found.items() if name.startswith("gateways.")} == {"Gateway"}
+    assert not [name for name in found if name.endswith((".intentc.io", ".apiextensions.k8s.io"))]
+
+
 def test_as_json_they_are_one_list(intentc: Intentc) -> None:
     ended = intentc("crds", "--compiler", "ambassador", "-o", "json")
     listed = msgspec.json.decode(ended.out)

@@ -16,27 +16,28 @@ if TYPE_CHECKING:
     from intentc.model import InvalidInput
 
 
-async def apply_inputs(offline: Any, inputs: Sequence[Input]) -> None:
-    """Apply resources of files to an ``Offline`` at once. Raises ``InvalidInput`` naming those that are rejected."""
+async def apply_inputs(offline: Any, inputs: Sequence[Input], *, mirrored: bool = False) -> None:
+    """Apply resources of files to an ``Offline`` at once. ``mirrored``: manifests keep their times, as if a bridge had
+    brought them from a cluster. Raises ``InvalidInput`` naming those that are rejected."""
     from intentc.apiserver.errors import ApiError
     from intentc.model import InvalidInput, all_invalid
 
     try:
-        await offline.apply({"kind": i.kind, "operation": "CREATE", "data": i.data} for i in inputs)
+        await offline.apply(_creation(each, mirrored=mirrored) for each in inputs)
     except ApiError as error:
         if error.item is None:
             raise InvalidInput(error.message) from None
         raise all_invalid([rejection for _, rejection in _rejections(error, inputs)]) from None
 
 
-async def apply_what_can_be(offline: Any, inputs: Sequence[Input]) -> list[InvalidInput]:
-    """Apply the resources that are not rejected, and return the errors of the others."""
+async def apply_what_can_be(offline: Any, inputs: Sequence[Input], *, mirrored: bool = False) -> list[InvalidInput]:
+    """Apply the resources that are not rejected, and return the errors of the others; ``mirrored`` as above."""
     from intentc.apiserver.errors import ApiError
 
     left, errors = list(inputs), []
     while left:
         try:
-            await offline.apply({"kind": i.kind, "operation": "CREATE", "data": i.data} for i in left)
+            await offline.apply(_creation(each, mirrored=mirrored) for each in left)
         except ApiError as error:
             if error.item is None:
                 raise
@@ -47,6 +48,12 @@ async def apply_what_can_be(offline: Any, inputs: Sequence[Input]) -> list[Inval
         else:
             break
     return errors
+
+
+def _creation(each: Input, *, mirrored: bool) -> dict[str, Any]:
+    creation = {"kind": each.kind, "operation": "CREATE", "data": each.data}
+    # ``moves`` is of manifests only; other kinds can't be mirrored.
+    return {**creation, "mirror": True} if mirrored and each.moves is not None else creation
 
 
 def _rejections(error: ApiError, inputs: Sequence[Input]) -> list[tuple[int, InvalidInput]]:

@@ -2,7 +2,7 @@
 
 ``client`` speaks Resource Manager's REST, with tokens from ``credentials``; ``meaning`` says when two documents mean
 the same, ``rejections`` which sub-resource a rejection is about (docs/appgw.md, publisher). What the document contains
-is decided by the compiler ``appgw``.
+is decided by the compiler ``appgw``, and assembled by ``document``, which `intentc compile` uses as well.
 
 Nothing is imported here, so that only processes that publish load Azure's libraries (extra ``azure``).
 

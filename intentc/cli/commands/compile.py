@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from intentc.offline.offline import GivenNumbers
 
 
-_FOR_OTHERS = ("envoy", "kubernetes")
+_WITH_SECRETS = ("envoy", "kubernetes")
+_FOR_OTHERS = (*_WITH_SECRETS, "appgw")
 """Forms of the output that other programs read."""
 
 
 @click.command(name="compile")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, shell_complete=complete_files)
-@output_option_with("envoy", "kubernetes")
+@output_option_with("envoy", "kubernetes", "appgw")
 @click.option(
     "--allocations",
     type=click.Path(dir_okay=False, exists=True),
@@ -40,6 +41,11 @@ _FOR_OTHERS = ("envoy", "kubernetes")
 @click.option("--view", help="Print this view in place of the resources, such as `routes` (`intentc show`).")
 @click.option("--keep-going", is_flag=True, help="Leave out invalid resources, and compile the others; exit code 5.")
 @click.option("--with-secrets", is_flag=True, help="With -o envoy or kubernetes: include secrets in clear text.")
+@click.option(
+    "--gateway",
+    type=click.Path(dir_okay=False, exists=True),
+    help="With -o appgw: the Application Gateway as Azure Resource Manager gives it, JSON.",
+)
 @compilers_option
 @configured()
 def command(
@@ -49,6 +55,7 @@ def command(
     view: str | None,
     keep_going: bool,
     with_secrets: bool,
+    gateway: str | None,
     compilers: tuple[str, ...],
     loaded: Loaded,
 ) -> int:
@@ -59,14 +66,17 @@ def command(
     held, or with --keep-going some resources are left out.
 
     `-o envoy` prints a configuration file of Envoy, `-o kubernetes` the objects of a cluster for `kubectl apply`, both
-    complete except for secrets.
+    complete except for secrets. `-o appgw` prints the document of an Application Gateway that would be put; without
+    --gateway for one that has a public address and nothing else.
     """
-    if with_secrets and output not in _FOR_OTHERS:
+    if with_secrets and output not in _WITH_SECRETS:
         raise click.UsageError("--with-secrets needs -o envoy or -o kubernetes", click.get_current_context())
     if view and output in _FOR_OTHERS:
         raise click.UsageError(f"--view and -o {output} exclude each other", click.get_current_context())
+    if gateway and output != "appgw":
+        raise click.UsageError("--gateway needs -o appgw", click.get_current_context())
     configuration = with_compilers(loaded.configuration, compilers)
-    return run_service(_compile, files, output, allocations, view, keep_going, with_secrets, configuration)
+    return run_service(_compile, files, output, allocations, view, keep_going, with_secrets, gateway, configuration)
 
 
 async def _compile(
@@ -76,6 +86,7 @@ async def _compile(
     view: str | None,
     keep_going: bool,
     with_secrets: bool,
+    gateway: str | None,
     configuration: Configuration,
 ) -> int:
     from intentc.inspection.secrets import concealed_outputs
@@ -99,10 +110,16 @@ async def _compile(
         given=_given(allocations),
     )
     await offline.seed()
+    document = None
+    if output == "appgw":
+        from ..azure_document import AzureDocument
+
+        document = AzureDocument(gateway, settings.settings, compilers.schema)
+        inputs = document.with_record(inputs)
     if keep_going:
-        left_out += await apply_what_can_be(offline, inputs)
+        left_out += await apply_what_can_be(offline, inputs, mirrored=document is not None)
     else:
-        await apply_inputs(offline, inputs)
+        await apply_inputs(offline, inputs, mirrored=document is not None)
     for error in left_out:
         click.echo(f"left out: {error}", err=True)
     engine = offline.engine
@@ -113,6 +130,8 @@ async def _compile(
         from .show import print_view
 
         await print_view(output, view, Results(engine.read_only, compilers.views))
+    elif document is not None:
+        problems += document.print(offline.outputs())
     elif output == "envoy":
         from ..elements import print_bootstrap
 

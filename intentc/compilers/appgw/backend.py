@@ -134,8 +134,9 @@ def _pods(ctx: Context, namespace: str, service: View | None) -> tuple[View, ...
 
 
 def _said(pods: tuple[View, ...], number: int) -> PodProbe | None:
-    """What the newest running Pod says about probes of a port."""
+    """What the newest running Pod says about probes of a port. One counts as running if nobody says otherwise: a bridge
+    does not mirror phases."""
     for pod in pods:
-        if pod.status.phase == "Running" and not pod.metadata.deletionTimestamp:
+        if pod.status.phase in ("", "Running") and not pod.metadata.deletionTimestamp:
             return pod_probe(pod.containers, number)
     return None

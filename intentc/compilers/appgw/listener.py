@@ -58,6 +58,7 @@ class ListenerGroupIntent(Intent):
         resolver = Resolver(ctx, config, gateway, site)
         entries = resolver.path_rules(listener.path_map, found.rules)
         defaults = resolver.default(found.default)
+        default_owner = found.default.claim.owner.shown if found.default else ""
         if entries:
             members = {**defaults.of_map(), "pathRules": [entry for entry, _ in entries]}
             yield sub_resource(
@@ -69,6 +70,7 @@ class ListenerGroupIntent(Intent):
                 members,
                 [*places, *(of_ingress(route.claim.owner, _path_field(route)) for _, route in entries)],
                 owners=shown,
+                default_owner=default_owner,
                 rule_owners=[route.claim.owner.shown for _, route in entries],
             )
         rule = listener.rule_content(defaults, has_map=bool(entries))
@@ -82,6 +84,7 @@ class ListenerGroupIntent(Intent):
             rule,
             places,
             owners=shown,
+            default_owner=default_owner,
             requested=first.priority if first else 0,
             by=first.owner.shown if first else "",
             order=[first.rule + 1, 0 if site.protocol == HTTPS else 1] if first else [],

@@ -13,7 +13,17 @@ from typing import Any
 
 from tests.oracle.appgw_backends import Backends, short
 from tests.oracle.appgw_priorities import priorities
-from tests.oracle.appgw_reading import PREFIX, backend_of, covering, parsed, rewrite_rules, valid_host, wrong_with
+from tests.oracle.appgw_reading import (
+    PREFIX,
+    backend_of,
+    challenges,
+    covering,
+    parsed,
+    rewrite_rules,
+    tags_of,
+    valid_host,
+    wrong_with,
+)
 
 Json = dict[str, Any]
 Problems = set[tuple[str, str]]
@@ -222,11 +232,7 @@ class Naive:
                             more = {"mode": "redirect", "target": port, "alone": True}
                             found.setdefault((frontend, 80, "Http", name), []).append({**base, **more})
                     elif covered:
-                        paths = [
-                            path
-                            for path in rule["paths"]
-                            if path["backend"] and path["text"].startswith("/.well-known/acme-challenge/")
-                        ]
+                        paths = challenges(rule["paths"])
                         if paths:
                             more = {"mode": "challenge", "paths": paths, "waf": ""}
                             found.setdefault((frontend, 80, "Http", name), []).append({**base, **more})
@@ -484,17 +490,6 @@ class Naive:
             if collection == "rewriteRuleSets":
                 entries = [one for one in theirs if not one["name"].startswith("crd-")] + entries
             found["properties"][collection] = entries
-        tags = {"managed-by-k8s-ingress": "intentc"}
-        nodes = sorted(self.of("Node"), key=lambda node: node["metadata"]["name"])
-        if nodes and (
-            match := re.search(
-                r"/subscriptions/([^/]+)/resourceGroups/MC_([^_/]+)_([^_/]+)_[^_/]+/",
-                nodes[0]["spec"].get("providerID", ""),
-                re.IGNORECASE,
-            )
-        ):
-            tags["ingress-for-aks-cluster-id"] = (
-                f"/subscriptions/{match[1]}/resourcegroups/{match[2]}/providers/Microsoft.ContainerService/managedClusters/{match[3]}"
-            )
+        tags = tags_of(self.of("Node"))
         found["tags"] = {**found.get("tags", {}), **tags}
         return dict(found)

@@ -85,6 +85,13 @@ def backend_of(backend: Json | None) -> tuple[str, str] | None:
     return backend["service"]["name"], str(port.get("name") or port.get("number") or 0)
 
 
+def challenges(paths: list[Json]) -> list[Json]:
+    """The paths that are served without a certificate, with the patterns below that of challenges alone."""
+    below = "/.well-known/acme-challenge/"
+    kept = [path for path in paths if path["backend"] and path["text"].startswith(below)]
+    return [{**p, "weak": False, "patterns": [one for one in p["patterns"] if one.startswith(below)]} for p in kept]
+
+
 def wrong_with(secret: Json | None, namespace: str) -> str:
     """The reason for which a Secret can't serve; empty if it can."""
     if secret is None or secret.get("type") != "kubernetes.io/tls" or namespace in ("kube-system", "kube-public"):
@@ -126,3 +133,15 @@ def rewrite_rules(resource: Json) -> list[Json]:
             }
         )
     return rules
+
+
+def tags_of(nodes: list[Json]) -> Json:
+    """The tags of the gateway."""
+    tags = {"managed-by-k8s-ingress": "intentc"}
+    first: Json = min(nodes, key=lambda node: str(node["metadata"]["name"]), default={"spec": {}})
+    path = r"/subscriptions/([^/]+)/resourceGroups/MC_([^_/]+)_([^_/]+)_[^_/]+/"
+    if match := re.search(path, first["spec"].get("providerID", ""), re.IGNORECASE):
+        clusters = "providers/Microsoft.ContainerService/managedClusters"
+        cluster = f"/subscriptions/{match[1]}/resourcegroups/{match[2]}/{clusters}/{match[3]}"
+        tags["ingress-for-aks-cluster-id"] = cluster
+    return tags

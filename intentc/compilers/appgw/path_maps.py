@@ -108,7 +108,16 @@ def _candidates(claims: Sequence[tuple[Claim, RuleContent]]) -> Iterator[tuple[t
 
 
 def _paths(claim: Claim, content: RuleContent) -> list[Path]:
-    return [path for path in content.paths if path.position in claim.paths]
+    found = [path for path in content.paths if path.position in claim.paths]
+    if claim.mode != CHALLENGE:
+        return found
+    # Not the bare half of a prefix: only what is below the path of challenges is served in the clear.
+    below = [tuple(one for one in path.patterns if one.startswith(CHALLENGES)) for path in found]
+    return [
+        msgspec.structs.replace(path, patterns=patterns, by_element=False)
+        for path, patterns in zip(found, below, strict=True)
+        if patterns
+    ]
 
 
 def _rules(claims: Sequence[tuple[Claim, RuleContent]], losses: list[Loss]) -> tuple[Route, ...]:

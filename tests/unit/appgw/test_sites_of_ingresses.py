@@ -74,9 +74,7 @@ async def test_without_a_usable_secret_the_name_is_not_served_in_the_clear(
     found = await compiled().given(*CART, *secrets, web)
     assert found.sites() == ["Http 80 shop.test"]
     ((_, path_map),) = found.contents("path_map").items()
-    assert [one["properties"]["paths"] for one in path_map["pathRules"]] == [
-        ["/.well-known/acme-challenge", "/.well-known/acme-challenge/*"]
-    ]
+    assert [one["properties"]["paths"] for one in path_map["pathRules"]] == [["/.well-known/acme-challenge/*"]]
     assert path_map["defaultBackendAddressPool"]["id"].endswith("/defaultaddresspool")
     assert found.problems == [("shop:web", reason)]
 

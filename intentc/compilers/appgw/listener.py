@@ -51,6 +51,7 @@ class ListenerGroupIntent(Intent):
         content = listener.content(frontend, ports, certificate, share.profile, share.policy)
         places = [of_ingress(claim.owner, _field(claim)) for claim in share.claims]
         claim = sub_resource(self, "appgw_listener", gateway, LISTENERS, listener.name, content, places, owners=shown)
+        self._explain(ctx, claim, share)
         yield claim
         yield Fact("appgw_port_use", str(site.port), "")
         yield Fact("appgw_listener_use", "all", "")
@@ -61,7 +62,7 @@ class ListenerGroupIntent(Intent):
         default_owner = found.default.claim.owner.shown if found.default else ""
         if entries:
             members = {**defaults.of_map(), "pathRules": [entry for entry, _ in entries]}
-            yield sub_resource(
+            mapped = sub_resource(
                 self,
                 "appgw_path_map",
                 gateway,
@@ -73,9 +74,14 @@ class ListenerGroupIntent(Intent):
                 default_owner=default_owner,
                 rule_owners=[route.claim.owner.shown for _, route in entries],
             )
+            self._explain(ctx, mapped, share)
+            for number, (_, route) in enumerate(entries):
+                source = Source("ingress", route.claim.owner.shown, _path_field(route))
+                ctx.because(mapped, source, part=f"config.properties.pathRules[{number}]")
+            yield mapped
         rule = listener.rule_content(defaults, has_map=bool(entries))
         first = next((one for one in share.claims if one.priority), None)
-        yield sub_resource(
+        ruled = sub_resource(
             self,
             "appgw_rule",
             gateway,
@@ -89,13 +95,18 @@ class ListenerGroupIntent(Intent):
             by=first.owner.shown if first else "",
             order=[first.rule + 1, 0 if site.protocol == HTTPS else 1] if first else [],
         )
+        self._explain(ctx, ruled, share)
+        yield ruled
         for target in resolver.redirect_targets:
             name, members = redirect(gateway, config.names, target)
             yield sub_resource(self, "appgw_redirect", gateway, REDIRECTS, name, members, places, owners=shown)
         yield from (Fact("appgw_default_use", used, "") for used in sorted(resolver.defaults_used))
-        if ctx.explaining:
-            for one in share.claims:
-                ctx.because(claim, Source("ingress", one.owner.shown, _field(one)))
+
+    @staticmethod
+    def _explain(ctx: Context, claim: Claim, share: Share) -> None:
+        """Each rule that claims the sites is a reason of its own."""
+        for one in share.claims if ctx.explaining else ():
+            ctx.because(claim, Source("ingress", one.owner.shown, _field(one)))
 
     def _certificate_name(self, ctx: Context, config: Settings, share: Share) -> str:
         sort, _, rest = share.certificate.partition("|")

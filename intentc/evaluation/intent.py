@@ -171,6 +171,8 @@ class Intent(View):
         immutable: Iterable[str] = (),
         once: bool = False,
         kept: bool = False,
+        adopts: Mapping[str, str] | None = None,
+        adopted_only: bool = False,
         owner: View | None = None,
     ) -> ResourceClaim:
         """A claim that an object exists in a Kubernetes cluster, owned by this resource and deleted with it
@@ -180,9 +182,13 @@ class Intent(View):
         object is cluster-scoped. ``phase``: lower ones are created first, and deleted last. ``immutable``: paths with
         dots (``spec.selector``), whose change means delete and create. ``once``: a Job that is done is not made again
         with the same content. ``kept``: the object stays in the cluster when nobody claims it any more, such as a
-        Namespace that others use. ``owner``: the resource that owns it, for an intent of a fact. Raises
+        Namespace that others use. ``adopts``: labels by which an object that no installation made is taken over;
+        ``adopted_only``: it is taken over and deleted, but never created, such as a Secret that a Job makes. ``owner``:
+        the resource that owns it, for an intent of a fact. Raises
         ``InvalidInput`` for what can't be a manifest."""
-        fields = claimed_fields(manifest, phase=phase, immutable=immutable, once=once, kept=kept)
+        fields = claimed_fields(
+            manifest, phase=phase, immutable=immutable, once=once, kept=kept, adopts=adopts, adopted_only=adopted_only
+        )
         name = Name(MANIFEST, name_of(target_of(manifest)))
         return ResourceClaim(name, None, (owner or self).key.uuid, tuple(sorted(fields.items())))
 

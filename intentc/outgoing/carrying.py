@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from .owned_fields import differences, is_below
@@ -39,7 +40,8 @@ class Step(enum.Enum):
 class Wanted(NamedTuple):
     """What a manifest wants. ``body``: identity and owned fields, with our label and annotations. ``is_ending``: the
     manifest is being deleted, so its object must not exist. ``kept``: the object stays in the cluster when its manifest
-    is deleted. ``restored``: the content is not known, so the object stays as it is."""
+    is deleted. ``restored``: the content is not known, so the object stays as it is. ``adopts``: labels by which an
+    object of no installation is taken over; ``adopted_only``: it is never created."""
 
     body: Mapping[str, Any]
     digest: str
@@ -49,6 +51,8 @@ class Wanted(NamedTuple):
     installation: str
     kept: bool = False
     restored: bool = False
+    adopts: Mapping[str, str] = MappingProxyType({})
+    adopted_only: bool = False
 
 
 def wanted_of(fields: Mapping[str, Any], installation: str) -> Wanted:
@@ -64,13 +68,18 @@ def wanted_of(fields: Mapping[str, Any], installation: str) -> Wanted:
     ending = bool((fields.get("metadata") or {}).get("deletionTimestamp"))
     immutable = tuple(fields.get("immutable") or ())
     once, kept, lost = bool(fields.get("once")), bool(fields.get("kept")), bool(fields.get("restored"))
-    return Wanted(body, digest, immutable, once, ending, installation, kept, lost)
+    adopts, adopted_only = fields.get("adopts") or {}, bool(fields.get("adopted_only"))
+    return Wanted(body, digest, immutable, once, ending, installation, kept, lost, adopts, adopted_only)
 
 
 def is_taken(wanted: Wanted, live: Mapping[str, Any] | None) -> bool:
-    """Whether somebody else made the object that the cluster has under this name: it lacks our label."""
+    """Whether somebody else made the object that the cluster has under this name: it lacks our label, and is not to be
+    taken over."""
     labels = ((live or {}).get("metadata") or {}).get("labels") or {}
-    return live is not None and labels.get(INSTALLATION_LABEL) != wanted.installation
+    if live is None or labels.get(INSTALLATION_LABEL) == wanted.installation:
+        return False
+    is_adopted = bool(wanted.adopts) and all(labels.get(key) == value for key, value in wanted.adopts.items())
+    return INSTALLATION_LABEL in labels or not is_adopted
 
 
 def next_step(wanted: Wanted, live: Mapping[str, Any] | None, seen: Mapping[str, Any] | None) -> Step:
@@ -86,7 +95,8 @@ def next_step(wanted: Wanted, live: Mapping[str, Any] | None, seen: Mapping[str,
     if live is None:
         if wanted.is_ending:
             return Step.RELEASE
-        return Step.NOTHING if wanted.once and _is_done(wanted, seen) else Step.APPLY
+        is_needless = wanted.adopted_only or (wanted.once and _is_done(wanted, seen))
+        return Step.NOTHING if is_needless else Step.APPLY
     if metadata.get("deletionTimestamp"):
         return Step.WAIT
     if wanted.is_ending:

@@ -98,12 +98,17 @@ def claimed_fields(
     immutable: Iterable[str] = (),
     once: bool = False,
     kept: bool = False,
+    adopts: Mapping[str, str] | None = None,
+    adopted_only: bool = False,
 ) -> dict[str, Any]:
     """The fields of a ``manifest`` for plain Kubernetes JSON. ``immutable``: paths with dots, whose change means delete
-    and create. Raises ``InvalidInput`` for fields that only the cluster writes, and for an incomplete identity."""
+    and create. Raises ``InvalidInput`` for fields that only the cluster writes, for an incomplete identity, and if
+    ``adopted_only`` names no labels."""
     target = target_of(manifest)
     for field in sorted(_SERVER_OWNED & manifest.keys()):
         raise InvalidInput(f"{target}: {field} is the cluster's; leave it out", reason="InvalidManifest")
+    if adopted_only and not adopts:
+        raise InvalidInput(f"{target}: adopted_only needs labels in adopts", reason="InvalidManifest")
     metadata = {field: value for field, value in manifest["metadata"].items() if field not in ("name", "namespace")}
     unknown = sorted(metadata.keys() - {"labels", "annotations"})
     if unknown:
@@ -131,6 +136,8 @@ def claimed_fields(
         "immutable": sorted(immutable),
         "once": once,
         "kept": kept,
+        "adopts": dict(adopts or {}),
+        "adopted_only": adopted_only,
     }
     return {field: value for field, value in fields.items() if value not in ({}, [], 0, False)}
 

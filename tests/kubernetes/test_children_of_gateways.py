@@ -9,13 +9,14 @@ import json
 import urllib.error
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import pytest
 import yaml
 
-from intentc.compilers.gateway.children import Child, children, former_envoy_workload
+from intentc.compilers.gateway.children import Child, Phase, children
 from intentc.compilers.gateway.instance import Instance
 from intentc.outgoing import differences, target_of
 from tests.support.kube.kube_apiserver import KubeApiserver, binary
@@ -116,7 +117,7 @@ def objects(cluster: KubeApiserver) -> Iterator[Applied]:
 
 @pytest.mark.parametrize("case", NAMES)
 def test_a_cluster_accepts_the_objects_and_finds_no_difference(objects: Applied, case: str) -> None:
-    made = list(children(instance(case)))
+    made = list(children(instance(case), lambda child: None))
     assert len(made) >= 13
     for child in made:
         assert differences(child.manifest, objects.apply(child)) == ()
@@ -127,11 +128,17 @@ def test_a_cluster_accepts_the_objects_and_finds_no_difference(objects: Applied,
 
 
 def test_both_workloads_of_envoy_stand_next_to_each_other(objects: Applied) -> None:
-    given = instance("contour_deployment")
-    former = former_envoy_workload(given)
-    assert former is not None and former.manifest["kind"] == "DaemonSet"
-    for child in [former, *children(given)]:
-        objects.apply(child)
+    def observed(child: Child) -> Any:
+        return SimpleNamespace(gone=False, available=None, done=False)
+
+    made = list(children(instance("contour_deployment"), observed))
+    assert {target_of(child.manifest).kind for child in made if child.phase is Phase.ENVOY} == {
+        "Deployment",
+        "DaemonSet",
+    }
+    for child in made:
+        if not child.adopted_only:
+            objects.apply(child)
 
 
 def test_a_change_of_what_is_not_declared_immutable_is_accepted(objects: Applied) -> None:
@@ -142,8 +149,11 @@ def test_a_change_of_what_is_not_declared_immutable_is_accepted(objects: Applied
         envoy_pods=msgspec.structs.replace(after.envoy_pods, workload="DaemonSet", strategy=""),
         contour_pods=msgspec.structs.replace(after.contour_pods, watch_namespaces=()),
     )
-    uids = {target_of(child.manifest): objects.apply(child)["metadata"]["uid"] for child in children(before)}
-    for child in children(after):
+    uids = {
+        target_of(child.manifest): objects.apply(child)["metadata"]["uid"]
+        for child in children(before, lambda child: None)
+    }
+    for child in children(after, lambda child: None):
         if not child.once:
             assert objects.apply(child)["metadata"]["uid"] == uids[target_of(child.manifest)]
             assert differences(child.manifest, objects.stored(child)) == ()

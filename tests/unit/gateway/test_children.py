@@ -26,10 +26,15 @@ def read(name: str) -> Any:
     return yaml.safe_load((FOLDER / name).read_text())
 
 
+def nothing_observed(child: Child) -> None:
+    """Before the bridge has looked."""
+
+
 def made(case: str) -> dict[Target, Child]:
     instance = msgspec.convert(read(f"{case}.in.yaml"), Instance)
-    found = {target_of(child.manifest): child for child in children(instance)}
-    assert len(found) == len(list(children(instance)))
+    made = list(children(instance, nothing_observed))
+    found = {target_of(child.manifest): child for child in made}
+    assert len(found) == len(made)
     return found
 
 

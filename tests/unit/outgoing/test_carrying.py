@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from intentc.model import InvalidInput
 from intentc.outgoing import INSTALLATION_LABEL, Step, Wanted, claimed_fields, next_step, observed_fields, wanted_of
 
 JOB: dict[str, Any] = {
@@ -66,6 +67,37 @@ def test_of_an_object_that_somebody_else_made_only_that_is_kept() -> None:
     theirs = live(one, ours=False, status={"conditions": [{"type": "Available", "status": "True"}]})
     found = observed_fields(one, theirs, None, "rename it")
     assert found == {"gone": True, "taken": True, "rejected": "rename it"}
+
+
+def test_an_object_with_the_labels_to_adopt_is_taken_over() -> None:
+    one, ending = wanted(adopts={"app": "other"}), wanted(ending=True, adopts={"app": "other"})
+    assert next_step(one, live(one, ours=False), None) is Step.APPLY, "our label is missing"
+    assert next_step(ending, live(one, ours=False), None) is Step.DELETE
+    assert "taken" not in observed_fields(one, live(one, ours=False), None)
+
+
+def test_an_object_without_one_of_the_labels_to_adopt_is_somebody_elses() -> None:
+    one = wanted(adopts={"app": "other", "team": "edge"})
+    assert next_step(one, live(one, ours=False), None) is Step.TAKEN
+
+
+def test_an_object_of_another_installation_is_never_taken_over() -> None:
+    one = wanted(adopts={"app": "other"})
+    theirs = live(one, ours=False)
+    theirs["metadata"]["labels"][INSTALLATION_LABEL] = "production"
+    assert next_step(one, theirs, None) is Step.TAKEN
+
+
+def test_an_object_that_is_only_adopted_is_not_created() -> None:
+    one = wanted(adopts={"app": "other"}, adopted_only=True)
+    assert next_step(one, None, None) is Step.NOTHING
+    assert next_step(one, live(one, ours=False), None) is Step.APPLY
+    assert next_step(one._replace(is_ending=True), None, None) is Step.RELEASE
+
+
+def test_an_object_that_is_only_adopted_needs_labels() -> None:
+    with pytest.raises(InvalidInput, match="adopted_only needs labels"):
+        claimed_fields(JOB, adopted_only=True)
 
 
 def test_a_kept_object_stays_when_its_manifest_is_deleted() -> None:

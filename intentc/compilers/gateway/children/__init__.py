@@ -1,7 +1,8 @@
-"""The objects of one instance, as manifests: pure functions of an ``Instance`` (docs/gateway.md §8).
+"""The objects of one instance, as manifests (docs/gateway.md §8).
 
 Each module makes the objects of one sort; ``labels``, ``names``, ``pods``, ``rules``, ``service_ports`` and
-``load_balancers`` have what they share. No state, no I/O.
+``load_balancers`` have what they share. Pure functions of an ``Instance``, and of what was observed of its objects: no
+state, no I/O.
 
 Touches: nothing outside memory.
 """
@@ -11,41 +12,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..instance import Instance
-from .certificates import certgen
-from .child import Child, Phase
+from .certificates import certificates
+from .child import Child, Observed, Phase
 from .configuration import configuration
 from .contour import contour_deployment
-from .envoy import envoy_workload, former_envoy_workload
+from .envoy import envoy_workloads
+from .labels import formerly_made
 from .namespace import namespace
 from .rbac import rbac
 from .service_ports import container_port
 from .services import contour_service, envoy_service
 
-__all__ = [
-    "Child",
-    "Phase",
-    "certgen",
-    "children",
-    "configuration",
-    "container_port",
-    "contour_deployment",
-    "contour_service",
-    "envoy_service",
-    "envoy_workload",
-    "former_envoy_workload",
-    "namespace",
-    "rbac",
-]
+__all__ = ["Child", "Observed", "Phase", "children", "container_port", "contour_deployment", "envoy_service"]
 
 
-def children(instance: Instance) -> Iterator[Child]:
-    """All objects of an instance, in the order of their phases."""
+def children(instance: Instance, observed: Observed) -> Iterator[Child]:
+    """All objects of an instance that are to be claimed now, in the order of their phases. What the operator or the
+    provisioner made for the same owner is taken over."""
+    for child in _children(instance, observed):
+        if child.adopted_only:
+            yield child
+        else:
+            yield child._replace(adopts=formerly_made(instance, child.manifest["metadata"]["labels"]))
+
+
+def _children(instance: Instance, observed: Observed) -> Iterator[Child]:
     if instance.layout == "operator" and instance.makes_namespace:
         yield namespace(instance)
     yield from sorted(rbac(instance), key=lambda child: child.phase)
     yield configuration(instance)
-    yield certgen(instance)
+    yield from certificates(instance, observed)
     yield contour_deployment(instance)
-    yield envoy_workload(instance)
+    yield from envoy_workloads(instance, observed)
     yield contour_service(instance)
     yield envoy_service(instance)

@@ -6,7 +6,8 @@ Values only: no state, no I/O.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..instance import Instance
@@ -32,12 +33,26 @@ class Phase(enum.IntEnum):
 
 class Child(NamedTuple):
     """``manifest``: Kubernetes JSON with exactly the fields that we own. The others are arguments of
-    ``Intent.manifest`` (docs/engine.md §13.1)."""
+    ``Intent.manifest`` (docs/engine.md §13.1): ``intent.manifest(child.manifest, **child.options)``."""
 
     manifest: Mapping[str, Any]
     phase: Phase
     immutable: tuple[str, ...] = ()
     once: bool = False
+    kept: bool = False
+    adopts: Mapping[str, str] = MappingProxyType({})
+    adopted_only: bool = False
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The arguments of ``Intent.manifest`` next to the manifest."""
+        given = self._asdict()
+        del given["manifest"]
+        return {**given, "phase": int(self.phase), "adopts": dict(self.adopts)}
+
+
+Observed = Callable[[Child], Any]
+"""What is known of an object: a view of its ``observed``, None before anybody has looked (docs/engine.md §13.4)."""
 
 
 def metadata(instance: Instance, name: str, labels: Mapping[str, str], namespace: str = "") -> dict[str, Any]:

@@ -5,8 +5,10 @@ Pure functions of an ``Instance``: no state, no I/O.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..instance import Instance
-from .child import Child, Phase, metadata
+from .child import Child, Observed, Phase, metadata
 from .envoy_containers import init_container, pod_containers
 from .labels import workload_labels
 from .names import names_of
@@ -17,18 +19,17 @@ _DAEMON_SET_STRATEGY = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailab
 _DEPLOYMENT_STRATEGY = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "10%"}}
 
 
-def envoy_workload(instance: Instance) -> Child:
-    """The DaemonSet or the Deployment, as the parameters say."""
+def envoy_workloads(instance: Instance, observed: Observed) -> Iterator[Child]:
+    """The DaemonSet or the Deployment, as the parameters say; and the other of the two, if it exists because the
+    parameters were different, until the new one is available (docs/gateway.md §8.1)."""
     is_deployment = instance.envoy_pods.workload == "Deployment"
-    return _deployment(instance) if is_deployment else _daemon_set(instance)
-
-
-def former_envoy_workload(instance: Instance) -> Child | None:
-    """The other of the two, which an instance may have had before its parameters changed; None in layout O, which
-    knows only DaemonSets. It serves until the new one does (docs/gateway.md §8.1)."""
-    if instance.layout == "operator":
-        return None
-    return _daemon_set(instance) if instance.envoy_pods.workload == "Deployment" else _deployment(instance)
+    wanted = _deployment(instance) if is_deployment else _daemon_set(instance)
+    yield wanted
+    if instance.layout == "provisioner":
+        former = _daemon_set(instance) if is_deployment else _deployment(instance)
+        there, serving = observed(former), observed(wanted)
+        if there is not None and not there.gone and not (serving is not None and serving.available):
+            yield former
 
 
 def _daemon_set(instance: Instance) -> Child:

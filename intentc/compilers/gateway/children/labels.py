@@ -5,10 +5,14 @@ Pure functions of an ``Instance``: no state, no I/O.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..instance import Instance
 from .names import label_value, suffix_of
 
 OPERATOR = "contour.operator.projectcontour.io"
+_PROVISIONED = "projectcontour.io/owning-gateway-name"
+"""The label of every release of the provisioner; those of the Gateway API are later."""
 CONFIG_HASH = f"{OPERATOR}/config-hash"
 """The annotation by which pods of Contour restart when its ConfigMap changes."""
 
@@ -17,7 +21,7 @@ def owner_labels(instance: Instance) -> dict[str, str]:
     """L: the labels of every object of the instance. Nothing that users set overrides those that name the owner."""
     if instance.layout == "provisioner":
         suffix = suffix_of(instance)
-        owner = {"projectcontour.io/owning-gateway-name": suffix, "gateway.networking.k8s.io/gateway-name": suffix}
+        owner = {_PROVISIONED: suffix, "gateway.networking.k8s.io/gateway-name": suffix}
         return {**dict(instance.resource_labels), **dict(instance.infrastructure_labels), **owner}
     if instance.contour is None:
         return gateway_labels(instance)
@@ -25,6 +29,12 @@ def owner_labels(instance: Instance) -> dict[str, str]:
         f"{OPERATOR}/owning-contour-name": label_value(instance.contour.name),
         f"{OPERATOR}/owning-contour-namespace": instance.contour.namespace,
     }
+
+
+def formerly_made(instance: Instance, labels: Mapping[str, str]) -> dict[str, str]:
+    """The labels, of those of an object, by which the operator's or the provisioner's object of this name is known."""
+    owners = (_PROVISIONED,) if instance.layout == "provisioner" else tuple(key for key in labels if "/owning-" in key)
+    return {key: labels[key] for key in owners}
 
 
 def gateway_labels(instance: Instance) -> dict[str, str]:

@@ -13,4 +13,5 @@ from .labels import owner_labels
 def namespace(instance: Instance) -> Child:
     """The Namespace."""
     own = metadata(instance, instance.namespace, owner_labels(instance))
-    return Child({"apiVersion": "v1", "kind": "Namespace", "metadata": own}, Phase.NAMESPACE)
+    manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": own}
+    return Child(manifest, Phase.NAMESPACE, kept=instance.keeps_namespace)

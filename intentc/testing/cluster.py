@@ -163,6 +163,8 @@ class FakeCluster:
         live = self._objects.get(place)
         answer = _answer(offline, resource.fq_name)
         seen = msgspec.json.decode(answer.raw) if answer is not None else None
+        if live is None and seen is None and wanted.adopted_only and place not in self._held_back:
+            live = self._objects[place] = self._found(wanted)
         step, rejected = next_step(wanted, live, seen), ""
         acted = True
         match step:
@@ -181,6 +183,12 @@ class FakeCluster:
                 acted = False
         found = observed_fields(wanted, self._objects.get(place), seen, rejected)
         return await self._answer(offline, resource, answer, found) or acted
+
+    def _found(self, wanted: Wanted) -> Body:
+        """An object that others make (a Job, say), as they left it: it is there when it is first looked for."""
+        identity = {part: wanted.body[part] for part in ("apiVersion", "kind")}
+        metadata = {part: wanted.body["metadata"][part] for part in ("name", "namespace")}
+        return {**identity, "metadata": {**metadata, "labels": dict(wanted.adopts), "uid": self._uid()}}
 
     def _rejection(self, place: Place, wanted: Wanted) -> str:
         """The words with which the cluster rejects this write; empty if it takes it."""

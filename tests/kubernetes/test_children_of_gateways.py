@@ -129,7 +129,7 @@ def test_a_cluster_accepts_the_objects_and_finds_no_difference(objects: Applied,
 
 def test_both_workloads_of_envoy_stand_next_to_each_other(objects: Applied) -> None:
     def observed(child: Child) -> Any:
-        return SimpleNamespace(gone=False, available=None, done=False)
+        return SimpleNamespace(gone=False, taken=False, available=None, done=False)
 
     made = list(children(instance("contour_deployment"), observed))
     assert {target_of(child.manifest).kind for child in made if child.phase is Phase.ENVOY} == {

@@ -254,7 +254,8 @@ class Carrier:
             # Its owner would be gone before it, if it were deleted now.
             self._waiting.add(name)
             return
-        if live is None and step in (Step.APPLY, Step.RELEASE) and not (wanted.is_ending and wanted.kept):
+        is_seen_only_if_read = step in (Step.APPLY, Step.RELEASE) or wanted.adopted_only
+        if live is None and is_seen_only_if_read and not (wanted.is_ending and wanted.kept):
             live = await self._read(sort, name, target.namespace, target.name)
             step = next_step(wanted, live, seen)
         words = ""
@@ -272,6 +273,9 @@ class Carrier:
                 self._later(name, _TAKEN_SECONDS)
             case _:
                 self._settled(name)
+                if live is None and wanted.adopted_only:
+                    # No watch shows the object before it is ours.
+                    self._later(name, _TAKEN_SECONDS)
         await self._answer(name, manifest, live, words, fence)
 
     def _seen(self, name: FqName, manifest: Manifest, sort: Sort) -> dict[str, Any] | None:

@@ -22,6 +22,7 @@ PROVISIONER = Instance(
 class Seen(NamedTuple):
     done: bool = False
     gone: bool = False
+    taken: bool = False
     available: bool | None = None
 
 
@@ -64,6 +65,11 @@ def test_a_missing_secret_makes_a_job_that_is_done_run_again() -> None:
     assert claimed(OPERATOR, seen, CERTIFICATES) == [CONTOUR, ENVOY, JOB]
 
 
+def test_a_secret_that_somebody_else_made_does_not_make_the_job_run_again() -> None:
+    seen = {JOB: Seen(done=True), CONTOUR: Seen(gone=True, taken=True), ENVOY: Seen()}
+    assert claimed(OPERATOR, seen, CERTIFICATES) == [CONTOUR, ENVOY, JOB]
+
+
 def test_a_missing_secret_does_not_stop_a_job_that_runs() -> None:
     assert claimed(OPERATOR, {JOB: Seen(), CONTOUR: Seen(gone=True)}, CERTIFICATES) == [JOB]
 
@@ -92,6 +98,7 @@ DEPLOYMENT = msgspec.structs.replace(PROVISIONER, envoy_pods=EnvoyPods(workload=
             ["Deployment envoy-front"],
         ),
         ({"DaemonSet envoy-front": Seen(gone=True)}, ["Deployment envoy-front"]),
+        ({"DaemonSet envoy-front": Seen(taken=True)}, ["Deployment envoy-front"]),
     ],
 )
 def test_the_former_workload_serves_until_the_new_one_does(seen: dict[str, Seen], expected: list[str]) -> None:

@@ -30,10 +30,11 @@ def certificates(instance: Instance, observed: Observed) -> Iterator[Child]:
     ran = observed(job)
     is_done = ran is not None and ran.done
     seen = [(secret, observed(secret)) for secret in certificate_secrets(instance)]
-    for secret, one in seen:
-        if is_done if one is None else not one.gone:
+    missing = [one is not None and one.gone and not one.taken for _, one in seen]
+    for (secret, one), is_missing in zip(seen, missing, strict=True):
+        if is_done if one is None else not is_missing:
             yield secret
-    if not (is_done and any(one is not None and one.gone for _, one in seen)):
+    if not (is_done and any(missing)):
         yield job
 
 

@@ -28,7 +28,8 @@ def envoy_workloads(instance: Instance, observed: Observed) -> Iterator[Child]:
     if instance.layout == "provisioner":
         former = _daemon_set(instance) if is_deployment else _deployment(instance)
         there, serving = observed(former), observed(wanted)
-        if there is not None and not there.gone and not (serving is not None and serving.available):
+        is_there = there is not None and not there.gone and not there.taken
+        if is_there and not (serving is not None and serving.available):
             yield former
 
 

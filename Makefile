@@ -81,6 +81,7 @@ bench: $(READY)
 	$(BIN)/python -m tests.perf --write
 	$(BIN)/python -m tests.perf.tenants --write
 	$(BIN)/python -m tests.perf.gateways --write
+	$(BIN)/python -m tests.perf.running_contours --write
 
 fix: $(READY)
 	$(BIN)/ruff check --fix .

@@ -17,6 +17,7 @@ Touches: nothing outside memory.
 
 from intentc import Compiler
 
+from .children import MADE_KINDS
 from .contour import ContourIntent
 from .contour_instance import ContourInstanceIntent
 from .finalizers import ALL
@@ -37,5 +38,6 @@ compiler = Compiler(
     ],
     settings=SETTINGS,
     finalizers=sorted(ALL),
+    makes=MADE_KINDS,
 )
 """The entry point ``gateway`` of the group ``intentc.compilers``."""

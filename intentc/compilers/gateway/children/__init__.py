@@ -23,7 +23,36 @@ from .rbac import rbac
 from .service_ports import container_port
 from .services import contour_service, envoy_service
 
-__all__ = ["Child", "Observed", "Phase", "children", "container_port", "contour_deployment", "envoy_service"]
+__all__ = [
+    "MADE_KINDS",
+    "Child",
+    "Observed",
+    "Phase",
+    "children",
+    "container_port",
+    "contour_deployment",
+    "envoy_service",
+]
+
+
+MADE_KINDS = frozenset(
+    {
+        "apps/v1/DaemonSet",
+        "apps/v1/Deployment",
+        "batch/v1/Job",
+        "projectcontour.io/v1alpha1/ContourConfiguration",
+        "rbac.authorization.k8s.io/v1/ClusterRole",
+        "rbac.authorization.k8s.io/v1/ClusterRoleBinding",
+        "rbac.authorization.k8s.io/v1/Role",
+        "rbac.authorization.k8s.io/v1/RoleBinding",
+        "v1/ConfigMap",
+        "v1/Namespace",
+        "v1/Secret",
+        "v1/Service",
+        "v1/ServiceAccount",
+    }
+)
+"""The kinds of all objects that instances have."""
 
 
 def children(instance: Instance, observed: Observed) -> Iterator[Child]:

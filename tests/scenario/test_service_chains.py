@@ -10,6 +10,7 @@ import pytest
 
 from intentc.model import Key
 from tests.support.contrail_policies import attached, policy, rule
+from tests.support.contrail_services import SIDES, create_port_tuple
 from tests.support.contrail_system import ContrailSystem, fq_name
 
 pytestmark = pytest.mark.anyio
@@ -46,16 +47,8 @@ class Chains:
 
     async def port_tuple(self, service: str, name: str = "t1", number: int = 11) -> None:
         """A port tuple with a left port in vn1 and a right one in vn2, whose addresses end in ``number``."""
-        await self.system.create("port_tuple", f"blue:{service}:{name}")
-        for side, network in (("left", "vn1"), ("right", "vn2")):
-            await self.system.create(
-                "virtual_machine_interface",
-                f"blue:{service}-{name}-{side}",
-                parent_type="project",
-                virtual_machine_interface_properties={"service_interface_type": side},
-                virtual_network_refs=[{"to": fq_name(f"blue:{network}")}],
-                port_tuple_refs=[{"to": fq_name(f"blue:{service}:{name}")}],
-            )
+        await create_port_tuple(self.system, service, name)
+        for side, network in SIDES.items():
             await self.address(f"{service}-{name}-{side}", network, number)
 
     async def address(self, port: str, network: str, number: int, name: str = "") -> None:

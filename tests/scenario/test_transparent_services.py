@@ -14,6 +14,7 @@ from intentc.model import Key
 from intentc.offline.audit import audit
 from tests.oracle.contrail_transparent import steering_of
 from tests.support.contrail_policies import attached, policy, rule
+from tests.support.contrail_services import create_port_tuple
 from tests.support.contrail_system import ContrailSystem, fq_name
 
 pytestmark = pytest.mark.anyio
@@ -31,19 +32,7 @@ class Clear:
         references = [{"to": fq_name("clear")}]
         await self.system.create("service_instance", f"blue:{name}", service_template_refs=references)
         for place in tuples:
-            await self.port_tuple(name, place)
-
-    async def port_tuple(self, service: str, name: str) -> None:
-        await self.system.create("port_tuple", f"blue:{service}:{name}")
-        for side, network in (("left", "vn1"), ("right", "vn2")):
-            await self.system.create(
-                "virtual_machine_interface",
-                f"blue:{service}-{name}-{side}",
-                parent_type="project",
-                virtual_machine_interface_properties={"service_interface_type": side},
-                virtual_network_refs=[{"to": fq_name(f"blue:{network}")}],
-                port_tuple_refs=[{"to": fq_name(f"blue:{service}:{name}")}],
-            )
+            await create_port_tuple(self.system, name, place)
 
     async def remove_port_tuple(self, service: str, name: str) -> None:
         for side in ("left", "right"):
@@ -144,7 +133,7 @@ async def test_a_host_knows_each_chain_by_a_vlan_of_its_own_that_stays(clear: Cl
 async def test_a_host_that_joins_gets_a_vlan_and_one_that_leaves_gives_it_back(clear: Clear) -> None:
     await clear.service("s1", "t1")
     await clear.rules(("s1",))
-    await clear.port_tuple("s1", "t2")
+    await create_port_tuple(clear.system, "s1", "t2")
     assert set(await clear.vlans()) == {f"s1-{name}-{side}" for name in ("t1", "t2") for side in ("left", "right")}
     await clear.check()
     await clear.system.change("virtual_machine_interface", "blue:s1-t1-left", port_tuple_refs=[])

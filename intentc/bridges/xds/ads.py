@@ -176,7 +176,7 @@ class Discovery:
     ) -> None:
         """Process ``message`` and all that follow, each in parts, so that a large request delays no other stream."""
         while message is not None:
-            most = limits.most_names(max(len(self._world.resources(kind)) for kind in Type))
+            most = limits.most_names(max(len(self._world.served.resources(kind)) for kind in Type))
             request = await _in_turns(dialect.reading(message, most))
             if request is not None:
                 await _in_turns(session.receiving(request))

@@ -140,7 +140,7 @@ class Server:
                 {"kind": kind, "name": name, "message": state.rejection if state is not None else ""}
                 for (kind, name), state in rejected.items()
             ],
-            "resources": {kind.name.lower(): len(world.resources(kind)) for kind in Type},
+            "resources": {kind.name.lower(): len(world.served.resources(kind)) for kind in Type},
         }
 
     def _record(self, key: Key, rejection: Rejection | None) -> None:

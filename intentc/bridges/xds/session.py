@@ -27,7 +27,8 @@ from .addresses import StreamAddresses
 from .encoding import Version
 from .kinds import WILDCARD, Type
 from .rejections import RejectionAnalyzer
-from .world import Resource, World
+from .served import Resource
+from .world import World
 
 _AT_ONCE = (Type.SECRETS, Type.ENDPOINTS)
 _NAMES = 500
@@ -167,7 +168,7 @@ class Session:
         Raises ``TooMuch`` if it names too many resources.
         """
         self._receiving = True
-        in_force = len(self._world.resources(request.kind))
+        in_force = len(self._world.served.resources(request.kind))
         limits.check_number(max(len(request.names or request.more), len(request.known)), in_force)
         subscription = self._subscriptions.get(request.kind)
         if subscription is None:
@@ -248,7 +249,7 @@ class Session:
                 yield
             self._note(kind, subscription, name)
         if kind is Type.CLUSTERS and world.draining.seconds > 0:
-            self._former = request.known.keys() - world.resources(kind).keys()
+            self._former = request.known.keys() - world.served.resources(kind).keys()
         if kind in WILDCARD:
             subscription.unheard = True
             subscription.dirty = self._differing(kind, subscription)
@@ -258,7 +259,7 @@ class Session:
         """The names that the Envoy lacks, has in another version, or has although they are not in force."""
         if kind not in WILDCARD:
             return set(subscription.names)
-        there, known = self._world.resources(kind), subscription.known
+        there, known = self._world.served.resources(kind), subscription.known
         return {name for name, one in there.items() if known.get(name) != one.version} | (known.keys() - there.keys())
 
     def _answered(self, request: Request, subscription: _Subscription, sent: _Sent) -> None:
@@ -275,7 +276,7 @@ class Session:
         if not self._rejections.on_rejection(request.kind, sent.names, sent.trial, request.error):
             return
         subscription.blocked_until = sent.serial + 1
-        subscription.dirty |= sent.names if sent.names is not None else set(self._world.resources(request.kind))
+        subscription.dirty |= sent.names if sent.names is not None else set(self._world.served.resources(request.kind))
         for step in self._round or ():
             self._subscriptions[step.kind].dirty |= step.names
         self._round = None
@@ -297,14 +298,14 @@ class Session:
                 yield
             self._note(request.kind, subscription, name)
             # It may already have the resource from a former stream.
-            if self._world.lacks(request.kind, name, subscription.known.pop(name, None)):
+            if self._world.served.lacks(request.kind, name, subscription.known.pop(name, None)):
                 waiting.add(name)
         subscription.asked &= subscription.names
         subscription.dirty &= subscription.names
 
     def _note(self, kind: Type, subscription: _Subscription, name: str) -> None:
         """Count the memory of a name under which nothing is in force: a client can send any number of them."""
-        if name not in subscription.unknown_names and name not in self._world.resources(kind):
+        if name not in subscription.unknown_names and name not in self._world.served.resources(kind):
             subscription.unknown_names.add(name)
             self.unknown_bytes += limits.cost(name)
 
@@ -345,7 +346,7 @@ class Session:
         if any(world.serial < subscription.blocked_until for subscription in self._subscriptions.values()):
             return False
         for kind, subscription in self._subscriptions.items():
-            changed = world.changed_since(kind, subscription.collected)
+            changed = world.served.changed_since(kind, subscription.collected)
             if changed is None:
                 subscription.dirty |= self._differing(kind, subscription)
                 subscription.unheard |= kind in WILDCARD
@@ -385,7 +386,7 @@ class Session:
             return steps
         step, subscription = steps[place], self._subscriptions[Type.CLUSTERS]
         if self._whole:
-            there = self._world.resources(Type.CLUSTERS)
+            there = self._world.served.resources(Type.CLUSTERS)
             former = [one for one in subscription.accepted if one.name not in there]
             first, last = step._replace(resources=[*step.resources, *former]), step._replace(endpoints=set())
             last = last._replace(deleted=[one.name for one in former])
@@ -404,7 +405,7 @@ class Session:
         Listeners that wait for such an address are not in it.
         """
         world, kind = self._world, Type.LISTENERS
-        there = world.resources(kind)
+        there = world.served.resources(kind)
         wanted = {name: resource.addresses for name, resource in there.items()}
         leaving, coming = self._addresses.hand_over(subscription.dirty, wanted)
         if not leaving:
@@ -417,7 +418,7 @@ class Session:
         """The steps of one type: one, except that names without a route configuration are sent in parts."""
         if kind is not Type.ROUTES:
             return [self._step(kind, subscription.dirty, subscription)]
-        unknown = subscription.dirty - self._world.resources(kind).keys()
+        unknown = subscription.dirty - self._world.served.resources(kind).keys()
         known, rest, serial = subscription.dirty - unknown, iter(unknown), self._world.serial
         steps = [self._step(kind, known, subscription)] if known else []
         while names := set(islice(rest, _NAMES)):
@@ -426,13 +427,13 @@ class Session:
 
     def _step(self, kind: Type, names: set[str], subscription: _Subscription) -> _Step:
         world = self._world
-        there = world.resources(kind)
+        there = world.served.resources(kind)
         found = {name: there[name] for name in sorted(names & there.keys())}
         missing = names.difference(there).intersection(subscription.known)
         if kind is Type.CLUSTERS:
             missing -= self._former
         deleted = sorted(name for name in missing if not world.retains(kind, name))
-        sent = list(world.resources(kind).values()) if self._whole and kind in WILDCARD else list(found.values())
+        sent = list(world.served.resources(kind).values()) if self._whole and kind in WILDCARD else list(found.values())
         endpoints = {world.endpoints_of[name] for name in found if name in world.endpoints_of}
         trial = world.trial(kind, None if self._whole and kind in WILDCARD else names)
         return _Step(
@@ -444,12 +445,12 @@ class Session:
         world, subscription = self._world, self._subscriptions[step.kind]
         if step.kind is Type.CLUSTERS and step.deleted:
             # Some may exist again since the round began; routes that still refer to them are not sent again.
-            back = {name for name in step.deleted if name in world.resources(step.kind)}
-            there = [world.resources(step.kind)[name] for name in sorted(back)] if self._whole else []
+            back = {name for name in step.deleted if name in world.served.resources(step.kind)}
+            there = [world.served.resources(step.kind)[name] for name in sorted(back)] if self._whole else []
             deleted = [name for name in step.deleted if name not in back]
             step = step._replace(deleted=deleted, resources=[*step.resources, *there])
         if step.kind is Type.ROUTES and not step.resources:
-            step = step._replace(resources=[world.no_routes(name) for name in sorted(step.names)])
+            step = step._replace(resources=[world.served.no_routes(name) for name in sorted(step.names)])
         if not (step.resources or step.deleted or everything or subscription.unheard):
             return None
         subscription.unheard = False

@@ -1,10 +1,10 @@
-"""Decides which version of every element is in force for Envoys, and records what changed when.
+"""Decides which version of every element is in force for Envoys.
 
 Why it exists: four rules decide which of the elements in etcd an Envoy is sent. A version that Envoy rejected is not
 sent again (``element_states``). A route or listener waits until its clusters are in force, and its former version stays
 until then. A deleted cluster stays while anything in force refers to it, until every Envoy has answered the change, and
 until old filter chains that may use it are drained (``draining``). Changes that belong together are sent together:
-``publish`` gives everything since the last time one number, from which a stream finds what it has missed.
+``publish`` gives everything since the last time one number, by which ``served`` says what a stream has missed.
 
 ``watch_consumer`` puts elements in, ``rejections`` and ``session`` report answers, ``serving`` decides when to publish.
 
@@ -16,7 +16,6 @@ from __future__ import annotations
 import secrets
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from .addresses import Addresses
 from .assembly import Assembly
@@ -25,23 +24,11 @@ from .element_states import ElementState, ElementStates, Key
 from .encoding import Version
 from .fallback_routes import fallback_routes
 from .kinds import CLUSTER, LISTENER, ROUTE, TYPE_OF, VIRTUAL_HOST, Type
+from .served import Resource, Served
 from .stream_progress import StreamProgress
 
-_NONE = "none"
-_DELETED_KEPT = 1_024
-"""Names of deleted resources that are remembered, in addition to twice the number of existing ones."""
 _AT_ONCE = 128
 """Elements that are acknowledged without yielding."""
-
-
-class Resource(NamedTuple):
-    """A resource as Envoy is sent it. ``body``: an ``Any``; ``version``: see ``World.version``; ``addresses``: those of
-    a listener."""
-
-    name: str
-    version: str
-    body: bytes
-    addresses: tuple[str, ...] = ()
 
 
 class World:
@@ -60,6 +47,7 @@ class World:
         self.states = ElementStates()
         self.assembly = Assembly()
         self.addresses = Addresses()
+        self.served = Served()
         self.serial = 0
         """The number of the last ``publish``."""
         self.revision = 0
@@ -74,10 +62,6 @@ class World:
         """Routes and listeners that wait → the clusters that they wait for."""
         self.endpoints_of: dict[str, str] = {}
         """Cluster → the name under which it asks for its endpoints."""
-        self._served: dict[Type, dict[str, Resource]] = {kind: {} for kind in Type}
-        self._changes: dict[Type, dict[str, int]] = {kind: {} for kind in Type}
-        self._forgotten: dict[Type, int] = dict.fromkeys(Type, 0)
-        """The serial up to which deletions are no longer remembered."""
         self._process = process or secrets.token_hex(4)
         self._in_force: dict[Key, Version] = {}
         self._touched: set[Key] = set()
@@ -218,40 +202,9 @@ class World:
                 continue
             self.assembly.dirty.discard(configuration)
             drains = self.draining.keeps(Type.ROUTES, configuration) and not self._asked_by.get(configuration)
-            if configuration in self._served[Type.ROUTES] and not drains:
+            if configuration in self.served.resources(Type.ROUTES) and not drains:
                 self._serve(Type.ROUTES, configuration, None)
         return True
-
-    def changed_since(self, kind: Type, serial: int) -> list[str] | None:
-        """The names that were created, changed or deleted after ``serial``; None if deletions since are forgotten."""
-        if serial < self._forgotten[kind]:
-            return None
-        found = []
-        for name, changed in reversed(self._changes[kind].items()):
-            if changed <= serial:
-                break
-            found.append(name)
-        return found
-
-    def resource(self, kind: Type, name: str) -> Resource | None:
-        """The resource in force under a name; ``no_routes`` for a missing route configuration that is awaited."""
-        found = self._served[kind].get(name)
-        return self.no_routes(name) if found is None and kind is Type.ROUTES else found
-
-    def no_routes(self, name: str) -> Resource:
-        """An empty route configuration, for a name under which none is in force."""
-        return Resource(name, _NONE, Assembly().assemble(name))
-
-    def lacks(self, kind: Type, name: str, version: str | None) -> bool:
-        """Whether ``resource`` returns something under a name that is not this ``version``."""
-        found = self._served[kind].get(name)
-        if found is None:
-            return kind is Type.ROUTES and version != _NONE
-        return version != found.version
-
-    def resources(self, kind: Type) -> dict[str, Resource]:
-        """All resources of a type in force; don't keep the mapping, it changes."""
-        return self._served[kind]
 
     def trial(self, kind: Type, names: set[str] | None) -> list[Version]:
         """The versions in the resources ``names`` (None: all) that were published and never acknowledged."""
@@ -426,17 +379,8 @@ class World:
             self.enforce(waiting)
 
     def _serve(self, kind: Type, name: str, body: bytes | None, addresses: tuple[str, ...] = ()) -> None:
-        if body is None:
-            self._served[kind].pop(name, None)
-        else:
-            self._served[kind][name] = Resource(name, self.version(kind), body, addresses)
-        changes = self._changes[kind]
-        changes.pop(name, None)
-        changes[name] = self.serial
-        if len(changes) > 2 * len(self._served[kind]) + _DELETED_KEPT:
-            deleted = [name for name in changes if name not in self._served[kind]]
-            for name in deleted[: len(deleted) // 2]:
-                self._forgotten[kind] = changes.pop(name)
+        resource = None if body is None else Resource(name, self.version(kind), body, addresses)
+        self.served.serve(kind, name, resource, self.serial)
 
     def _may_go(self, cluster: str) -> bool:
         """Whether nothing in force refers to a cluster, and no Envoy may still have what did."""

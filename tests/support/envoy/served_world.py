@@ -95,7 +95,7 @@ def unwant(world: World, *versions: Version) -> None:
 
 def configuration(world: World, name: str = CONFIGURATION) -> route_pb2.RouteConfiguration:
     """What is served under a name, as Envoy reads it."""
-    resource = world.resource(Type.ROUTES, name)
+    resource = world.served.resource(Type.ROUTES, name)
     assert resource is not None
     message = route_pb2.RouteConfiguration()
     assert any_pb2.Any.FromString(resource.body).Unpack(message)
@@ -110,7 +110,7 @@ def shown(message: route_pb2.RouteConfiguration) -> dict[str, list[str]]:
 def served(world: World, kind: Type) -> set[str]:
     """The names of what is served of a type, now that it is published."""
     world.publish()
-    return set(world.resources(kind))
+    return set(world.served.resources(kind))
 
 
 class ServedWorld:

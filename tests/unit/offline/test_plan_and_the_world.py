@@ -41,14 +41,6 @@ data: {tls.crt: Y2FuYXJ5LWNlcnRpZmljYXRl, tls.key: VALUE}
 FIRST, SECOND = "Y2FuYXJ5LW9uZS1rZXk=", "Y2FuYXJ5LWFub3RoZXIta2V5"
 
 
-@pytest.fixture
-async def tenant() -> PlannedSystem:
-    system = PlannedSystem("contrail")
-    await system.offline.seed()
-    await system.apply(texts(TENANT))
-    return system
-
-
 async def test_a_server_that_keeps_no_index_is_no_obstacle(
     tenant: PlannedSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:

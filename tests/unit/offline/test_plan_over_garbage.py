@@ -23,14 +23,6 @@ NETWORK = texts("resources: [{kind: virtual_network, data: {fq_name: [default-do
 GARBAGE = pytest.mark.parametrize("garbage", [b"{", b"\xff", b"[" * 100_000, b'{"kind": 1}'], ids=lambda raw: raw[:2])
 
 
-@pytest.fixture
-async def tenant() -> PlannedSystem:
-    system = PlannedSystem("contrail")
-    await system.offline.seed()
-    await system.apply(texts(TENANT))
-    return system
-
-
 async def put(system: PlannedSystem, key: str, value: bytes) -> None:
     await system.store.transaction((), [Put(key, value)])
     await system.settle()

@@ -241,8 +241,8 @@ def test_a_changed_listener_has_no_routes_sent_anew() -> None:
     seen = world.serial
     want(world, asking("l")._replace(digest="changed"))
     world.publish()
-    assert world.changed_since(Type.LISTENERS, seen) == ["l"]
-    assert world.changed_since(Type.ROUTES, seen) == []
+    assert world.served.changed_since(Type.LISTENERS, seen) == ["l"]
+    assert world.served.changed_since(Type.ROUTES, seen) == []
 
 
 def test_a_cluster_of_routes_alone_is_not_kept() -> None:

@@ -18,9 +18,10 @@ from intentc.bridges.xds.dialects import Dialect, Incremental, StateOfTheWorld
 from intentc.bridges.xds.draining import Draining
 from intentc.bridges.xds.kinds import Type
 from intentc.bridges.xds.rejections import RejectionAnalyzer
+from intentc.bridges.xds.served import Resource
 from intentc.bridges.xds.serving import Server, running_xds
 from intentc.bridges.xds.session import Request, Response, Session
-from intentc.bridges.xds.world import Resource, World
+from intentc.bridges.xds.world import World
 from intentc.watch.memory import MemoryStore
 from tests.support.envoy.handmade import cluster as written_cluster
 from tests.support.envoy.handmade import write
@@ -259,7 +260,7 @@ def test_names_that_a_client_brings_leave_nothing_behind() -> None:
         world.streams.discard(session)
         world.publish()
     assert world.draining.wait() is None
-    assert world.changed_since(Type.CLUSTERS, 0) == ["a"]
+    assert world.served.changed_since(Type.CLUSTERS, 0) == ["a"]
 
 
 def test_the_memory_of_deleted_clusters_is_bounded_and_streams_are_sent_deletions_all_the_same() -> None:
@@ -282,8 +283,8 @@ def test_the_memory_of_deleted_clusters_is_bounded_and_streams_are_sent_deletion
         world.publish()
         unwant(world, cluster(str(number)))
         world.publish()
-    assert world.changed_since(Type.CLUSTERS, seen) is None
-    recent = world.changed_since(Type.CLUSTERS, world.serial - 1_000)
+    assert world.served.changed_since(Type.CLUSTERS, seen) is None
+    recent = world.served.changed_since(Type.CLUSTERS, world.serial - 1_000)
     assert recent is not None
     assert len(recent) == 500
     incremental, whole = (session.next() for session in both)

@@ -193,7 +193,7 @@ def test_an_answer_to_an_older_response_changes_nothing() -> None:
 
 def test_an_envoy_that_reconnects_is_sent_only_what_it_does_not_have() -> None:
     bench = published(cluster("a"), cluster("b"))
-    known = {name: resource.version for name, resource in bench.world.resources(Type.CLUSTERS).items()}
+    known = {name: resource.version for name, resource in bench.world.served.resources(Type.CLUSTERS).items()}
     want(bench.world, cluster("b", connect_timeout="2s"))
     bench.world.publish()
     envoy = Envoy(bench)
@@ -242,7 +242,7 @@ def let_go(bench: ServedWorld) -> None:
     """The Envoys that have answered nothing for so long are not waited for."""
     bench.now += SILENCE_SECONDS
     bench.world.publish()
-    assert set(bench.world.resources(Type.CLUSTERS)) == {"new"}
+    assert set(bench.world.served.resources(Type.CLUSTERS)) == {"new"}
 
 
 def answering_late(*, whole: bool) -> tuple[ServedWorld, Envoy]:

@@ -110,8 +110,8 @@ def test_a_stream_finds_what_was_created_changed_and_deleted_since_its_last_resp
     want(world, cluster("a", connect_timeout="9s"))
     unwant(world, cluster("b"))
     world.publish()
-    assert set(world.changed_since(Type.CLUSTERS, seen) or ()) == {"a", "b"}
-    assert world.changed_since(Type.CLUSTERS, world.serial) == []
+    assert set(world.served.changed_since(Type.CLUSTERS, seen) or ()) == {"a", "b"}
+    assert world.served.changed_since(Type.CLUSTERS, world.serial) == []
 
 
 def test_who_asks_for_routes_that_there_are_none_of_gets_none() -> None:

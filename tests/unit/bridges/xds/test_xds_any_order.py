@@ -158,7 +158,7 @@ def test_no_route_without_its_cluster_and_in_the_end_all_that_is_good(seed: int)
         for kind, name in good:
             if kind == "envoy_route" and set(stored[kind, name].clusters) <= clusters:
                 assert name in shown
-        in_force = {name: one.body for name, one in world.resources(Type.CLUSTERS).items()}
+        in_force = {name: one.body for name, one in world.served.resources(Type.CLUSTERS).items()}
         assert envoy.clusters == in_force
 
 

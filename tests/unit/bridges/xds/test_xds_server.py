@@ -223,9 +223,9 @@ async def test_what_is_no_valid_message_is_recorded_without_asking_an_envoy() ->
     async with running_xds(store, "gateway") as server:
         await recorded(store, "bad")
         assert "BEST" in (await rejections(store))["bad"]["message"]
-        assert set(server.world.resources(Type.CLUSTERS)) == {"good"}
+        assert set(server.world.served.resources(Type.CLUSTERS)) == {"good"}
         await write(store, cluster("bad", 1))
-        await until(lambda: set(server.world.resources(Type.CLUSTERS)) == {"good", "bad"})
+        await until(lambda: set(server.world.served.resources(Type.CLUSTERS)) == {"good", "bad"})
 
 
 async def test_of_a_rejected_secret_nothing_is_written_down_but_that_it_was_rejected() -> None:
@@ -248,7 +248,7 @@ async def test_of_a_rejected_secret_nothing_is_written_down_but_that_it_was_reje
 async def test_a_value_that_cannot_be_read_leaves_what_was_there(store: MemoryStore) -> None:
     async with running_xds(store, "gateway") as server:
         await write(store, Put(element_key("envoy_cluster", "a"), b"{"), cluster("b", 1))
-        await until(lambda: set(server.world.resources(Type.CLUSTERS)) == {"a", "b"})
+        await until(lambda: set(server.world.served.resources(Type.CLUSTERS)) == {"a", "b"})
 
 
 async def test_what_went_while_the_watch_was_cut_is_gone_after_it() -> None:
@@ -258,7 +258,7 @@ async def test_what_went_while_the_watch_was_cut_is_gone_after_it() -> None:
         store.faults.lose_next()
         await write(store, gone("envoy_cluster", "a"))
         store.faults.cut_watches(Compacted(1))
-        await until(lambda: set(server.world.resources(Type.CLUSTERS)) == {"b"})
+        await until(lambda: set(server.world.served.resources(Type.CLUSTERS)) == {"b"})
 
 
 async def test_an_address_that_is_taken_is_reported() -> None:

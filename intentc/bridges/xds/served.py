@@ -1,0 +1,84 @@
+"""Keeps the resources that Envoys are sent, and what changed at which publication.
+
+Why it exists: a stream asks what it has missed since the publication that it saw last. The names of deleted resources
+are remembered for that, within a limit; a stream that is further behind compares everything. ``world`` decides what is
+served, and numbers the publications.
+
+Touches: nothing outside memory.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .assembly import Assembly
+from .kinds import Type
+
+_NONE = "none"
+_DELETED_KEPT = 1_024
+"""Names of deleted resources that are remembered, in addition to twice the number of existing ones."""
+
+
+class Resource(NamedTuple):
+    """A resource as Envoy is sent it. ``body``: an ``Any``; ``version``: see ``World.version``; ``addresses``: those of
+    a listener."""
+
+    name: str
+    version: str
+    body: bytes
+    addresses: tuple[str, ...] = ()
+
+
+class Served:
+    """The resources in force, by type and name."""
+
+    def __init__(self) -> None:
+        self._resources: dict[Type, dict[str, Resource]] = {kind: {} for kind in Type}
+        self._changes: dict[Type, dict[str, int]] = {kind: {} for kind in Type}
+        self._forgotten: dict[Type, int] = dict.fromkeys(Type, 0)
+        """The number of the publication up to which deletions are no longer remembered."""
+
+    def serve(self, kind: Type, name: str, resource: Resource | None, serial: int) -> None:
+        """Replace what is served under a name, or delete it; ``serial``: the number of this publication."""
+        if resource is None:
+            self._resources[kind].pop(name, None)
+        else:
+            self._resources[kind][name] = resource
+        changes = self._changes[kind]
+        changes.pop(name, None)
+        changes[name] = serial
+        if len(changes) > 2 * len(self._resources[kind]) + _DELETED_KEPT:
+            deleted = [name for name in changes if name not in self._resources[kind]]
+            for name in deleted[: len(deleted) // 2]:
+                self._forgotten[kind] = changes.pop(name)
+
+    def resources(self, kind: Type) -> dict[str, Resource]:
+        """All resources of a type in force; don't keep the mapping, it changes."""
+        return self._resources[kind]
+
+    def resource(self, kind: Type, name: str) -> Resource | None:
+        """The resource in force under a name; ``no_routes`` for a missing route configuration that is awaited."""
+        found = self._resources[kind].get(name)
+        return self.no_routes(name) if found is None and kind is Type.ROUTES else found
+
+    def no_routes(self, name: str) -> Resource:
+        """An empty route configuration, for a name under which none is in force."""
+        return Resource(name, _NONE, Assembly().assemble(name))
+
+    def lacks(self, kind: Type, name: str, version: str | None) -> bool:
+        """Whether ``resource`` returns something under a name that is not this ``version``."""
+        found = self._resources[kind].get(name)
+        if found is None:
+            return kind is Type.ROUTES and version != _NONE
+        return version != found.version
+
+    def changed_since(self, kind: Type, serial: int) -> list[str] | None:
+        """The names that were created, changed or deleted after ``serial``; None if deletions since are forgotten."""
+        if serial < self._forgotten[kind]:
+            return None
+        found = []
+        for name, changed in reversed(self._changes[kind].items()):
+            if changed <= serial:
+                break
+            found.append(name)
+        return found

@@ -50,7 +50,7 @@ def check(document: dict[str, Any]) -> None:
         assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(12))
 async def test_reserved_requests_are_answered_as_before(seed: int) -> None:
     random = Random(seed)
     targets = [random_target(random, number) for number in range(random.choice([1, 2]))]
@@ -72,7 +72,25 @@ async def test_without_a_target_nothing_changes() -> None:
     assert found.held == "NoProhibitedTargets"
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("mode", ["prohibited", "marked"])
+@pytest.mark.parametrize("seed", range(3))
+async def test_a_history_leads_where_a_compile_from_nothing_does(seed: int, mode: str) -> None:
+    random = Random(seed)
+    system = await world_of(random, mode, [random_target(random, 0)])
+    for step in range(15):
+        if random.random() < 0.4:
+            await system.delete(random.choice(sorted(system.world)))
+        else:
+            await system.put(random.choice([random_manifest(random), random_target(random, step % 2)]))
+        fresh = DocumentSystem(system.gateway, {"ownership": mode})
+        await fresh.start()
+        await fresh.put(*system.world.values())
+        found, expected = system.assembled(), fresh.assembled()
+        assert found == expected
+        assert system.problems(found) == fresh.problems(expected)
+
+
+@pytest.mark.parametrize("seed", range(12))
 async def test_marked_leaves_all_listeners_of_others(seed: int) -> None:
     random = Random(seed)
     system = await world_of(random, "marked", [])

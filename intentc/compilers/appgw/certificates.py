@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import binascii
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 TLS = "kubernetes.io/tls"
@@ -46,20 +46,23 @@ def wrong_with(namespace: str, name: str, secret: Any) -> Wrong | None:
         return Wrong("SecretNotFound", f"there is no Secret {shown}; create it, with type {TLS}")
     if secret.type != TLS:
         return Wrong("SecretNotFound", f"Secret {shown} is not of type {TLS}; create one that is")
-    chain, key = content(secret.data, "tls.crt"), content(secret.data, "tls.key")
+    chain, key = content(secret, "tls.crt"), content(secret, "tls.key")
     message = _wrong_content(chain, key)
     return Wrong("SecretInvalid", f"Secret {shown}: {message}") if message else None
 
 
 def digest(secret: Any) -> str:
     """A hash of the certificate and key in a Secret (64 hexadecimal digits), by which a change of them is seen."""
-    chain, key = content(secret.data, "tls.crt"), content(secret.data, "tls.key")
+    chain, key = content(secret, "tls.crt"), content(secret, "tls.key")
     return hashlib.sha256(b"%d:%s%d:%s" % (len(chain), chain, len(key), key)).hexdigest()
 
 
-def content(data: Mapping[str, Any], key: str) -> bytes:
-    """The bytes under ``key``; none if it is absent or not base64."""
-    text = data.get(key)
+def content(secret: Any, key: str) -> bytes:
+    """The bytes under ``key``; none if it is absent or not base64. A store without a cluster keeps ``stringData``."""
+    plain = secret.stringData.get(key)
+    if isinstance(plain, str) and plain:
+        return plain.encode()
+    text = secret.data.get(key)
     try:
         return binascii.a2b_base64("".join(text.split()), strict_mode=True) if isinstance(text, str) else b""
     except (binascii.Error, ValueError):

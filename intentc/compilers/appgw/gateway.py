@@ -61,18 +61,19 @@ class GatewayIntent(Intent):
             yield from (Fact("appgw_installed", f"{collection}/{name}", "") for name in sorted(set(names)))
         yield from (Fact("appgw_port_name", str(port), name) for port, name in self._ports().items())
         if config.ownership == MARKED:
-            yield from (Fact("appgw_foreign_site", site, name) for site, name in self._foreign_sites().items())
+            yield from (Fact("appgw_foreign_site", port, sites) for port, sites in self._foreign_sites().items())
 
     def _ports(self) -> dict[int, str]:
         return {one.port: one.name for one in sorted(self.ports, key=lambda one: str(one.name), reverse=True)}
 
-    def _foreign_sites(self) -> dict[str, str]:
-        found: dict[str, str] = {}
+    def _foreign_sites(self) -> dict[str, tuple[tuple[str, str], ...]]:
+        """frontend|port → (host name, empty for all; listener) of all listeners of others there, sorted."""
+        found: dict[str, set[tuple[str, str]]] = {}
         for listener in self.foreign_listeners:
-            frontend = PRIVATE if listener.private else PUBLIC
-            for host in listener.hosts or ("",):
-                found.setdefault(f"{frontend}|{listener.port}|{host.lower()}", listener.name)
-        return found
+            port = f"{PRIVATE if listener.private else PUBLIC}|{listener.port}"
+            hosts = {(host.lower(), str(listener.name)) for host in listener.hosts or ("",)}
+            found.setdefault(port, set()).update(hosts)
+        return {port: tuple(sorted(sites)) for port, sites in found.items()}
 
     def _default_listener(self, ctx: Context, config: Settings, here: Present) -> Iterator[Claim | Fact]:
         """A gateway must have a listener: all names, HTTP, with the default pool."""

@@ -93,5 +93,6 @@ def _first(ctx: Context, name: str) -> Owner | None:
 
 def foreign_listener(ctx: Context, site: Site) -> str:
     """The listener of others that has a site, in mode ``marked``; empty if there is none."""
-    found = ctx.contributions("appgw_foreign_site", f"{site.frontend}|{site.port}|{site.name}")
-    return str(found[0][1]) if found else ""
+    found = ctx.contributions("appgw_foreign_site", f"{site.frontend}|{site.port}")
+    sites: tuple[tuple[str, str], ...] = found[0][1] if found else ()
+    return next((listener for host, listener in sites if host == site.name), "")

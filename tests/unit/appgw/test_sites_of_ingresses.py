@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import pytest
@@ -77,6 +78,14 @@ async def test_without_a_usable_secret_the_name_is_not_served_in_the_clear(
     assert [one["properties"]["paths"] for one in path_map["pathRules"]] == [["/.well-known/acme-challenge/*"]]
     assert path_map["defaultBackendAddressPool"]["id"].endswith("/defaultaddresspool")
     assert found.problems == [("shop:web", reason)]
+
+
+async def test_a_store_without_a_cluster_keeps_string_data(compiled: Any) -> None:
+    chain, key = (base64.b64decode(text).decode() for text in pair("cert"))
+    text = {**secret("cert", "", ""), "data": {}, "stringData": {"tls.crt": chain, "tls.key": key}}
+    found = await compiled().given(*CART, text, ingress("web", rule("shop.test", ROOT), tls=tls("shop.test")))
+    assert found.sites() == ["Https 443 shop.test"]
+    assert found.problems == []
 
 
 async def test_an_installed_certificate_serves_in_place_of_a_missing_secret(compiled: Any) -> None:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import yaml
 
 from intentc.bridges.kubernetes.mirrored_kinds import manifest_kind, mirrored_kinds
 from intentc.loading.schemas import load_schema
 from intentc.model.manifest import CORE
 
-RULES = Path(__file__).parents[4] / "config" / "kubernetes" / "rbac-ambassador.yml"
+FOLDER = Path(__file__).parents[4] / "config" / "kubernetes"
+
+NAMES = {"kubernetes_node": "node"}
 
 
-def test_each_kind_may_be_listed_and_watched_its_status_of_ours_written_and_nothing_else() -> None:
-    (role,) = (one for one in yaml.safe_load_all(RULES.read_text()) if one["kind"] == "ClusterRole")
+@pytest.mark.parametrize("compiler", ["ambassador", "appgw"])
+def test_each_kind_may_be_listed_and_watched_its_status_of_ours_written_and_nothing_else(compiler: str) -> None:
+    rules = yaml.safe_load_all((FOLDER / f"rbac-{compiler}.yml").read_text())
+    (role,) = (one for one in rules if one["kind"] == "ClusterRole")
     granted: set[tuple[object, ...]] = {
         (group, resource, tuple(rule["verbs"]), tuple(rule.get("resourceNames", ())))
         for rule in role["rules"]
@@ -22,11 +27,11 @@ def test_each_kind_may_be_listed_and_watched_its_status_of_ours_written_and_noth
         for resource in rule["resources"]
     }
     needed: set[tuple[object, ...]] = {("", "namespaces", ("get",), ("kube-system",))}
-    for kind in mirrored_kinds(load_schema("ambassador")):
+    for kind in mirrored_kinds(load_schema(compiler)):
         group = "" if kind.manifests.group == CORE else kind.manifests.group
-        needed.add((group, kind.plural.replace("_", ""), ("list", "watch"), ()))
+        plural = kind.manifests.plural
+        needed.add((group, plural, ("list", "watch"), ()))
         if kind.status is not None and not kind.status.is_input:
-            plural = kind.plural.replace("_", "")
             needed |= {(group, plural, ("get",), ()), (group, f"{plural}/status", ("patch",), ())}
-        assert manifest_kind(kind).name.lower() == kind.name.replace("_", "")
+        assert manifest_kind(kind).name.lower() == NAMES.get(kind.name, kind.name.replace("_", ""))
     assert granted == needed

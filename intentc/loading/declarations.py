@@ -97,6 +97,7 @@ def check_kind(located: Located, spec: KindSpec, types: Types) -> None:
         fields[STATUS] = spec.status.type
     for name, mention in spec.mentions.items():
         _check_choice(located, ("mentions", name, "resolver"), mention.resolver, RESOLVERS)
+        _check_pattern(located, ("mentions", name, "only"), mention.only)
         for position, path in enumerate(mention.paths):
             _check_path(located, ("mentions", name, "paths", position), path, fields, types)
     for name, path in spec.columns.items():

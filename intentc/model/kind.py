@@ -80,13 +80,18 @@ class Relation(msgspec.Struct, frozen=True):
 
 class Mention(msgspec.Struct, frozen=True):
     """A relation that is found in properties: the strings at ``paths`` name objects of ``kind`` by ``resolver``;
-    those in ``ignore`` name nothing."""
+    those in ``ignore``, and those that ``only`` does not match, name nothing."""
 
     name: str
     kind: str
     paths: tuple[tuple[str, ...], ...]
     resolver: str = "fq_name"
     ignore: frozenset[str] = frozenset()
+    only: re.Pattern[str] | None = None
+
+    def is_name(self, text: str) -> bool:
+        """Whether a text at one of the paths names an object."""
+        return text not in self.ignore and (self.only is None or self.only.search(text) is not None)
 
 
 class Index(msgspec.Struct, frozen=True):
@@ -310,12 +315,12 @@ class Kind:
                     yield Link(relation, relation, FQ_NAME, ":".join(entry.to))
         for mention in self.mentions.values():
             resolver = RESOLVERS[mention.resolver]
-            found = dict.fromkeys(text for path in mention.paths for text in values_at(values, path))
+            texts = (text for path in mention.paths for text in values_at(values, path))
+            found = dict.fromkeys(filter(mention.is_name, texts))
             if mention.resolver == "selector" and found:
                 found = {",".join(sorted(found)): None}
             for text in found:
-                if text not in mention.ignore:
-                    yield Link(mention.name, mention.kind, resolver.offered_in, resolver.wanted(text, values.fq_name))
+                yield Link(mention.name, mention.kind, resolver.offered_in, resolver.wanted(text, values.fq_name))
 
     def references_of(self, values: Any, relation: str) -> tuple[Reference, ...]:
         """The stored references of one relation in ``values``."""

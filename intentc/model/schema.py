@@ -56,12 +56,14 @@ class ReferenceSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class MentionSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A relation that is found in properties. ``kind``: what is meant. ``paths``: where its name stands, such as
-    ``rules.rule[].group``. ``resolver``: how the text there names it. ``ignore``: texts that name nothing."""
+    ``rules.rule[].group``. ``resolver``: how the text there names it. ``ignore``: texts that name nothing. ``only``:
+    the pattern of texts that name something."""
 
     kind: str
     paths: tuple[str, ...]
     resolver: str = "fq_name"
     ignore: tuple[str, ...] = ()
+    only: str = ""
 
 
 class IndexSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -189,7 +191,14 @@ def build_kind(
         properties=properties,
         relations=relations,
         mentions={
-            name: Mention(name, m.kind, tuple(map(split_path, m.paths)), m.resolver, frozenset(m.ignore))
+            name: Mention(
+                name,
+                m.kind,
+                tuple(map(split_path, m.paths)),
+                m.resolver,
+                frozenset(m.ignore),
+                re.compile(m.only) if m.only else None,
+            )
             for name, m in spec.mentions.items()
         },
         indexes={name: Index(name, tuple(map(split_path, i.paths)), i.hostnames) for name, i in spec.indexes.items()},

@@ -82,6 +82,16 @@ def test_policies_mention_services_and_policies(decode: Decode) -> None:
     }
 
 
+def test_what_cannot_be_the_name_of_a_service_is_no_mention(decode: Decode) -> None:
+    hops = ["10.0.0.9", "2001:db8::9", "a:b:s"]
+    table = decode("route_table", routes={"route": [{"prefix": "0.0.0.0/0", "next_hop": hop} for hop in hops]})
+    rule = {"action_list": {"mirror_to": {"analyzer_name": "collector"}}}
+    policy = decode("network_policy", network_policy_entries={"policy_rule": [rule]})
+
+    assert [link.value for link in table.links] == ["a:b:s"]
+    assert policy.links == ()
+
+
 def test_an_attribute_of_a_reference_is_typed(decode: Decode) -> None:
     instance = decode(
         "routing_instance",

@@ -128,7 +128,9 @@ class KindWatcher:
     async def _step(self) -> None:
         served = self.served
         if served is None:
-            self._enter(Phase.SEARCHING)
+            if self.state.phase is not Phase.NOT_SERVED:
+                # Otherwise it is still the same answer: how long it has been so decides what it means.
+                self._enter(Phase.SEARCHING)
             self.served = await find(self._cluster, self._kind)
             return
         request = self.informer.request()

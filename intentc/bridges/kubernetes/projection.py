@@ -34,6 +34,7 @@ _ENCODER = msgspec.json.Encoder(order="sorted")
 _METADATA_TYPES = TypeTable(TYPES, METADATA)
 _STATUS = "status"
 _MIRRORED = "mirrored"
+_MANAGED_FIELDS = "managedFields"
 
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError, TypeError, AttributeError)
 
@@ -71,6 +72,9 @@ class Projector:
         manifest = _DECODER.decode(body)
         if not isinstance(manifest, dict):
             raise msgspec.ValidationError("Expected `object`")
+        if isinstance(metadata := manifest.get(METADATA), dict):
+            # Never stored, and half of what a typical object says: the rest is worth walking through.
+            metadata.pop(_MANAGED_FIELDS, None)
         status = manifest.pop(_STATUS, None)
         flat = flattened({"apiVersion": version, **manifest}, self._kind.manifests)
         if self._claimed is None and status:

@@ -338,6 +338,7 @@ class Bridge:
         while True:
             await anyio.sleep(self._settings.tend_seconds)
             self._list_again()
+            self._hold_lost_kinds()
             if self.carrier is not None:
                 self.carrier.tend()
             can_write = self._fence() is not None
@@ -361,6 +362,18 @@ class Bridge:
                     await self._marker.write(fence)
             except StoreError as error:
                 _LOG.debug("the marks can't be written yet: %s", error)
+
+    def _hold_lost_kinds(self) -> None:
+        """Withhold the deletion of copies whose kind the cluster no longer serves: its definition may be back soon."""
+        for name, task in self.tasks.items():
+            phase, since, _ = task.watcher.state
+            is_lost = phase is Phase.NOT_SERVED and time.time() - since >= self._settings.not_served_seconds
+            if not is_lost or name in self.mirror.withheld or not self.mirror.counts(name)[1]:
+                continue
+            self.reporter.listed(name, frozenset())
+            self.mirror.listed(name, frozenset(), "the cluster no longer serves this kind", self.copies.revision)
+            if name in self.mirror.withheld:
+                _LOG.error("the cluster no longer serves %s; its copies stay until their deletion is approved", name)
 
     def _list_again(self) -> None:
         for name in list(self.mirror.unexplained):

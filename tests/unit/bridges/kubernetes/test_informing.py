@@ -156,6 +156,9 @@ async def test_a_kind_may_be_installed_later(cluster: FakeCluster, monkeypatch: 
         await until(lambda: watcher.state.phase is Phase.NOT_SERVED)
         assert "no Farm in example.org/v2 or example.org/v1" in watcher.state.error
         assert not watcher.informer.complete
+        since = watcher.state.since
+        await until(lambda: watcher.counters["not_served"] > 3)
+        assert (watcher.state.phase, watcher.state.since) == (Phase.NOT_SERVED, since), "each attempt says the same"
         cluster.kinds = kinds
         cluster.put(FARMS, _farm("north"))
         await until(lambda: bool(reader.known) and reader.same(cluster))

@@ -210,6 +210,28 @@ async def test_a_kind_that_is_installed_later(system: MirroredSystem) -> None:
     await system.assert_second_pass_writes_nothing()
 
 
+async def test_a_kind_whose_definition_is_deleted_keeps_its_copies_until_that_is_approved(
+    system: MirroredSystem,
+) -> None:
+    async with system.bridge() as bridge:
+        await system.assert_right(bridge)
+        outputs = system.compiler.outputs()
+        system.cluster.drop_kind(MAPPINGS)
+        await until(lambda: len(bridge.mirror.withheld.get("mapping", ((), ()))[1]) == len(NAMES))
+        await system.compiler.settle()
+        assert system.compiler.outputs() == outputs
+        (words,) = bridge.status()["attention"]
+        assert "the cluster no longer serves this kind" in words
+        assert "intentc allow-deletes --mirrored mapping" in words
+        await Book(system.store, "default/kubernetes").put(AllowDeletes(kind="mapping"))
+        await until_true(system.same)
+        system.cluster.serve(MAPPINGS, "Mapping")
+        for name in NAMES:
+            system.cluster.put(MAPPINGS, mapping(name))
+        await system.assert_right(bridge)
+    await system.assert_second_pass_writes_nothing()
+
+
 async def test_etcd_that_is_away(system: MirroredSystem) -> None:
     async with system.bridge() as bridge:
         await until_true(system.same)

@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, str] = {
     "dev": "Try it: etcd, API server and compiler on this machine.",
     "apiserver": "Run the reference API server alone.",
     "xds": "Serve Envoy's elements to Envoys (aggregated discovery).",
+    "appgw": "Publish to an Azure Application Gateway.",
     "kubernetes": "Mirror a cluster's resources into etcd.",
     "compile": "Compile the resources in files, without a server.",
     "plan": "Show what applying files would write; writes nothing.",

@@ -6,5 +6,5 @@ is decided by the compiler ``appgw``, and assembled by ``document``, which `inte
 
 Nothing is imported here, so that only processes that publish load Azure's libraries (extra ``azure``).
 
-Touches: HTTP.
+Touches: clock, files, HTTP, logs, metrics; through others: environment, etcd, gRPC, processes, randomness, threads.
 """

@@ -78,6 +78,32 @@ class Learned:
         self.parts = {name: (first.get(name), second.get(name)) for name in differing_parts(wanted, shown)}
 
 
+def dangling(document: Document) -> str:
+    """The first id below the gateway's own that a document refers to and does not have; empty if there is none."""
+    own = str(document["id"]).lower() + "/"
+    have: set[str] = set()
+    uses: set[str] = set()
+    for collection, items in (document.get("properties") or {}).items():
+        for item in items if isinstance(items, list) else ():
+            if isinstance(item, Mapping) and "name" in item:
+                have.add(f"{own}{collection}/{item['name']}".lower())
+                uses.update(_referred(item.get("properties"), collection))
+    return next((found for found in sorted(uses) if found.startswith(own) and found not in have), "")
+
+
+def _referred(value: Any, collection: str) -> Iterator[str]:
+    """The ids in the properties of a sub-resource, in lower case, without back references and ids of path rules."""
+    if isinstance(value, Mapping):
+        if "id" in value and "name" not in value:
+            yield str(value["id"]).lower()
+        for name, member in value.items():
+            if name not in _BACK_REFERENCES.get(collection, ()):
+                yield from _referred(member, collection)
+    elif isinstance(value, list):
+        for member in value:
+            yield from _referred(member, collection)
+
+
 def _parts(document: Document) -> Iterator[tuple[str, Any]]:
     """The parts of a document in a form in which equal means equal; empty parts are left out."""
     if tags := document.get("tags"):

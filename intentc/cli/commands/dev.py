@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from intentc.loading.resources import Loaded as Input
     from intentc.service.reload import Reloader
 
+    from ..dev_azure import AzureGateway
     from ..dev_servers import Running
 
 _ON_THIS_MACHINE = {
@@ -130,20 +131,42 @@ async def _dev(
         reloading = reloading_of(engine, find_compilers(configuration.intentc.compilers), loaded, adapted=adapted)
         group.start_soon(reloading.run)
         _introduce(started, stays=not again, kubernetes=kubernetes)
-        if resources:
-            code = await _load(resources, started)
-        await engine.settled()
-        async with (
-            _gateway_of(started, files, prove_it=bool(again)),
-            running_cluster(started, partial(_print_statuses, started) if again else None),
-        ):
-            if again:
-                click.echo(f"\nTo keep it running: `{again}`", err=True)
-                scope.cancel()
-            else:
-                click.echo("\nCtrl-C ends everything.", err=True)
-            await anyio.sleep_forever()
+        async with _azure_of(started) as azure:
+            if resources:
+                code = await _load(resources, started)
+            await engine.settled()
+            if azure is not None:
+                await azure.applied(engine.progress.last_written_revision)
+                azure.show()
+            async with (
+                _gateway_of(started, files, prove_it=bool(again)),
+                running_cluster(started, partial(_print_statuses, started) if again else None),
+            ):
+                if again:
+                    click.echo(f"\nTo keep it running: `{again}`", err=True)
+                    scope.cancel()
+                else:
+                    click.echo("\nCtrl-C ends everything.", err=True)
+                await anyio.sleep_forever()
     return code
+
+
+@asynccontextmanager
+async def _azure_of(started: Running) -> AsyncIterator[AzureGateway | None]:
+    """Run a publisher and a stand-in for Azure next to the servers, if the compilers make an Application Gateway."""
+    from intentc.bridges.azure.document import RECORD
+
+    from ..dev_azure import running_azure
+
+    engine = started.service.engine
+    if RECORD not in engine.world.schema:
+        yield None
+        return
+    async with running_azure(started) as azure:
+        click.echo(f"Azure        {azure.url}  (a stand-in; it serves no traffic)\n", err=True)
+        await azure.recorded()
+        await engine.settled()
+        yield azure
 
 
 @asynccontextmanager
@@ -180,6 +203,10 @@ def _on_this_machine(configuration: Configuration) -> Configuration:
     internal services; the configuration's own settings win."""
     own = configuration.intentc
     settings = {**_ON_THIS_MACHINE, **own.settings}
+    if "appgw" in own.compilers:
+        from ..dev_azure import STAND_IN
+
+        settings = {**STAND_IN, **settings}
     return msgspec.structs.replace(configuration, intentc=msgspec.structs.replace(own, settings=settings))
 
 

@@ -59,8 +59,8 @@ class ResourceManager:
 
     ``rejects``: names of sub-resources that Azure rejects for a reason of its own. ``fails``: faults with which the
     next operations end. ``answers``: errors that the next requests meet. ``puts``: the documents that were accepted, as
-    sent; ``on_put`` gets each. ``requests``: the methods of all requests. ``addresses``: id of a public IP resource, in
-    lower case → its properties. ``most_at_once``: the most writes that ran at the same time."""
+    sent; ``on_put`` gets the former one and each. ``requests``: the methods of all requests. ``addresses``: id of a
+    public IP resource, in lower case → its properties. ``most_at_once``: the most writes that ran at the same time."""
 
     gateway: Document | None
     clock: Callable[[], float]
@@ -71,7 +71,7 @@ class ResourceManager:
     puts: list[Document] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
     addresses: dict[str, Document] = field(default_factory=dict)
-    on_put: Callable[[Document], None] = lambda document: None
+    on_put: Callable[[Document, Document], None] = lambda former, sent: None
     most_at_once: int = 0
     _operations: dict[str, Operation] = field(default_factory=dict)
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
@@ -112,7 +112,7 @@ class ResourceManager:
         stored["properties"]["operationalState"] = "Running"
         self.gateway = stored
         self.puts.append(copy.deepcopy(document))
-        self.on_put(self.puts[-1])
+        self.on_put(present, self.puts[-1])
         operation = Operation(f"operation-{next(self._numbers)}", self.clock() + self.put_seconds)
         self._operations[operation.name] = operation
         return copy.deepcopy(stored), operation

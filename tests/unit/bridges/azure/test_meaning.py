@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from intentc.bridges.azure.meaning import Learned, differing_parts, same_meaning
+from intentc.bridges.azure.meaning import Learned, dangling, differing_parts, same_meaning
 from intentc.testing.azure import ResourceManager
 from tests.support.azure_gateway import item, reference, small_gateway
 
@@ -82,3 +82,10 @@ def test_a_property_that_azure_filled_in_makes_no_difference_once_it_was_seen_af
     assert differing_parts(wanted, shown, learned) == []
     shown["properties"]["probes"][0]["properties"]["newest"] = "8"
     assert differing_parts(wanted, shown, learned) == ["probes/probe"]
+
+
+def test_a_reference_to_what_the_document_lacks_is_found() -> None:
+    document = ResourceManager(small_gateway(), lambda: 0.0).get()
+    assert dangling(document) == ""
+    document["properties"]["backendAddressPools"] = []
+    assert dangling(document).endswith("/backendaddresspools/pool")

@@ -1,0 +1,112 @@
+"""Writes the publisher's records through the API server: what the gateway has, what is ours in it, what was rejected.
+
+A record that says the same is not written. After a write the next pass waits until etcd has shown it, since it reads
+what is stored.
+
+State: none; ``stored`` has what etcd holds.
+
+Touches: nothing outside memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from intentc.model import Key, kebab
+from intentc.model.manifest import manifest_uuid
+from intentc.writing import Written
+
+from .document import RECORD, record_of
+from .publisher import Published
+from .rejections import Rejection
+from .stored import PUBLISHED, REJECTION, StoredWorld
+
+_MESSAGE = 2000
+"""Characters of Azure's words that are kept."""
+
+
+class RecordWriter(Protocol):
+    """Writes single resources; see ``writing.mirroring.MirrorService``."""
+
+    def create(self, key: Key, collection: str, data: bytes, fence: str | None) -> asyncio.Future[Written]: ...
+
+    def update(self, key: Key, data: bytes, fence: str | None, revision: int) -> asyncio.Future[Written]: ...
+
+    def remove(self, key: Key, revision: int, fence: str | None) -> asyncio.Future[Written]: ...
+
+
+class GatewayRecords:
+    """The records of one gateway. ``name``: of its records; ``prefix``: of our names; ``plurals``: kind → plural;
+    ``shown``: waits until etcd has shown a revision. It is ``publisher.Records``; methods raise ``WriteError``."""
+
+    def __init__(
+        self,
+        writer: RecordWriter,
+        stored: StoredWorld,
+        name: str,
+        prefix: str,
+        plurals: Mapping[str, str],
+        fence: Callable[[], str | None],
+        shown: Callable[[int], Awaitable[None]],
+    ) -> None:
+        self._writer = writer
+        self._stored = stored
+        self._name = name
+        self._prefix = prefix
+        self._plurals = plurals
+        self._fence = fence
+        self._shown = shown
+
+    async def gateway(self, shown: dict[str, Any], published: Published) -> None:
+        fields = record_of(shown, self._name, prefix=self._prefix, made=published.made)
+        await self._put(RECORD, [self._name], fields)
+
+    async def published(self, published: Published) -> None:
+        certificates = [{"name": name, "digest": digest} for name, digest in published.certificates]
+        fields = {"made": list(published.made), "certificates": certificates}
+        await self._put(PUBLISHED, [self._name], fields)
+
+    async def reject(self, ingress: str, digest: str, rejection: Rejection) -> None:
+        fields = {
+            "ingress": ingress,
+            "digest": digest,
+            "code": rejection.code,
+            "message": rejection.words[:_MESSAGE],
+        }
+        await self._put(REJECTION, ingress.split(":"), fields)
+
+    async def release(self, ingress: str) -> None:
+        present = self._stored.named(REJECTION, ingress)
+        if present is not None:
+            key = Key(REJECTION, present.uuid)
+            await self._written(self._writer.remove(key, present.revision, self._fence()))
+
+    async def _put(self, kind: str, name: Sequence[str], fields: Mapping[str, Any]) -> None:
+        present = self._stored.named(kind, ":".join(name))
+        said = {field: value for field, value in fields.items() if field != "fq_name"}
+        if present is None:
+            key = Key(kind, manifest_uuid(kind, name))
+            data = msgspec.json.encode({"uuid": key.uuid, "fq_name": list(name), **said})
+            await self._written(self._writer.create(key, f"/{kebab(self._plurals[kind])}", data, self._fence()))
+        elif any(_plain(present.fields.get(field)) != _plain(value) for field, value in said.items()):
+            key = Key(kind, present.uuid)
+            data = msgspec.json.encode({"uuid": key.uuid, **said})
+            await self._written(self._writer.update(key, data, self._fence(), present.revision))
+
+    async def _written(self, future: asyncio.Future[Written]) -> None:
+        written = await future
+        if written.revision is not None:
+            await self._shown(written.revision)
+
+
+def _plain(value: Any) -> Any:
+    """A value without members that have the default of their type, which the store leaves out."""
+    if isinstance(value, Mapping):
+        return {name: plain for name, member in value.items() if (plain := _plain(member)) is not None}
+    if isinstance(value, list | tuple):
+        return [_plain(member) for member in value] or None
+    return value or None

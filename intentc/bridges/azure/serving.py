@@ -1,0 +1,239 @@
+"""Runs the publisher of one gateway: the watch, the election, and one pass after another.
+
+Why it exists: ``intentc appgw``, ``intentc dev`` and the tests share it. Changes collect for a second; while Azure
+works on a document, the newest world waits and goes next; failures back off; and a comparison comes at each period
+whatever happens (docs/appgw.md, publisher).
+
+State: the tasks, and the last pass.
+
+Touches: clock, logs; through others: environment, etcd, files, gRPC, HTTP, metrics, processes, randomness, threads.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from typing import Any, NamedTuple
+
+import anyio
+from prometheus_client import CollectorRegistry
+
+from intentc.backoff import Backoff
+from intentc.leading import DEFAULT_TTL_SECONDS, Election, KeeperFactory, Leadership
+from intentc.watch.heartbeat import Heartbeat
+from intentc.watch.protocol import Store
+from intentc.watch.source import Source
+from intentc.writing import WriteError
+
+from .document import RECORD
+from .metrics import registry_of
+from .publisher import Gateway, Manager, Pass, Publisher
+from .records import GatewayRecords, RecordWriter
+from .stored import PUBLISHED, REJECTION, StoredWorld
+
+_LOG = logging.getLogger(__name__)
+_AGAIN = Backoff(5.0, 300.0)
+RECORDS = (RECORD, PUBLISHED, REJECTION)
+"""The kinds that a publisher writes."""
+
+
+__all__ = ["RECORDS", "Bridge", "Gateway", "Settings", "running_publisher"]
+
+
+class Settings(NamedTuple):
+    """``path``: of resources in etcd. ``gateway``: which one, and how. ``name``: of its records; ``prefix``: of our
+    names; ``plurals``: of their kinds. ``collect_seconds``: changes wait for each other; ``period_seconds``: between
+    comparisons; ``again``: the waits after failures."""
+
+    path: str
+    installation: str
+    process: str
+    gateway: Gateway
+    name: str
+    prefix: str
+    plurals: Mapping[str, str]
+    ttl: int = DEFAULT_TTL_SECONDS
+    heartbeat_seconds: float = 5.0
+    collect_seconds: float = 1.0
+    period_seconds: float = 60.0
+    again: Backoff = _AGAIN
+
+
+class Bridge:
+    """A publisher at work, created by ``running_publisher``. It is ``diagnostics.Observed``."""
+
+    def __init__(
+        self,
+        manager: Manager,
+        store: Store,
+        writer: RecordWriter,
+        settings: Settings,
+        *,
+        keepers: KeeperFactory | None = None,
+    ) -> None:
+        self._settings = settings
+        self._manager = manager
+        self.stored = StoredWorld()
+        self.election = Election(
+            store,
+            f"{settings.installation}/appgw/{settings.name}",
+            settings.process,
+            ttl=settings.ttl,
+            versions={},
+            on_won=self._on_won,
+            on_lost=self._on_lost,
+            keepers=keepers,
+        )
+        heartbeat = Heartbeat(settings.installation, settings.process, interval=settings.heartbeat_seconds)
+        self._source = Source(store, f"/{settings.path.strip('/')}/", heartbeat=heartbeat)
+        self._records = GatewayRecords(
+            writer,
+            self.stored,
+            settings.name,
+            settings.prefix,
+            settings.plurals,
+            self.election.fence,
+            self._until_shown,
+        )
+        self._publisher: Publisher | None = None
+        self._listed = anyio.Event()
+        self._delivered = anyio.Event()
+        self._changed = anyio.Event()
+        self._failures = 0
+        self._is_working = False
+        self.last = Pass("Waiting", "not begun yet")
+        self.passes: Counter[str] = Counter()
+        self.registry: CollectorRegistry = registry_of(self.status)
+
+    async def run(self) -> None:
+        """Publish until cancelled; then resign."""
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._follow)
+                group.start_soon(self._source.run_heartbeat)
+                group.start_soon(self.election.run)
+                await self._listed.wait()
+                await self._publish()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self.election.resign()
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether all changes were looked at, and the last pass says what stays so until the next."""
+        return not (self._changed.is_set() or self._is_working or self.last.state in _PASSING)
+
+    def healthy(self) -> bool:
+        """Whether the publisher works."""
+        return self._listed.is_set()
+
+    def ready(self) -> tuple[bool, tuple[str, ...]]:
+        """Whether etcd is watched; and the reasons if not."""
+        state = self._source.state
+        if state.ready:
+            return True, ()
+        return False, (f"etcd: {state.phase.value}" + (f" ({state.last_error})" if state.last_error else ""),)
+
+    def pending(self) -> list[dict[str, str]]:
+        """Nothing: a bridge has no references."""
+        return []
+
+    def status(self) -> dict[str, Any]:
+        """The status as JSON: ``state`` and ``message`` of the last pass, ``problems`` that only the whole document
+        shows (``ingress``, ``reason``, ``message`` each), and what a person must do in ``attention``."""
+        applied = self.last.state == "Applied"
+        shown = f"{self.last.state}: {self.last.message}" if self.last.message else self.last.state
+        return {
+            "converged": applied,
+            "leading": self.election.fence() is not None,
+            "leader": self.election.leader() or "",
+            "gateway": self._settings.gateway.gateway,
+            "applied_revision": self.stored.revision,
+            "state": self.last.state,
+            "message": self.last.message,
+            "documents": self._publisher.sent if self._publisher is not None else 0,
+            "counters": dict(self.passes),
+            "problems": [
+                {"ingress": owner, "reason": reason, "message": message}
+                for owner, reason, message in self.last.problems
+            ],
+            "attention": [] if applied or self.last.state in _PASSING else [shown],
+        }
+
+    async def _follow(self) -> None:
+        async with aclosing(self._source.events()) as events:
+            async for item in events:
+                if self.stored.take(item):
+                    self._changed.set()
+                self._listed.set()
+                self._delivered.set()
+                self._delivered = anyio.Event()
+
+    async def _until_shown(self, revision: int) -> None:
+        while self.stored.revision < revision:
+            await self._delivered.wait()
+
+    def _on_won(self, leadership: Leadership) -> None:
+        gateway = self._settings.gateway
+        published = self.stored.published(self._settings.name)
+        self._publisher = Publisher(
+            self._manager, self._records, self.stored.world, gateway, published, self.stored.suspected()
+        )
+        self._changed.set()
+
+    def _on_lost(self, reason: str) -> None:
+        self._publisher = None
+        self.last = Pass("Standby", reason)
+
+    async def _publish(self) -> None:
+        while True:
+            with anyio.move_on_after(self._settings.period_seconds):
+                await self._changed.wait()
+            await anyio.sleep(self._settings.collect_seconds)
+            self._changed = anyio.Event()
+            self._is_working = True
+            if self._publisher is not None and self.election.fence() is not None:
+                await self._pass(self._publisher)
+            self._is_working = False
+
+    async def _pass(self, publisher: Publisher) -> None:
+        try:
+            found = await publisher.publish()
+        except WriteError as error:
+            found = Pass("FailedWriting", f"the API server: {error}", failed=True)
+        if (found.state, found.message) != (self.last.state, self.last.message):
+            _LOG.log(logging.WARNING if found.failed else logging.INFO, "%s: %s", found.state, found.message)
+        self.last = found
+        self.passes[found.state] += 1
+        self._failures = self._failures + 1 if found.failed else 0
+        wait = found.after
+        if found.failed:
+            wait = max(found.after or 0.0, self._settings.again.seconds(self._failures))
+        if wait is not None:
+            await anyio.sleep(wait)
+            self._changed.set()
+
+
+_PASSING = frozenset({"Written", "Updating", "Changed", "Waiting", "Searching", "Doubted", "Standby", "Rejected"})
+"""States that end by themselves."""
+
+
+@asynccontextmanager
+async def running_publisher(
+    manager: Manager,
+    store: Store,
+    writer: RecordWriter,
+    settings: Settings,
+    *,
+    keepers: KeeperFactory | None = None,
+) -> AsyncIterator[Bridge]:
+    """A publisher at work until the block is left; then it resigns, so that another process takes over at once."""
+    bridge = Bridge(manager, store, writer, settings, keepers=keepers)
+    async with anyio.create_task_group() as group:
+        group.start_soon(bridge.run)
+        try:
+            yield bridge
+        finally:
+            group.cancel_scope.cancel()

@@ -1,0 +1,115 @@
+"""Knows what etcd holds for a gateway: the compiler's objects, the Secrets of its certificates, and our own records.
+
+State: those resources, as JSON. ``serving`` feeds it from the watch, and ``records`` writes.
+
+Touches: nothing outside memory.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from intentc.model.events import Batch, Change, Correction, Snapshot
+
+from .certificates import pfx
+from .document import RECORD, parts_of
+from .document.parts import COLLECTIONS
+from .publisher import Published
+from .tracing import SUSPECTED, World
+
+REJECTION = "appgw_rejection"
+PUBLISHED = "appgw_published"
+_SECRET = "secret"  # noqa: S105  # a kind
+_OWNER = "appgw_owner"
+_OBJECTS = frozenset({*COLLECTIONS, _OWNER, "appgw_document"})
+KINDS = _OBJECTS | {RECORD, REJECTION, PUBLISHED, _SECRET}
+
+
+class Stored(NamedTuple):
+    """A resource: its name (fq_name joined by ``:``), fields, and etcd's revision."""
+
+    uuid: str
+    name: str
+    fields: dict[str, Any]
+    revision: int
+
+
+class StoredWorld:
+    """What was delivered so far. ``revision``: up to which; ``changed_at``: that of the last change of an object."""
+
+    def __init__(self) -> None:
+        self.revision = 0
+        self._found: dict[tuple[str, str], Stored] = {}
+
+    def take(self, item: Snapshot | Batch | Correction) -> bool:
+        """Take a delivery; whether it changed what is published."""
+        concerned = [change for change in item.changes if change.kind in KINDS]
+        seen = {(change.kind, change.uuid) for change in concerned}
+        lost = self._found.keys() - seen if isinstance(item, Snapshot) else set()
+        for key in lost:
+            del self._found[key]
+        for change in concerned:
+            self._take(change)
+        self.revision = max(self.revision, item.revision)
+        return bool(lost) or any(change.kind in _OBJECTS or change.kind == _SECRET for change in concerned)
+
+    def of_kind(self, kind: str) -> list[Stored]:
+        """The resources of a kind."""
+        return [found for (its, _), found in self._found.items() if its == kind]
+
+    def named(self, kind: str, name: str) -> Stored | None:
+        """A resource by its kind and name."""
+        return next((found for found in self.of_kind(kind) if found.name == name), None)
+
+    def world(self) -> World:
+        """What is to be published."""
+        objects: Iterable[dict[str, Any]] = (
+            {**found.fields, "kind": kind} for (kind, _), found in self._found.items() if kind in _OBJECTS
+        )
+        digests = {found.name: str(found.fields.get("digest", "")) for found in self.of_kind(_OWNER)}
+        return World(parts_of(objects), digests, self._pfx)
+
+    def published(self, gateway: str) -> Published:
+        """What a former process has published."""
+        found = self.named(PUBLISHED, gateway)
+        if found is None:
+            return Published()
+        certificates = found.fields.get("certificates") or ()
+        return Published(
+            tuple(found.fields.get("made") or ()),
+            tuple((str(one["name"]), str(one["digest"])) for one in certificates),
+        )
+
+    def suspected(self) -> list[str]:
+        """The Ingresses that a search has left out."""
+        return [found.name for found in self.of_kind(REJECTION) if found.fields.get("code") == SUSPECTED]
+
+    def _take(self, change: Change) -> None:
+        key = (change.kind, change.uuid)
+        if change.value is None:
+            self._found.pop(key, None)
+            return
+        try:
+            fields = msgspec.json.decode(change.value)
+            name = ":".join(fields["fq_name"])
+        except (msgspec.MsgspecError, KeyError, TypeError):
+            self._found.pop(key, None)
+            return
+        self._found[key] = Stored(change.uuid, name, fields, change.mod_revision)
+
+    def _pfx(self, name: str) -> str:
+        found = self.named(_SECRET, name)
+        data = (found.fields.get("data") or {}) if found is not None else {}
+        try:
+            chain, key = (base64.b64decode(data[member], validate=True) for member in ("tls.crt", "tls.key"))
+        except (KeyError, TypeError, binascii.Error):
+            raise ValueError(f"Secret {name} has no tls.crt and tls.key in base64") from None
+        try:
+            return pfx(chain, key)
+        except ValueError as error:
+            raise ValueError(f"Secret {name}: {error}") from None

@@ -1,0 +1,163 @@
+"""Starts a stand-in for Azure and the publisher for ``intentc dev``, where the compilers make an Application Gateway.
+
+Why it exists: a user who loads Ingresses wants to see what the gateway would be sent, without Azure. The stand-in
+(``intentc.testing.azure``) rejects what Azure is known to reject, and serves no traffic.
+
+The stand-in, the publisher and its connections last until ``dev`` ends. It prints on stderr.
+
+Touches: clock, terminal; through others: environment, etcd, files, gRPC, HTTP, logs, metrics, processes, randomness,
+sockets, threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import click
+import msgspec
+
+from .errors import CommandError, Exit
+
+if TYPE_CHECKING:
+    from intentc.bridges.azure.serving import Bridge
+    from intentc.testing.azure import ResourceManager
+
+    from .dev_servers import Running
+
+_SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
+_APPLIED_WITHIN_SECONDS = 60.0
+_POLL_SECONDS = 0.02
+_COLLECTIONS = ("httpListeners", "requestRoutingRules", "urlPathMaps", "backendAddressPools", "sslCertificates")
+"""What is shown of a document, in this order."""
+STAND_IN = {
+    "appgw.subscriptionId": _SUBSCRIPTION,
+    "appgw.resourceGroup": "dev",
+    "appgw.name": "gateway",
+}
+"""Settings for a gateway of the stand-in; the configuration's own win."""
+
+
+class AzureGateway:
+    """A gateway of the stand-in, and its publisher."""
+
+    def __init__(self, manager: ResourceManager, bridge: Bridge, url: str) -> None:
+        self.url = url
+        self._manager = manager
+        self._bridge = bridge
+
+    async def recorded(self) -> None:
+        """Wait until the compiler can know the gateway."""
+        from intentc.bridges.azure.document import RECORD
+
+        while not self._bridge.stored.of_kind(RECORD):  # noqa: ASYNC110  # as below
+            await anyio.sleep(_POLL_SECONDS)
+
+    async def applied(self, revision: int) -> None:
+        """Wait until the gateway has what was compiled up to ``revision``, or the publisher says why not. Raises
+        ``CommandError`` after 60 s."""
+        with anyio.move_on_after(_APPLIED_WITHIN_SECONDS):
+            # A pass of the publisher sets no event here.
+            while not (self._bridge.is_quiet and self._bridge.stored.revision >= revision):  # noqa: ASYNC110
+                await anyio.sleep(_POLL_SECONDS)
+            return
+        status = self._bridge.status()
+        raise CommandError(
+            f"the gateway does not have what was compiled within {_APPLIED_WITHIN_SECONDS:g} s: "
+            f"{status['state']} {status['message']}",
+            code=Exit.UNREACHABLE,
+        )
+
+    def show(self) -> None:
+        """Print what the gateway has, and what its publisher reports."""
+        for line in described(self._manager.get()):
+            click.echo(line)
+        status = self._bridge.status()
+        for problem in status["problems"]:
+            click.echo(f"problem: {problem['ingress']}: {problem['reason']}: {problem['message']}", err=True)
+        for line in status["attention"]:
+            click.echo(f"attention: {line}", err=True)
+
+
+def described(document: dict[str, Any]) -> list[str]:
+    """The parts of a gateway's document, a line each."""
+    properties = document["properties"]
+    lines = []
+    for collection in _COLLECTIONS:
+        for item in properties.get(collection) or ():
+            lines.append(f"{collection}/{item['name']}  {_summary(collection, item['properties'])}".rstrip())
+    return lines
+
+
+def _summary(collection: str, given: dict[str, Any]) -> str:
+    def named(name: str) -> str:
+        return str((given.get(name) or {}).get("id", "")).rpartition("/")[2]
+
+    match collection:
+        case "httpListeners":
+            names = ", ".join(given.get("hostNames") or ["any name"])
+            return f"{given.get('protocol')} {named('frontendPort')}: {names}"
+        case "requestRoutingRules":
+            to = named("urlPathMap") or named("redirectConfiguration") or named("backendAddressPool")
+            return f"{given.get('priority')}: {named('httpListener')} → {to}"
+        case "urlPathMaps":
+            return " ".join(path for rule in given.get("pathRules") or () for path in rule["properties"]["paths"])
+        case "backendAddressPools":
+            return ", ".join(one.get("ipAddress") or one.get("fqdn", "") for one in given["backendAddresses"])
+    return ""
+
+
+@asynccontextmanager
+async def running_azure(started: Running) -> AsyncIterator[AzureGateway]:
+    """Run the stand-in and the publisher over the servers of ``dev``."""
+    from intentc.testing.azure import ResourceManager, serving_resource_manager
+
+    from .azure_settings import needing_azure, settings_of
+    from .connecting import api_server
+
+    with needing_azure():
+        from intentc.bridges.azure.client import ResourceManagerClient
+        from intentc.bridges.azure.credentials import StandInCredential
+        from intentc.bridges.azure.document import empty_gateway
+        from intentc.bridges.azure.serving import running_publisher
+    from intentc.plugins import declared
+    from intentc.watch.etcd import EtcdStore
+    from intentc.writing.mirroring import mirror_service
+
+    configuration = started.configuration
+    settings = settings_of(configuration, declared(configuration))._replace(collect_seconds=0.2)
+    document = msgspec.json.decode(msgspec.json.encode(empty_gateway(configuration.intentc.settings)))
+    manager = ResourceManager(document, anyio.current_time, put_seconds=1.0)
+    manager.on_put = lambda former, sent: click.echo(_difference(former, sent), err=True)
+    store = EtcdStore([started.etcd])
+    try:
+        async with (
+            serving_resource_manager(manager) as url,
+            ResourceManagerClient(url, StandInCredential(), poll_seconds=0.2) as client,
+            mirror_service(api_server(configuration)) as writer,
+            running_publisher(client, store, writer, settings) as bridge,
+        ):
+            yield AzureGateway(manager, bridge, url + settings.gateway.gateway)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await store.close()
+
+
+def _difference(former: dict[str, Any], sent: dict[str, Any]) -> str:
+    """What a document that was sent changes: ``+`` new, ``-`` gone, ``~`` other content."""
+    from intentc.bridges.azure.meaning import differing_parts
+
+    def places(document: dict[str, Any]) -> set[str]:
+        found = document["properties"].items()
+        return {f"{name}/{item['name']}" for name, items in found if isinstance(items, list) for item in items}
+
+    before, after = places(former), places(sent)
+    signs = [(place, "+" if place not in before else "-" if place in before - after else "~")
+             for place in differing_parts(sent, former)]  # fmt: skip
+    certificates = sent["properties"].get("sslCertificates") or ()
+    signs += [
+        (f"sslCertificates/{item['name']}", "data of") for item in certificates if "data" in (item["properties"] or {})
+    ]
+    return "\n".join(["sent to Azure:", *(f"  {sign} {place}" for place, sign in sorted(signs))])

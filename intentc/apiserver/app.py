@@ -52,7 +52,7 @@ from .auth import Keystone
 from .authorization import Caller
 from .documents import Document
 from .errors import ApiError, BadRequest, NotFound, TooLarge, from_store
-from .kubernetes.routes import PATCH_TYPES, kubernetes_routes
+from .kubernetes.routes import BODY_TYPES, kubernetes_routes
 from .listing import View
 from .references import ReferenceUpdate
 from .service import ApiServer
@@ -123,7 +123,7 @@ def create_app(
 
 
 def _checks(hosts: Sequence[str] | None) -> Checks:
-    return Checks("server.hosts", hosts, only_json=True, media=JSON_TYPES | PATCH_TYPES, untyped=("/api/", "/apis/"))
+    return Checks("server.hosts", hosts, only_json=True, media=JSON_TYPES | BODY_TYPES, untyped=("/api/", "/apis/"))
 
 
 class _Calls:

@@ -29,6 +29,7 @@ from intentc.watch.protocol import Store
 from .app import create_app
 from .auth import Keystone
 from .authorization import Mode, Policy
+from .kubernetes.catalog import served_schema
 from .seeds import write_seeds
 from .service import DEFAULT_MAX_TXN_OPS, ApiServer
 from .sources import Source
@@ -83,6 +84,7 @@ async def running_api_server(
     """
     if policy is None:
         policy = Policy() if keystone is None else Policy(Mode.CLOUD_ADMIN)
+    schema = served_schema(schema)
     server = ApiServer(store, schema, path=path, max_txn_ops=max_txn_ops, source=source, policy=policy)
     listener = _listen(host, port)
     connections = Connections(most_connections(_MOST_CONNECTIONS, _SHARE_OF_FILES), _PATIENCE, "the API server")

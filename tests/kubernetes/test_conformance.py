@@ -11,10 +11,10 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from .conformance.cases import Case, cases_of
-from .conformance.comparison import differences, differing, record, recorded, reduced, unused
-from .conformance.kinds import SAMPLES, Sample
-from .conformance.transcript import Transcript
+from tests.kubernetes.conformance.cases import Case, cases_of
+from tests.kubernetes.conformance.comparison import differences, differing, record, recorded, reduced, unused
+from tests.kubernetes.conformance.kinds import SAMPLES, Sample
+from tests.kubernetes.conformance.transcript import Transcript
 
 pytestmark = pytest.mark.anyio
 DOCS = Path(__file__).parents[2] / "docs" / "kubernetes.md"

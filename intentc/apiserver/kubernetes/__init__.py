@@ -4,5 +4,5 @@
 ``face`` reads and writes resources through the API server's own mutations, so admission, roles and the index are those
 of its REST API. docs/kubernetes.md has the table of what is answered as a kube-apiserver does.
 
-Touches: clock, environment, etcd, HTTP, randomness.
+Touches: clock, environment, etcd, HTTP, randomness; through others: files.
 """

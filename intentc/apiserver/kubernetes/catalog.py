@@ -4,14 +4,14 @@ Why it exists: discovery, OpenAPI, URLs and errors must name the same groups, ve
 
 A frozen value, made from a schema; no I/O.
 
-Touches: nothing outside memory.
+Touches: nothing itself; through others: files.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from intentc.loading import did_you_mean
+from intentc.loading import did_you_mean, load_schema
 from intentc.model import Kind, Schema
 from intentc.model.manifest_places import group_and_version, is_namespaced, manifest_kind, resource_name
 
@@ -41,6 +41,21 @@ BUILT_IN = frozenset(
 """The groups that kubectl knows by itself: their kinds understand strategic merge patches."""
 _NEED_VERSION = frozenset({"Lease", "Service"})
 """Kinds of these groups that a kube-apiserver does not update without a ``resourceVersion``."""
+_RETURN_DELETED = frozenset({"Pod", "Service"})
+
+
+_SHARED = "kubernetes"
+_OF_ANY_SERVER = frozenset({"Lease", "Namespace"})
+"""Kinds, as manifests spell them, that clients use on any server: namespaces to list, leases to elect a leader."""
+
+
+def served_schema(schema: Schema) -> Schema:
+    """``schema`` with the kinds that clients expect of any server; ``schema`` itself if no kind is written as
+    manifests."""
+    if not Catalog(schema):
+        return schema
+    shared = [kind for kind in load_schema(_SHARED) if manifest_kind(kind) in _OF_ANY_SERVER]
+    return Schema([*schema, *(kind for kind in shared if kind.name not in schema)])
 
 
 class Offered(NamedTuple):
@@ -73,6 +88,16 @@ class Offered(NamedTuple):
     def needs_version(self) -> bool:
         """Whether an update needs a ``resourceVersion``, as in a kube-apiserver."""
         return not self.is_built_in or self.name in _NEED_VERSION
+
+    @property
+    def returns_deleted(self) -> bool:
+        """Whether a deletion is answered with what was deleted, as clients of these kinds expect."""
+        return not self.group and self.name in _RETURN_DELETED
+
+    @property
+    def is_implied(self) -> bool:
+        """Whether its resources need not be created: namespaces."""
+        return not self.group and self.name == "Namespace"
 
     @property
     def has_status(self) -> bool:

@@ -84,8 +84,13 @@ class Face:
         self.catalog = Catalog(server.schema)
 
     async def get(self, place: Place, caller: Caller) -> Manifest:
-        """A resource that the caller may read."""
-        return (await self._found(self.server.draft(), place, caller)).manifest
+        """A resource that the caller may read. Each namespace is there, also if nobody created it."""
+        try:
+            return (await self._found(self.server.draft(), place, caller)).manifest
+        except NotFound:
+            if place.offered.is_implied:
+                return _implied(place)
+            raise
 
     async def create(
         self, offered: Offered, namespace: str, given: Any, options: WriteOptions, caller: Caller
@@ -125,6 +130,11 @@ class Face:
 
         async def work(draft: Draft) -> Manifest:
             nonlocal unstored
+            if place.offered.is_implied and await draft.find(Name(place.offered.kind.name, place.fq_name)) is None:
+                made = completed(edit(_implied(place)), place.offered, place.namespace, place.name)
+                check_metadata(place.offered, {}, made["metadata"])
+                key = await self._create(draft, place, made, options, caller, UPDATE)
+                return await self._shown(draft, place.offered, key)
             found = await self._found(draft, place, caller)
             after = completed(edit(found.manifest), place.offered, place.namespace, place.name)
             if options.subresource:
@@ -197,7 +207,7 @@ class Face:
         return Written(await self._answer(place, work, options.dry_run))
 
     async def delete(self, place: Place, options: DeleteOptions, caller: Caller) -> Manifest:
-        """Delete a resource. Returns a ``Status``, or the resource while finalizers keep it."""
+        """Delete a resource. Returns a ``Status``; the resource while finalizers keep it, and of some kinds always."""
 
         async def work(draft: Draft) -> Manifest:
             found = await self._found(draft, place, caller)
@@ -215,6 +225,8 @@ class Face:
             await self.server.resources.delete(draft, found.key, caller)
             if await draft.document(found.key) is not None:
                 return await self._shown(draft, place.offered, found.key)
+            if place.offered.returns_deleted:
+                return found.manifest
             return deleted(place.offered, place.name, metadata["uid"])
 
         return await self._transacted(place, work, options.dry_run)
@@ -330,6 +342,16 @@ class Face:
 async def _revision(draft: Draft, key: Key) -> int:
     item = await draft.reading.item(draft.layout.value(key))
     return item.mod_revision if item is not None else 0
+
+
+def _implied(place: Place) -> Manifest:
+    """A resource that nobody created."""
+    return {
+        "apiVersion": place.offered.api_version,
+        "kind": place.offered.name,
+        "metadata": {"name": place.name},
+        "status": {"phase": "Active"},
+    }
 
 
 def _with_last_applied(given: Manifest, text: str) -> Manifest:

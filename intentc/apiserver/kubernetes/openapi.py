@@ -114,7 +114,11 @@ def definition_name(offered: Offered) -> str:
 
 def _definition(offered: Offered, metadata: Node) -> Node:
     whole = structural_schema(offered.kind, offered.api_version)
-    return {**whole, "properties": {**whole["properties"], "metadata": metadata}, _GVK: [_gvk(offered)]}
+    properties = {**whole["properties"], "metadata": metadata}
+    if offered.kind.opaque:
+        # kubectl 1.20 writes an empty one into manifests, and checks them against this document.
+        properties.setdefault("status", {"type": "object", _FREE: True})
+    return {**whole, "properties": properties, _GVK: [_gvk(offered)]}
 
 
 def _gvk(offered: Offered) -> dict[str, str]:

@@ -40,8 +40,12 @@ from .watches import Watching
 
 _JSON = "application/json"
 _APPLY = "application/apply-patch+yaml"
-PATCH_TYPES = frozenset({patches.JSON, patches.MERGE, patches.STRATEGIC, _APPLY})
-"""Types of bodies besides JSON."""
+_PROTOBUF = "application/vnd.kubernetes.protobuf"
+BODY_TYPES = frozenset({patches.JSON, patches.MERGE, patches.STRATEGIC, _APPLY, _PROTOBUF})
+"""Types of bodies besides JSON; protobuf is answered with an error that clients show."""
+_NO_PROTOBUF = (
+    "bodies in protobuf are not offered; send JSON: kubectl create … --dry-run=client -o yaml | kubectl apply -f -"
+)
 _DEEPEST_BODY = 64
 
 Authenticate = Callable[..., Caller]
@@ -115,9 +119,6 @@ class _Calls:
         """Discovery, and everything that concerns resources."""
         target = None
         try:
-            if namespace := self._implicit_namespace(request):
-                self._authenticate(request, reading=True)
-                return _answer(_namespace(namespace))
             target = self._target(request)
             if target is None or target.offered is None:
                 self._authenticate(request, reading=True)
@@ -136,13 +137,6 @@ class _Calls:
     @cached_property
     def _openapi_messages(self) -> bytes:
         return openapi_messages.encoded(self._openapi_v2)
-
-    def _implicit_namespace(self, request: Request) -> str:
-        """The namespace that a GET names, if namespaces are no kind of this server: each exists then. kubectl asks for
-        it when a resource is not found."""
-        parts = request.url.path.strip("/").split("/")
-        is_one = request.method == "GET" and len(parts) == 4 and parts[:3] == ["api", "v1", "namespaces"]
-        return parts[3] if is_one and self._catalog.find("", "v1", "namespaces") is None else ""
 
     def _target(self, request: Request) -> Target | None:
         """What the URL names; None for ``/api`` and ``/apis``. Raises ``Answered`` for what is not offered."""
@@ -192,6 +186,8 @@ class _Calls:
     async def _of_resources(self, request: Request, target: Target, offered: Offered) -> Response:
         query = request.query_params
         caller = self._authenticate(request, reading=request.method == "GET")
+        if request.headers.get("content-type", "").lower().startswith(_PROTOBUF):
+            raise Answered(415, "UnsupportedMediaType", _NO_PROTOBUF)
         place = Place(offered, target.namespace, target.name)
         if not target.name:
             if request.method == "GET" and flag(query, "watch"):
@@ -239,7 +235,7 @@ class _Calls:
     def _one(self, request: Request, offered: Offered, manifest: Manifest) -> Response:
         accept, query = request.headers.get("accept", ""), request.query_params
         if version := tables.wanted(accept):
-            metadata = {"resourceVersion": manifest["metadata"]["resourceVersion"]}
+            metadata = {"resourceVersion": manifest["metadata"].get("resourceVersion", "")}
             included = query.get("includeObject", "Metadata")
             return _answer(
                 tables.table(offered, [manifest], _now(), version=version, included=included, metadata=metadata)
@@ -349,10 +345,6 @@ def _failed(error: ApiError, target: Target | None = None) -> Response:
     code, body = failure(error, offered, name)
     headers = {"Retry-After": "1"} if code in (429, 503) else {}
     return Response(msgspec.json.encode(body), code, headers, media_type=_JSON)
-
-
-def _namespace(name: str) -> dict[str, Any]:
-    return {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": name}, "status": {"phase": "Active"}}
 
 
 def _not_found(hint: str) -> Answered:

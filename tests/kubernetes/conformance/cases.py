@@ -190,9 +190,9 @@ async def delete(ask: Transcript) -> None:
     """A deletion has preconditions, options and a dry run."""
     made = (await ask("POST", ask.manifest("a")))["metadata"]
     await ask("DELETE b")
-    await ask("DELETE a", {"preconditions": {"uid": _ANOTHER_UID}})
-    await ask("DELETE a", {"preconditions": {"resourceVersion": "1"}})
-    await ask("DELETE a", {"dryRun": ["All"]})
+    await ask("DELETE a", {"preconditions": {"uid": _ANOTHER_UID}}, about="another uid")
+    await ask("DELETE a", {"preconditions": {"resourceVersion": "1"}}, about="another version")
+    await ask("DELETE a", {"dryRun": ["All"]}, about="dry run")
     await ask("DELETE a", dryRun="Some")
     await ask("DELETE a", propagationPolicy="Sometimes")
     await ask("GET a")

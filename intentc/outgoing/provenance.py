@@ -5,7 +5,7 @@ again, with the mark that its manifest had; then the engine decides as about any
 or it is deleted, in its order, once all compilers have had their first pass. The annotations name the object itself:
 controllers copy annotations and labels to other objects, which are not ours.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

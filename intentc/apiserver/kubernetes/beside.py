@@ -4,7 +4,7 @@ Why it exists: ``managedFields`` and the annotation in which ``kubectl apply`` r
 of a compiler, and a copy of a Secret must not reach one. So they have a key of their own, outside the watched prefix.
 The transaction that deletes the resource deletes it.
 
-It stages writes on the draft that it gets. No state.
+It stages writes on the draft that it gets.
 
 Touches: nothing itself; through others: etcd.
 """

@@ -3,7 +3,7 @@
 Why it exists: kubectl asks ``/api``, ``/apis`` and each version before anything else; since 1.26 it prefers one
 aggregated answer. ``catalog`` decides what is offered.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 Why it exists: clients decide by ``reason`` and ``code``, and people read ``message``, which names the field and says
 what to do next, as everywhere in intentc.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 
 Touches: nothing outside memory.
 """

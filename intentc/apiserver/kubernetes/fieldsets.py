@@ -6,7 +6,7 @@ unless ``forms`` says that its elements have a key, or are a set.
 A path is a tuple of steps: ``f:name`` of a field, ``k:{"name":"web"}`` of an element with keys, ``v:"x"`` of a set's
 element, as in Kubernetes' ``FieldsV1``.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 
 Touches: nothing outside memory.
 """

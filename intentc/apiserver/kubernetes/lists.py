@@ -3,8 +3,6 @@
 Why it exists: a client that lists and then watches must see each state of a resource exactly once in between, so a list
 names its revision, and all its pages read that one. Values that can't be read are left out.
 
-I/O: reads of the store. No state.
-
 Touches: etcd.
 """
 

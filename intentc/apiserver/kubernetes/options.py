@@ -1,6 +1,6 @@
 """The parameters of requests to the Kubernetes face, read from a URL's query and from ``DeleteOptions``.
 
-Values and pure functions: no state, no I/O.
+Values and pure functions.
 
 Touches: nothing outside memory.
 """

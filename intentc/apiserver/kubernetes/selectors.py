@@ -3,7 +3,7 @@
 Why it exists: clients select resources by text: ``app=web,tier in (a,b),!old``. Fields are ``metadata.name`` and
 ``metadata.namespace`` only, as for custom resources in Kubernetes.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 
 Touches: nothing outside memory.
 """

@@ -4,7 +4,7 @@ or an error ends it.
 Why it exists: a watch holds a watch of etcd, which must be closed in the task that opened it, also if the client
 disconnects while nothing happens. An error is the last line, of type ``ERROR``.
 
-I/O: the connection to one client, the clock. State: whether the columns of the table, and the end, were sent.
+State: whether the columns of the table, and the end, were sent.
 
 Touches: clock, HTTP; through others: etcd.
 """

@@ -7,7 +7,7 @@ One transaction of intentc may write many resources at one revision. A client th
 continues from that revision, so a watch from a revision with several events delivers these again; clients take an event
 twice. The state before an event, which a deletion shows and a selector needs, is read from etcd at the revision before.
 
-I/O: one watch of the store, and reads. State: how far the client has come.
+State: how far the client has come.
 
 Touches: etcd.
 """

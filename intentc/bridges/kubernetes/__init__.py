@@ -9,7 +9,7 @@ items of one ``/sync``. The status that compilers claim goes back: ``reporting``
 ``serving`` runs all of it, and lets one process of an installation write.
 
 State: what the cluster and etcd hold, in memory; everything is read again after a restart, but for the marks of
-``synced`` in etcd. I/O: the cluster, the watch on etcd, the API server, and those marks.
+``synced`` in etcd.
 
 Touches: clock, environment, etcd, files, HTTP, logs, metrics, processes, randomness, sockets; through others: gRPC,
 threads.

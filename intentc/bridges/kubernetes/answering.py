@@ -3,7 +3,7 @@
 Why it exists: an answer is an input of the compile, so it is written only if one of its fields changes; and until etcd
 shows a write, its manifest is not looked at again, since the next decision depends on it.
 
-State: the writes that etcd has not shown yet. I/O: writes through the mirror service.
+State: the writes that etcd has not shown yet.
 
 Touches: clock, logs; through others: HTTP, randomness.
 """

@@ -4,7 +4,7 @@ Why it exists: behind the same address may stand another cluster, whose lists pr
 the first one may be written. Its id is the uid of the namespace kube-system. A cluster whose id can't be read, though
 another was mirrored, is no known one: nothing is listed or written until the id can be read, or an operator approves.
 
-State: the ids. I/O: reads of that namespace.
+State: the ids.
 
 Touches: nothing itself; through others: clock, environment, files, HTTP, logs, processes, randomness, sockets.
 """

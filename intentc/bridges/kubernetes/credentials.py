@@ -4,7 +4,7 @@ Why it exists: tokens end while the process runs. A file is read again when it h
 its token ends, and both after a 401. Programs run only if the configuration permits it (``intentc.kubernetes.exec``),
 since a kubeconfig would be able to run anything otherwise.
 
-I/O: the token's file, the program, and the clock. State: the last token.
+State: the last token.
 
 Touches: clock, environment, processes; through others: files.
 """

@@ -3,8 +3,6 @@
 Why it exists: a schema declares several versions of a kind, and a cluster serves some of them; the plural in paths is
 the cluster's. A kind may be missing, and be installed later. ``informing`` asks again then.
 
-I/O: the discovery documents of the cluster, and one namespace. State: none.
-
 Touches: nothing itself; through others: clock, environment, files, HTTP, logs, processes, randomness, sockets.
 """
 

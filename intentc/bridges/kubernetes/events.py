@@ -4,7 +4,7 @@ Why it exists: ``kubectl describe`` of an owner shows its Events. An Event's nam
 answer that it precedes, so that a process that is killed in between reports nothing twice. Events help people alone:
 one that can't be written is logged, and nothing waits for it.
 
-I/O: writes to the cluster: ``events.k8s.io/v1``, or ``v1`` where that is not served. State: which of both.
+It writes to the cluster: ``events.k8s.io/v1``, or ``v1`` where that is not served. State: which of both.
 
 Touches: clock, logs; through others: environment, files, HTTP, processes, randomness, sockets.
 """

@@ -5,7 +5,7 @@ informer lists in pages, watches from the list's revision, resumes after the las
 whenever it can't know that it saw everything: after 410, after a cut at whose end the server's revision is older than
 what was seen, and in another cluster. Only a complete list says what is gone unseen. ``informing`` asks and waits.
 
-State: how far it has come. No I/O: every method takes an answer and returns what the consumer is to apply.
+State: how far it has come. Every method takes an answer and returns what the consumer is to apply.
 
 Touches: nothing outside memory.
 """

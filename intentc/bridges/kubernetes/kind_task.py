@@ -2,7 +2,7 @@
 
 Why apart: ``marking``, ``approvals`` and ``status`` look at the same kinds; ``serving`` creates them.
 
-Values only: no I/O. State: that of one kind.
+Values only. State: that of one kind.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 Why apart: a kind is watched from the moment that a manifest names it, or from the start if a compiler declares that it
 makes it: objects that the store has lost are found by that alone. ``carrying`` decides about the objects.
 
-State: the watchers. I/O: theirs.
+State: the watchers.
 
 Touches: clock; through others: environment, files, HTTP, logs, processes, randomness, sockets.
 """

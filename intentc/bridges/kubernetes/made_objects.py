@@ -3,7 +3,7 @@
 Why it exists: answers to our own writes are newer than the watch, whose older events must not hide them; and an object
 that was deleted as soon as it ended shows its end in its last event alone.
 
-State: the objects, without ``managedFields``, by apiVersion and the name that their manifest has. No I/O.
+State: the objects, without ``managedFields``, by apiVersion and the name that their manifest has.
 
 Touches: nothing outside memory.
 """

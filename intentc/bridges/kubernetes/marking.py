@@ -4,7 +4,7 @@ Why it exists: compilers wait for the marks (``needs_synced``), and the next pro
 another one, or an older one. So a kind whose deletions are withheld keeps its former mark. ``synced`` reads and writes
 the keys.
 
-State: that of the kinds. I/O: the marks in etcd.
+State: that of the kinds.
 
 Touches: clock, logs; through others: etcd.
 """

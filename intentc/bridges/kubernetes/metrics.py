@@ -2,7 +2,7 @@
 
 Why it exists: names of metrics are an interface; ``docs/operating.md`` lists them.
 
-No state but the registry. I/O: none; the caller answers the scrape.
+State: the registry. The caller answers the scrape.
 
 Touches: metrics.
 """

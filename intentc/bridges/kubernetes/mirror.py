@@ -6,7 +6,7 @@ was seen to be deleted, or is missing in a complete list that began after the co
 doubt, or would delete many, deletes nothing until an operator approves. ``informing`` and ``stored`` call in,
 ``sending`` carries out.
 
-State: both sides, by kind and uid; the keys to look at. No I/O.
+State: both sides, by kind and uid; the keys to look at.
 
 Touches: nothing outside memory.
 """

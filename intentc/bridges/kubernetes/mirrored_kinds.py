@@ -1,6 +1,6 @@
 """Says which kinds are mirrored from a cluster: those that compilers read and people write as manifests.
 
-Pure functions: no state, no I/O.
+Pure functions.
 
 Touches: nothing outside memory.
 """

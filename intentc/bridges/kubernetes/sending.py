@@ -4,7 +4,7 @@ Why it exists: many writes are under way at once and share requests, but an obje
 again once etcd has shown its result. What the API server rejects is not sent again until it changes; other failures
 are tried again, with back-off.
 
-State: the writes under way, what awaits its echo, and what was rejected. I/O: writes through the mirror service.
+State: the writes under way, what awaits its echo, and what was rejected.
 
 Touches: clock, logs; through others: HTTP, randomness.
 """

@@ -2,7 +2,7 @@
 
 Why apart: what people see is an interface of its own; ``docs/operating.md`` describes it.
 
-Reads of the bridge's parts alone: no state, no I/O.
+It reads the bridge's parts alone.
 
 Touches: nothing outside memory.
 """

@@ -4,7 +4,7 @@ Why it exists: several controllers share one status. Ours are the items that ``s
 that we wrote to the cluster and that it no longer names are cleared, by the cluster's own record of who wrote what
 (``managedFields``). Everything else stays as the cluster has it. ``reporting`` sends the patch.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 
 Touches: nothing outside memory.
 """

@@ -2,7 +2,7 @@
 
 Why apart: the carrier decides by names, and etcd shows keys, in any order, deletions without a value included.
 
-State: the manifests and their answers. No I/O.
+State: the manifests and their answers.
 
 Touches: logs.
 """

@@ -4,7 +4,7 @@ Why it exists: before a kind was listed completely, "there is none" means nothin
 must not compile (``needs_synced``). And a process that starts can only notice another, or an older, cluster if a former
 one wrote down what it saw.
 
-I/O: the marks' keys, ``/intentc/synced/<path>/<kind>``. State: none.
+The marks are keys of etcd: ``/intentc/synced/<path>/<kind>``.
 
 Touches: etcd.
 """

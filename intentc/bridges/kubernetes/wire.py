@@ -4,7 +4,7 @@ Why it exists: a stream can be cut at any byte, and an object must cost little u
 lines are put together here, and objects stay bytes (``msgspec.Raw``) with their identity next to them.
 ``informer`` interprets them, ``projection`` reads the fields.
 
-State: ``Lines`` keeps the bytes of the line that is not complete. No I/O.
+State: ``Lines`` keeps the bytes of the line that is not complete.
 
 Touches: nothing outside memory.
 """

@@ -3,7 +3,7 @@
 
 A value that can't be read has no effect, and is reported; the others count.
 
-Pure functions of texts: no state, no I/O.
+Pure functions of texts.
 """
 
 from __future__ import annotations

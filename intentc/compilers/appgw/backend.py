@@ -1,6 +1,6 @@
 """A backend of an Ingress becomes backend settings, a probe of its own if there is reason for one, and uses a pool.
 
-It reads, reports problems on the Ingress through ``ctx``, and yields claims and facts; no state, no I/O.
+It reads, reports problems on the Ingress through ``ctx``, and yields claims and facts.
 """
 
 from __future__ import annotations

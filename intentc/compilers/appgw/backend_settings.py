@@ -1,6 +1,6 @@
 """Backend settings: how the gateway speaks to a backend (docs/appgw.md §6.3).
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reads the rules of an Ingress: its backends, and what its paths match (docs/appgw.md §6.1, §6.7).
 
-It reads and reports problems through ``ctx``; no state, no I/O.
+It reads and reports problems through ``ctx``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The port of a backend: which number stands behind what an Ingress writes (docs/appgw.md §6.1).
 
-Pure functions of Services, their endpoints and their Pods: no state, no I/O.
+Pure functions of Services, their endpoints and their Pods.
 """
 
 from __future__ import annotations

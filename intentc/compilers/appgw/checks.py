@@ -1,6 +1,6 @@
 """Why an Ingress is left out as a whole (docs/appgw.md §9).
 
-It reads through ``ctx``; no state, no I/O.
+It reads through ``ctx``.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 ``ownership.py`` decides whether it belongs to this gateway, ``checks.py`` whether it can have its part. What is wrong
 with it is reported here; who of several Ingresses counts is decided by the intents of the sites.
 
-It reads and reports problems through ``ctx``, and yields claims and facts; no state, no I/O.
+It reads and reports problems through ``ctx``, and yields claims and facts.
 """
 
 from __future__ import annotations

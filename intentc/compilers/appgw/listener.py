@@ -1,6 +1,6 @@
 """Sites that have everything in common become listeners, each with its rule, and a path map if it has path rules.
 
-It reads, reports conflicts on Ingresses through ``ctx``, and yields claims and facts; no state, no I/O.
+It reads, reports conflicts on Ingresses through ``ctx``, and yields claims and facts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The JSON of listeners, rules and redirects (docs/appgw.md §6.6, §6.8).
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

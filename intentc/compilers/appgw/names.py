@@ -3,7 +3,7 @@
 A name follows from what a sub-resource is made of, so that an update finds what the last one made, and a gateway that
 AGIC filled keeps its names. ``named.py`` decides between two sources of one name.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 ``config`` is the sub-resource as Azure Resource Manager has it; ``names.py`` names it.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

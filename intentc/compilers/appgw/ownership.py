@@ -1,6 +1,6 @@
 """Which Ingresses this gateway serves, and what of them others have reserved (docs/appgw.md §3, §10).
 
-It reads through ``ctx``; no state, no I/O.
+It reads through ``ctx``.
 """
 
 from __future__ import annotations

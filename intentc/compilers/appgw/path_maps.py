@@ -1,6 +1,6 @@
 """The path map of a listener: from the rules of Ingresses that claim its sites (docs/appgw.md §6.8, §8.1).
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Paths of an Ingress as patterns of a path map, and their order (docs/appgw.md §6.7, §8.1).
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

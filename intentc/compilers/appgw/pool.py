@@ -2,7 +2,7 @@
 
 A change of an endpoint changes the pool and nothing else, unless it is the first or the last one.
 
-It reads through ``ctx``, and yields claims and facts; no state, no I/O.
+It reads through ``ctx``, and yields claims and facts.
 """
 
 from __future__ import annotations

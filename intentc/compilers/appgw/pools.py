@@ -1,6 +1,6 @@
 """Backend pools: the addresses behind a port of a Service (docs/appgw.md §6.2).
 
-Pure functions of a Service's endpoints: no state, no I/O.
+Pure functions of a Service's endpoints.
 """
 
 from __future__ import annotations

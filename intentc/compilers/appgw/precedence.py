@@ -1,6 +1,6 @@
 """Which of several Ingresses counts: the oldest, then by namespace and name (docs/appgw.md §8.1).
 
-Values only: no state, no I/O.
+Values only.
 """
 
 from __future__ import annotations

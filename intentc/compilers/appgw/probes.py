@@ -1,6 +1,6 @@
 """Probes: how the gateway asks a backend whether it is well (docs/appgw.md §6.4).
 
-Pure functions of what Ingresses and Pods say: no state, no I/O.
+Pure functions of what Ingresses and Pods say.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rewrite sets from AzureApplicationGatewayRewrite (docs/appgw.md §6.9).
 
-Pure functions of a resource: no state, no I/O.
+Pure functions of a resource.
 """
 
 from __future__ import annotations

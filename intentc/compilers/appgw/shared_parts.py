@@ -2,7 +2,7 @@
 
 Each is an intent of its own while something uses it.
 
-It reads through ``ctx``, and yields claims and facts; no state, no I/O.
+It reads through ``ctx``, and yields claims and facts.
 """
 
 from __future__ import annotations

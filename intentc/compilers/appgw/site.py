@@ -1,6 +1,6 @@
 """A site: it settles what the rules that claim it want together, and joins others in a listener.
 
-It reads, reports conflicts on Ingresses through ``ctx``, and yields facts; no state, no I/O.
+It reads, reports conflicts on Ingresses through ``ctx``, and yields facts.
 """
 
 from __future__ import annotations

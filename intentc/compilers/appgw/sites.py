@@ -1,6 +1,6 @@
 """Sites: a host name on a port of a frontend, who claims it, and which sites may share a listener (docs/appgw.md §6.6).
 
-Values that intents exchange as facts, and pure functions of them: no state, no I/O.
+Values that intents exchange as facts, and pure functions of them.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ nothing else. Two equal instances have the same objects. Defaults are those of a
 Every value is hashable, so that an instance can be the value of a fact: maps are ``Pairs``, and what is passed on
 unchanged (resources, volumes, strategies) is ``Json``.
 
-Values only: no state, no I/O.
+Values only.
 """
 
 from __future__ import annotations

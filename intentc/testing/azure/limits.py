@@ -1,7 +1,5 @@
 """How many sub-resources Azure allows in one gateway, and of what size (docs/appgw.md, limits).
 
-No state.
-
 Touches: nothing outside memory.
 """
 

@@ -1,7 +1,7 @@
 """What Azure rejects of a gateway's document, as far as it is known: identity, references, listeners, rules.
 
 Each check is a function from the document to faults; ``first_fault`` runs them in a fixed order, since Azure answers
-with one. Limits of number and size are in ``limits``. No state.
+with one. Limits of number and size are in ``limits``.
 
 Touches: nothing outside memory.
 """

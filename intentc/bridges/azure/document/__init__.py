@@ -1,6 +1,6 @@
 """The document of an Application Gateway, assembled of the compiler's objects: what would be put (docs/appgw.md §8.2).
 
-Pure functions of plain JSON, for the publisher and for `intentc compile -o appgw`; no state, no I/O.
+Pure functions of plain JSON, for the publisher and for `intentc compile -o appgw`.
 
 Touches: nothing outside memory.
 """

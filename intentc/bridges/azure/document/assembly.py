@@ -1,7 +1,7 @@
 """Assembles the document of a gateway: what compilers made, and what stays of others (docs/appgw.md §8.2, §10).
 
 What Azure Resource Manager has besides these collections passes through. Pure functions of plain JSON, which they don't
-change: no state, no I/O.
+change.
 """
 
 from __future__ import annotations

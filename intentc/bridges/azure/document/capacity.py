@@ -1,6 +1,6 @@
 """Which Ingresses fit into the gateway, in order of precedence (docs/appgw.md §9).
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The parts without those of Ingresses that don't fit, and without default ones that nothing needs.
 
-Pure functions of plain JSON, which they don't change: no state, no I/O.
+Pure functions of plain JSON, which they don't change.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What of the gateway others made, and what of that stays in each mode of ownership (docs/appgw.md §10).
 
-Pure functions of plain JSON: no state, no I/O.
+Pure functions of plain JSON.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Two listeners can't have one name on one port. In a shared gateway, a listener o
 place of ours: its rule and ours become one, with its priority. Requests to reserved paths are answered as before, by
 path rules that come first (docs/appgw.md §10).
 
-Pure functions of plain JSON, which they don't change: no state, no I/O.
+Pure functions of plain JSON, which they don't change.
 """
 
 from __future__ import annotations

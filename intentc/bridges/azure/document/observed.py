@@ -1,6 +1,6 @@
 """What the compiler must know of a gateway: the record that is made of a GET of Azure Resource Manager.
 
-Pure functions of plain JSON: no state, no I/O.
+Pure functions of plain JSON.
 """
 
 from __future__ import annotations

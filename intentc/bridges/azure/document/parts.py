@@ -1,6 +1,6 @@
 """The compiler's objects as the assembly sees them: sub-resources by collection, and who wants them.
 
-Pure functions of plain JSON: no state, no I/O.
+Pure functions of plain JSON.
 """
 
 from __future__ import annotations

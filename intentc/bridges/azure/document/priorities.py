@@ -2,7 +2,7 @@
 
 A lower number counts first. Names with a wildcard, and listeners for all names, must come after exact names.
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What Contour reads at its start: a ConfigMap in layout O, a ContourConfiguration in layout P (docs/gateway.md §8).
 
-Pure functions of an ``Instance``: no state, no I/O.
+Pure functions of an ``Instance``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The annotations by which clouds know what load balancer a Service wants (docs/gateway.md §8).
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

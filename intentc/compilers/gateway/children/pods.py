@@ -1,6 +1,6 @@
 """What all containers and pods of an instance have in common (docs/gateway.md §8).
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """ServiceAccounts, roles and their bindings (docs/gateway.md §8, §8.1).
 
-Pure functions of an ``Instance``: no state, no I/O.
+Pure functions of an ``Instance``.
 """
 
 from __future__ import annotations

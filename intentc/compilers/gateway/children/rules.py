@@ -1,6 +1,6 @@
 """What Contour may do in a cluster: the rules of its roles (docs/gateway.md §8, §8.1).
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The ports of Envoy's Service, and of Envoy's container behind them (docs/gateway.md §8, §8.1).
 
-Pure functions of values: no state, no I/O.
+Pure functions of values.
 """
 
 from __future__ import annotations

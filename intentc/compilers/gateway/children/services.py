@@ -1,6 +1,6 @@
 """The Services: Contour's, for Envoy, and Envoy's, for clients (docs/gateway.md §6, §8, §8.1).
 
-Pure functions of an ``Instance``: no state, no I/O.
+Pure functions of an ``Instance``.
 """
 
 from __future__ import annotations

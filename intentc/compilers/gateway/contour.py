@@ -76,7 +76,7 @@ class ContourIntent(Intent):
     def _available(self, ctx: Context, condition: Condition) -> Iterator[Claim]:
         if condition.status is False and condition.reason != "ContourUnavailable":
             ctx.problem(condition.reason, condition.message)
-        yield status.condition(self, *condition)
+        yield condition.of(self)
 
     def _counts(self, contours: int, envoys: int) -> Iterator[Claim]:
         yield status.field(self, "availableContours", contours)

@@ -107,9 +107,9 @@ class GatewayIntent(Intent):
         if status_writer(ctx) == "shared":
             # A running Contour writes the rest; two writers would contend.
             conditions = tuple(one for one in conditions if one.type == "Accepted" and one.status is False)
-            yield from (status.condition(self, *one) for one in conditions)
+            yield from (one.of(self) for one in conditions)
             return
-        yield from (status.condition(self, *one) for one in conditions)
+        yield from (one.of(self) for one in conditions)
         programmed = any(one.type == "Programmed" and one.status is True for one in conditions)
         generation = int(self.metadata.generation)
         listeners = [listener_status(one, programmed, generation) for one in state.listeners]

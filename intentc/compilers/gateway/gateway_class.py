@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent, status
 
+from .conditions.condition import Condition
 from .parameters.classes import is_ours, read_class
 
 _DEFINITION = "gatewayclasses.gateway.networking.k8s.io"
@@ -38,16 +39,16 @@ class GatewayClassIntent(Intent):
         found = read_class(ctx, self)
         if found.fault:
             ctx.problem("InvalidParameters", found.fault)
-            yield status.condition(self, "Accepted", False, "InvalidParameters", found.fault)
+            yield Condition("Accepted", False, "InvalidParameters", found.fault).of(self)
         else:
-            yield status.condition(self, "Accepted", True, "Accepted")
+            yield Condition("Accepted", True, "Accepted").of(self)
         definition = ctx.find("custom_resource_definition", (_DEFINITION,))
         version = definition.metadata.annotations.get(_BUNDLE) if definition is not None else None
         if version is not None:
             supported = version.startswith(_SUPPORTED)
             reason = "SupportedVersion" if supported else "UnsupportedVersion"
             message = "" if supported else f"release {version} of the Gateway API; {_SUPPORTED}x is supported"
-            yield status.condition(self, "SupportedVersion", supported, reason, message)
+            yield Condition("SupportedVersion", supported, reason, message).of(self)
         yield status.field(self, "supportedFeatures", [{"name": name} for name in _FEATURES])
 
 
@@ -62,6 +63,6 @@ class EarlyGatewayClassIntent(Intent):
         found = read_class(ctx, self)
         if found.fault:
             ctx.problem("InvalidParameters", found.fault)
-            yield status.condition(self, "Admitted", False, "InvalidParameters", found.fault)
+            yield Condition("Admitted", False, "InvalidParameters", found.fault).of(self)
         else:
-            yield status.condition(self, "Admitted", True, "Owned")
+            yield Condition("Admitted", True, "Owned").of(self)

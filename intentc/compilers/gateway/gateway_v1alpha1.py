@@ -35,7 +35,7 @@ class EarlyGatewayIntent(Intent):
             condition = class_missing(self.gatewayClassName)
             if view is None:
                 ctx.problem(condition.reason, condition.message)
-                yield status.condition(self, *condition)
+                yield condition.of(self)
             yield from self._remains(condition.message)
             return
         found = read_class(ctx, view)
@@ -104,7 +104,7 @@ class EarlyGatewayIntent(Intent):
         ready = conditions[0]
         if not ready.status and (ready.reason != "ContourNotAvailable" or held_by or elsewhere):
             ctx.problem(ready.reason, ready.message)
-        yield from (status.condition(self, *one) for one in conditions)
+        yield from (one.of(self) for one in conditions)
         yield from self._details(state, ready)
 
     def _details(self, state: GatewayState, ready: Condition) -> Iterator[Claim]:

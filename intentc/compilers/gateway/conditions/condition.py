@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from intentc import StatusClaim, View, status
+
 from ..addresses import Requested
 from ..listeners.checks import Verdict
 from ..listeners.listener import Listener
@@ -16,12 +18,17 @@ from ..running import Running
 
 
 class Condition(NamedTuple):
-    """``message``: for people; empty if there is nothing to add."""
+    """``message``: for people; empty if there is nothing to add to the reason. What is written is never empty: a
+    cluster's definitions demand a message."""
 
     type: str
     status: bool | str
     reason: str
     message: str = ""
+
+    def of(self, owner: View) -> StatusClaim:
+        """The claim that ``owner`` has the condition."""
+        return status.condition(owner, self.type, self.status, self.reason, self.message or self.reason)
 
     def document(self, generation: int) -> dict[str, Any]:
         """The condition inside a field of the status. The API server gives it its time."""
@@ -29,7 +36,7 @@ class Condition(NamedTuple):
             "type": self.type,
             "status": str(self.status),
             "reason": self.reason,
-            "message": self.message,
+            "message": self.message or self.reason,
             "observedGeneration": generation,
         }
 

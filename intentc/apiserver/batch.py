@@ -18,7 +18,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 
 from intentc.model import Key, Kind, Name, Schema, kebab, snake
-from intentc.model.manifest import manifest_uuid
+from intentc.model.manifest import is_manifest, manifest_uuid
 
 from . import statuses
 from .admission.manifests import flat_body
@@ -170,6 +170,7 @@ async def apply(draft: Draft, resources: Resources, items: Sequence[Item], calle
     Errors name index, kind and fq_name. The first one is raised after all items were tried, and carries the others.
     """
     await gather_reads(draft, items)
+    items = [await _placed(draft, item) for item in items]
     rejections = _Rejections()
     deletes = [item for item in items if item.operation == DELETE]
     creates: list[Item] = []
@@ -217,6 +218,14 @@ async def apply(draft: Draft, resources: Resources, items: Sequence[Item], calle
             raise
         raise error.within(item_of_error.place, str(item_of_error)) from None
     return applied
+
+
+async def _placed(draft: Draft, item: Item) -> Item:
+    """``item`` with the uuid of its resource, if it is a manifest without one: a client's resource has a random uuid."""
+    if item.operation == CREATE or not is_manifest(item.body) or (item.body.get("metadata") or {}).get("uid"):
+        return item
+    found = await draft.find(item.name)
+    return item if found in (None, item.uuid) else item._replace(data={**item.data, "uuid": found})
 
 
 def blame(items: Sequence[Item], error: ApiError) -> ApiError:

@@ -75,6 +75,19 @@ async def test_what_rest_writes_the_face_shows_and_the_other_way(face: httpx2.As
     assert (await face.get(f"{MAPPINGS}/m")).json()["spec"]["weight"] == 7
 
 
+async def test_sync_finds_by_its_name_what_a_client_created(face: httpx2.AsyncClient) -> None:
+    for item in (
+        {"operation": "UPDATE", "data": mapping(spec={"prefix": "/n/", "service": "web"}, namespace="shop")},
+        {"operation": "DELETE", "data": mapping(namespace="shop")},
+    ):
+        await made(face) if item["operation"] == "UPDATE" else None
+        answer = await face.post("/sync", json={"resources": [{"kind": "mapping", **item}]})
+        assert answer.status_code == 200, answer.text
+        found = await face.get(f"{MAPPINGS}/m")
+        assert found.status_code == (200 if item["operation"] == "UPDATE" else 404)
+        assert found.status_code == 404 or found.json()["spec"]["prefix"] == "/n/"
+
+
 async def test_an_older_version_shows_the_same_and_a_label_does_not_convert_it(
     face: httpx2.AsyncClient, server: ApiServer
 ) -> None:

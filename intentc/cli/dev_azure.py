@@ -130,6 +130,8 @@ async def running_azure(started: Running) -> AsyncIterator[AzureGateway]:
     settings = settings_of(configuration, declared(configuration))._replace(collect_seconds=0.2)
     document = msgspec.json.decode(msgspec.json.encode(empty_gateway(configuration.intentc.settings)))
     manager = ResourceManager(document, anyio.current_time, put_seconds=1.0)
+    for item in document["properties"]["frontendIPConfigurations"]:
+        manager.addresses[item["properties"]["publicIPAddress"]["id"].lower()] = {"ipAddress": "192.0.2.1"}
     manager.on_put = lambda former, sent: click.echo(_difference(former, sent), err=True)
     store = EtcdStore([started.etcd])
     try:

@@ -13,7 +13,7 @@ Touches: nothing itself; through others: HTTP.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -57,6 +57,13 @@ class Gateway(NamedTuple):
     limits: Mapping[str, int] = {}
 
 
+class Address(NamedTuple):
+    """Where the gateway answers; one of the two is empty."""
+
+    ip: str = ""
+    hostname: str = ""
+
+
 class Records(RejectionRecords, Protocol):
     """Where the publisher writes what the compiler and the next process must know."""
 
@@ -66,6 +73,10 @@ class Records(RejectionRecords, Protocol):
 
     async def published(self, published: Published) -> None:
         """What it has of ours (kind ``appgw_published``)."""
+        ...
+
+    async def publications(self, served: Mapping[str, Sequence[Address]]) -> None:
+        """The Ingresses that it serves, all of them, and where (kind ``appgw_publication``)."""
         ...
 
 
@@ -126,6 +137,8 @@ class Publisher:
         await self._records.gateway(shown, self.published)
         properties = shown.get("properties") or {}
         if (found := self._unready(properties)) is not None:
+            if found.state == "GatewayStopped":
+                await self._records.publications({})
             return found
         world = self._world()
         if world is None:
@@ -172,6 +185,7 @@ class Publisher:
         problems = tuple((one.owner, one.reason, one.message) for one in assembled.problems)
         if not parts and not stale:
             await self._keep(assembled, digests)
+            await self._announce(world, assembled, shown)
             if await self._tracing.accepted(world):
                 return Pass("Searching", problems=problems)
             return Pass("Applied", problems=problems)
@@ -197,6 +211,26 @@ class Publisher:
         await self._keep(assembled, digests)
         await self._tracing.accepted(world)
         return Pass("Written", ", ".join(parts[:10]), after=0.0, problems=problems)
+
+    async def _announce(self, world: World, assembled: Assembled, shown: Document) -> None:
+        """Record which Ingresses are served, now that the gateway has what they ask for."""
+        public: list[Address] = []
+        private: list[Address] = []
+        for item in shown["properties"].get("frontendIPConfigurations") or ():
+            given = item.get("properties") or {}
+            if resource := (given.get("publicIPAddress") or {}).get("id"):
+                try:
+                    address = (await self._manager.get(str(resource))).get("properties") or {}
+                except (Absent, Denied):
+                    # What was announced stays: the gateway goes on, and its address can't be read now.
+                    return
+                ip, name = address.get("ipAddress", ""), (address.get("dnsSettings") or {}).get("fqdn", "")
+                public += [Address(ip) if ip else Address(hostname=name)] if ip or name else []
+            elif ip := given.get("privateIPAddress"):
+                private.append(Address(ip))
+        left_out = set(assembled.left_out)
+        served = {name: private if name in world.private else public for name in world.parts.owners}
+        await self._records.publications({name: found for name, found in served.items() if name not in left_out})
 
     async def _keep(self, assembled: Assembled, digests: Mapping[str, str]) -> None:
         published = Published(assembled.made, tuple(sorted(digests.items())))

@@ -21,9 +21,9 @@ from intentc.model.manifest import manifest_uuid
 from intentc.writing import Written
 
 from .document import RECORD, record_of
-from .publisher import Published
+from .publisher import Address, Published
 from .rejections import Rejection
-from .stored import PUBLISHED, REJECTION, StoredWorld
+from .stored import PUBLICATION, PUBLISHED, REJECTION, StoredWorld
 
 _MESSAGE = 2000
 """Characters of Azure's words that are kept."""
@@ -69,6 +69,23 @@ class GatewayRecords:
         certificates = [{"name": name, "digest": digest} for name, digest in published.certificates]
         fields = {"made": list(published.made), "certificates": certificates}
         await self._put(PUBLISHED, [self._name], fields)
+
+    async def publications(self, served: Mapping[str, Sequence[Address]]) -> None:
+        lost = [found for found in self._stored.of_kind(PUBLICATION) if found.name not in served]
+        removals = [
+            self._written(self._writer.remove(Key(PUBLICATION, found.uuid), found.revision, self._fence()))
+            for found in lost
+        ]
+        puts = [
+            self._put(
+                PUBLICATION,
+                ingress.split(":"),
+                {"ingress": ingress, "addresses": [{"ip": one.ip, "hostname": one.hostname} for one in addresses]},
+            )
+            for ingress, addresses in served.items()
+        ]
+        # Together, so that they share requests.
+        await asyncio.gather(*removals, *puts)
 
     async def reject(self, ingress: str, digest: str, rejection: Rejection) -> None:
         fields = {

@@ -31,11 +31,11 @@ from .document import RECORD
 from .metrics import registry_of
 from .publisher import Gateway, Manager, Pass, Publisher
 from .records import GatewayRecords, RecordWriter
-from .stored import PUBLISHED, REJECTION, StoredWorld
+from .stored import PUBLICATION, PUBLISHED, REJECTION, StoredWorld
 
 _LOG = logging.getLogger(__name__)
 _AGAIN = Backoff(5.0, 300.0)
-RECORDS = (RECORD, PUBLISHED, REJECTION)
+RECORDS = (RECORD, PUBLISHED, PUBLICATION, REJECTION)
 """The kinds that a publisher writes."""
 
 

@@ -24,10 +24,11 @@ from .tracing import SUSPECTED, World
 
 REJECTION = "appgw_rejection"
 PUBLISHED = "appgw_published"
+PUBLICATION = "appgw_publication"
 _SECRET = "secret"  # noqa: S105  # a kind
 _OWNER = "appgw_owner"
 _OBJECTS = frozenset({*COLLECTIONS, _OWNER, "appgw_document"})
-KINDS = _OBJECTS | {RECORD, REJECTION, PUBLISHED, _SECRET}
+KINDS = _OBJECTS | {RECORD, REJECTION, PUBLISHED, PUBLICATION, _SECRET}
 
 
 class Stored(NamedTuple):
@@ -72,7 +73,8 @@ class StoredWorld:
             {**found.fields, "kind": kind} for (kind, _), found in self._found.items() if kind in _OBJECTS
         )
         digests = {found.name: str(found.fields.get("digest", "")) for found in self.of_kind(_OWNER)}
-        return World(parts_of(objects), digests, self._pfx)
+        private = frozenset(found.name for found in self.of_kind(_OWNER) if found.fields.get("private"))
+        return World(parts_of(objects), digests, self._pfx, private)
 
     def published(self, gateway: str) -> Published:
         """What a former process has published."""

@@ -23,11 +23,13 @@ SUSPECTED = "Suspected"
 
 class World(NamedTuple):
     """What the compiler made. ``digests``: Ingress → the digest by which its rejection ends. ``secret``: name
-    (namespace:name) → the PFX; it raises ``ValueError`` if there is none."""
+    (namespace:name) → the PFX; it raises ``ValueError`` if there is none. ``private``: the Ingresses that are served at
+    the private address."""
 
     parts: Parts
     digests: Mapping[str, str]
     secret: Callable[[str], str]
+    private: frozenset[str] = frozenset()
 
 
 class RejectionRecords(Protocol):

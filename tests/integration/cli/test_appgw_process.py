@@ -19,9 +19,9 @@ from intentc.embedded.etcd import Etcd
 from intentc.loading.schemas import load_schema
 from intentc.testing.azure import ResourceManager, serving_resource_manager
 from intentc.watch.etcd import EtcdStore
-from tests.support.azure_gateway import OWN, small_gateway
+from tests.support.azure_gateway import OWN, PUBLIC_ADDRESS, small_gateway
 from tests.support.processes import Process, start
-from tests.support.waiting import until
+from tests.support.waiting import until, until_true
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 PATH = "appgw-process"
@@ -81,6 +81,7 @@ async def test_a_killed_publisher_is_followed_by_one_that_sends_only_what_is_new
     gateway = small_gateway()
     gateway["tags"]["managed-by-k8s-ingress"] = "before"
     manager = ResourceManager(gateway, anyio.current_time, put_seconds=0.05)
+    manager.addresses[PUBLIC_ADDRESS.lower()] = {"ipAddress": "192.0.2.1"}
     async with (
         serving_resource_manager(manager) as azure,
         running_api_server(etcd_store, load_schema("appgw"), path=PATH, max_txn_ops=1024) as server,
@@ -108,6 +109,15 @@ async def test_a_killed_publisher_is_followed_by_one_that_sends_only_what_is_new
         late.write_text(INGRESS)
         await commands.apply(late)
         await until(lambda: _hosts(manager) == ["late.example", "shop.example"])
+
+        async def has_address() -> bool:
+            found = await etcd_store.range(f"/{PATH}/ingress/", f"/{PATH}/ingress0")
+            statuses = {
+                item["fq_name"][1]: item.get("status") for item in map(json.loads, (i.value for i in found.items))
+            }
+            return "192.0.2.1" in str(statuses["late"]) and "192.0.2.1" in str(statuses["shop"])
+
+        await until_true(has_address)
         assert await publisher.terminate() == 0
     assert manager.most_at_once == 1
 

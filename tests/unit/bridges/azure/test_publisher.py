@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from intentc.bridges.azure.client import Changed, NotAccepted, Throttled, Unanswered
 from intentc.bridges.azure.document import parts_of
-from intentc.bridges.azure.publisher import MANAGED, Gateway, Pass, Published, Publisher
+from intentc.bridges.azure.publisher import MANAGED, Address, Gateway, Pass, Published, Publisher
 from intentc.bridges.azure.rejections import Rejection
 from intentc.bridges.azure.tracing import SUSPECTED, World
 from intentc.testing.azure import ResourceManager
@@ -36,6 +36,7 @@ class System:
         self.rejections: dict[str, Rejection] = {}
         self.kept = Published()
         self.held = ""
+        self.served: dict[str, list[str]] = {}
         self.publisher = self.restarted()
 
     def restarted(self) -> Publisher:
@@ -44,7 +45,7 @@ class System:
 
     async def get(self, resource: str) -> dict[str, Any]:
         self.azure.meet("GET")
-        return self.azure.get()
+        return self.azure.get() if resource == OWN else {"properties": {"ipAddress": "192.0.2.1"}}
 
     async def put(self, resource: str, document: Mapping[str, Any], etag: str) -> None:
         try:
@@ -61,6 +62,9 @@ class System:
 
     async def published(self, published: Published) -> None:
         self.kept = published
+
+    async def publications(self, served: Mapping[str, Sequence[Address]]) -> None:
+        self.served = {name: [one.ip for one in addresses] for name, addresses in served.items()}
 
     async def reject(self, ingress: str, digest: str, rejection: Rejection) -> None:
         assert digest == f"digest of {ingress}"
@@ -174,10 +178,19 @@ async def test_another_writer_costs_a_new_look_and_loses_nothing(system: System)
     assert system.azure.get()["properties"]["enableHttp2"] and "cart.example" in system.hosts
 
 
-async def test_a_stopped_gateway_is_left_alone(system: System) -> None:
+async def test_addresses_are_announced_once_the_gateway_serves_an_ingress(system: System) -> None:
+    assert (await system.publisher.publish()).state == "Written"
+    assert system.served == {}
+    assert (await system.publisher.publish()).state == "Applied"
+    assert system.served == {"sample:shop": ["192.0.2.1"]}
+
+
+async def test_a_stopped_gateway_is_left_alone_and_serves_nobody(system: System) -> None:
+    await system.until_quiet()
     system.azure.stop()
+    system.ingresses["cart"] = "cart.example"
     assert (await system.until_quiet()).state == "GatewayStopped"
-    assert not system.azure.puts
+    assert len(system.azure.puts) == 1 and system.served == {}
 
 
 async def test_a_gateway_that_is_being_updated_is_waited_for(system: System) -> None:

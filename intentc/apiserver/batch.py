@@ -221,7 +221,7 @@ async def apply(draft: Draft, resources: Resources, items: Sequence[Item], calle
 
 
 async def _placed(draft: Draft, item: Item) -> Item:
-    """``item`` with the uuid of its resource, if it is a manifest without one: a client's resource has a random uuid."""
+    """``item`` with the uuid of its resource, if it is a manifest without one: those of clients have random uuids."""
     if item.operation == CREATE or not is_manifest(item.body) or (item.body.get("metadata") or {}).get("uid"):
         return item
     found = await draft.find(item.name)

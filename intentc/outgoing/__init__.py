@@ -12,7 +12,7 @@ Touches: nothing outside memory.
 
 from .carrying import FINALIZER, INSTALLATION_LABEL, Step, Wanted, next_step, wanted_of
 from .live_state import observed_fields
-from .owned_fields import differences
+from .owned_fields import differences, with_list_keys
 from .provenance import Restored, mark_of, restored
 from .targets import MANIFEST, OBSERVED, Target, body_of, claimed_fields, digest_of, name_of, target_of
 
@@ -36,4 +36,5 @@ __all__ = [
     "restored",
     "target_of",
     "wanted_of",
+    "with_list_keys",
 ]

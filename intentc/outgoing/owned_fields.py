@@ -28,6 +28,8 @@ _KEYS: Mapping[str, tuple[tuple[str, ...], ...]] = {
 """Field → the keys by which Kubernetes joins the elements of such a list; the first that all elements have."""
 _DEFAULTS = {"protocol": "TCP"}
 """What a part of a key means that is left out."""
+_WITH_PORTS = frozenset({"", "apps", "batch"})
+"""The groups of Services, pods, and what has templates of pods."""
 _QUANTITIES = frozenset({"limits", "requests", "capacity", "hard", "overhead"})
 """Fields whose values are quantities."""
 _SUFFIXES = {
@@ -46,6 +48,28 @@ def differences(owned: Any, live: Any) -> tuple[str, ...]:
     ('spec.replicas',)
     """
     return tuple(_differences(owned, live, "", ""))
+
+
+def with_list_keys(body: Mapping[str, Any]) -> dict[str, Any]:
+    """An object of Kubernetes' own with the keys of list elements that its authors left out: the protocol of ports. An
+    older server needs them in an apply.
+
+    >>> with_list_keys({"apiVersion": "v1", "spec": {"ports": [{"port": 80}]}})["spec"]
+    {'ports': [{'port': 80, 'protocol': 'TCP'}]}
+    """
+    group, _, _ = str(body.get("apiVersion", "")).rpartition("/")
+    return {name: _with_keys(value, name) for name, value in body.items()} if group in _WITH_PORTS else dict(body)
+
+
+def _with_keys(value: Any, field: str) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _with_keys(inner, name) for name, inner in value.items()}
+    if not isinstance(value, list | tuple):
+        return value
+    elements = [_with_keys(element, field) for element in value]
+    if field == "ports" and all(isinstance(one, Mapping) and {"port", "containerPort"} & one.keys() for one in value):
+        return [{**one, **{part: one.get(part, default) for part, default in _DEFAULTS.items()}} for one in elements]
+    return elements
 
 
 def is_below(path: str, prefixes: Sequence[str]) -> bool:

@@ -18,6 +18,8 @@ from typing import Any
 
 import msgspec
 
+from intentc.outgoing import with_list_keys
+
 from .cluster import Cluster
 from .errors import ClusterUnavailable, Rejected
 
@@ -51,7 +53,7 @@ async def apply(cluster: Cluster, path: str, body: Mapping[str, Any], uid: str, 
     an object that was created meanwhile, which some server might not understand. Raises ``ClusterError``, and
     ``NotAsExpected``."""
     guard = {"uid": uid} if uid else {"resourceVersion": _NO_VERSION} if create_only else {}
-    guarded = {**body, "metadata": {**body["metadata"], **guard}}
+    guarded = {**with_list_keys(body), "metadata": {**body["metadata"], **guard}}
     try:
         return await cluster.send("PATCH", path, {"fieldManager": MANAGER}, guarded, _APPLY)
     except Rejected as error:

@@ -321,7 +321,9 @@ class Carrier:
             await self._read(sort, name, target.namespace, target.name)
             self._later(name, _UNAVAILABLE.seconds(self._unexpected[name]))
             return None
-        except (Rejected, AccessDenied) as error:
+        except (Rejected, AccessDenied, ClusterUnavailable) as error:
+            if isinstance(error, ClusterUnavailable) and not error.is_about_request:
+                raise
             return self._rejected(name, about, words_of(error))
         self._unexpected.pop(name, None)
         left = differences(wanted.body, self.objects.get(sort, name)) if step is Step.APPLY else ()

@@ -198,7 +198,8 @@ def _error(status: int, headers: Mapping[str, str], body: bytes) -> ClusterError
         case 429:
             return ClusterUnavailable(words, _pause(headers))
         case _ if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            return ClusterUnavailable(words, _pause(headers))
+            is_about_request = status == HTTPStatus.INTERNAL_SERVER_ERROR
+            return ClusterUnavailable(words, _pause(headers), is_about_request=is_about_request)
     return Rejected(status, found.reason, words)
 
 

@@ -16,12 +16,14 @@ class ClusterError(Exception):
 
 
 class ClusterUnavailable(ClusterError):
-    """No answer, or one that says "later" (429, 5xx). ``seconds``: the pause that the server asks for, or 0. For a
-    write the outcome is unknown unless the server answered."""
+    """No answer, or one that says "later" (429, 5xx). ``seconds``: the pause that the server asks for, or 0;
+    ``is_about_request``: the server failed at what the request says (500), and may answer others. For a write the
+    outcome is unknown unless the server answered."""
 
-    def __init__(self, message: str, seconds: float = 0.0) -> None:
+    def __init__(self, message: str, seconds: float = 0.0, *, is_about_request: bool = False) -> None:
         super().__init__(message)
         self.seconds = seconds
+        self.is_about_request = is_about_request
 
 
 class AccessDenied(ClusterError):

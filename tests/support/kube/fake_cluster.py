@@ -51,6 +51,8 @@ class FakeCluster:
         """Called after each of them, before it is answered."""
         self.faults: list[int | str] = []
         self.cut_after: list[int] = []
+        self.failing: dict[str, int] = {}
+        """How all writes at a path fail: a status."""
         self.repeated = 0
         self.token = ""
         self.is_identifiable = True
@@ -186,6 +188,9 @@ class FakeCluster:
                 writer.transport.abort()
                 return False
             await _send(writer, int(fault), {"message": "a fault"})
+            return True
+        if method != "GET" and parts.path in self.failing:
+            await _send(writer, self.failing[parts.path], {"message": "no such field"})
             return True
         if method in ("PATCH", "POST", "DELETE"):
             done = carried_out(self, method, parts.path, query, json.loads(content or b"{}"), head.lower())

@@ -193,3 +193,14 @@ async def test_a_job_that_ends_and_disappears_at_once_is_done(system: BridgedApp
         await system.settled()
         assert "Job shop/web" not in system.objects
         assert "Deployment shop/web" in system.objects
+
+
+async def test_an_object_at_which_the_server_fails_is_reported_and_the_others_are_made(system: BridgedApp) -> None:
+    system.cluster.failing["/api/v1/namespaces/shop/configmaps/web"] = 500
+    system.cluster.put(APPS, app())
+    async with system.bridging():
+        await system.until_children(*CHILDREN[1:])
+        await system.settled()
+        assert (await system.stored("observed"))["configmap--web"]["rejected"] == "no such field (500)"
+        system.cluster.failing.clear()
+        await system.until_children(*CHILDREN)

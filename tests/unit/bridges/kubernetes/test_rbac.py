@@ -8,8 +8,9 @@ import pytest
 import yaml
 
 from intentc.bridges.kubernetes.mirrored_kinds import manifest_kind, mirrored_kinds
+from intentc.bridges.kubernetes.rights import Right, rights, rules_of
 from intentc.loading.schemas import load_schema
-from intentc.model.manifest import CORE
+from tests.support.app_system import LOADED
 
 FOLDER = Path(__file__).parents[4] / "config" / "kubernetes"
 
@@ -20,18 +21,34 @@ NAMES = {"kubernetes_node": "node"}
 def test_each_kind_may_be_listed_and_watched_its_status_of_ours_written_and_nothing_else(compiler: str) -> None:
     rules = yaml.safe_load_all((FOLDER / f"rbac-{compiler}.yml").read_text())
     (role,) = (one for one in rules if one["kind"] == "ClusterRole")
-    granted: set[tuple[object, ...]] = {
-        (group, resource, tuple(rule["verbs"]), tuple(rule.get("resourceNames", ())))
+    granted = {
+        Right(group, resource, tuple(rule["verbs"]), tuple(rule.get("resourceNames", ())))
         for rule in role["rules"]
         for group in rule["apiGroups"]
         for resource in rule["resources"]
     }
-    needed: set[tuple[object, ...]] = {("", "namespaces", ("get",), ("kube-system",))}
-    for kind in mirrored_kinds(load_schema(compiler)):
-        group = "" if kind.manifests.group == CORE else kind.manifests.group
-        plural = kind.manifests.plural
-        needed.add((group, plural, ("list", "watch"), ()))
-        if kind.status is not None and not kind.status.is_input:
-            needed |= {(group, plural, ("get",), ()), (group, f"{plural}/status", ("patch",), ())}
-        assert manifest_kind(kind).name.lower() == NAMES.get(kind.name, kind.name.replace("_", ""))
-    assert granted == needed
+    kinds = mirrored_kinds(load_schema(compiler))
+    assert granted == rights(kinds)
+    names = {kind.name: manifest_kind(kind).name.lower() for kind in kinds}
+    assert names == {name: NAMES.get(name, name.replace("_", "")) for name in names}
+
+
+def test_a_compiler_that_makes_objects_and_holds_owners_needs_these_rights() -> None:
+    found = rights(mirrored_kinds(LOADED.schema), ["apps/v1/Deployment", "v1/Service"], LOADED.kinds_in_order)
+    make = ("create", "delete", "get", "list", "patch", "watch")
+    assert found == {
+        Right("", "events", ("create",)),
+        Right("", "namespaces", ("get",), ("kube-system",)),
+        Right("", "services", make),
+        Right("apps", "deployments", make),
+        Right("events.k8s.io", "events", ("create",)),
+        Right("example.com", "apps", ("get", "patch")),
+        Right("example.com", "apps", ("list", "watch")),
+        Right("example.com", "apps/status", ("patch",)),
+    }
+    assert rules_of(found)[1] == {
+        "apiGroups": [""],
+        "resources": ["namespaces"],
+        "verbs": ["get"],
+        "resourceNames": ["kube-system"],
+    }

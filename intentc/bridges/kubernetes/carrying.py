@@ -31,7 +31,7 @@ from . import applying
 from .answering import Answers, AnswerWriter
 from .applying import NotAsExpected, words_of
 from .cluster import Cluster
-from .errors import AccessDenied, ClusterUnavailable, NotServed, Rejected
+from .errors import AccessDenied, ClusterUnavailable, NotServed, Rejected, Unauthenticated
 from .events import Events
 from .informer import Complete, Deleted, Finding, Put
 from .made_kinds import MadeKinds, Readiness
@@ -182,10 +182,13 @@ class Carrier:
                 await anyio.lowlevel.checkpoint()
                 await self._carry_out(name, manifest, fence)
                 self._failures, self.last_error = 0, ""
-            except (ClusterUnavailable, NotServed, msgspec.MsgspecError) as error:
+            except (ClusterUnavailable, Unauthenticated) as error:
                 self._dirty[name] = None
                 await self._unavailable(error)
                 return True
+            except (AccessDenied, NotServed, Rejected, msgspec.MsgspecError) as error:
+                # A read of this object was rejected, for example: it waits, and the others don't.
+                self._rejected(name, (), words_of(error))
             finally:
                 self._at = ""
         return worked

@@ -53,6 +53,8 @@ class FakeCluster:
         self.cut_after: list[int] = []
         self.failing: dict[str, int] = {}
         """How all writes at a path fail: a status."""
+        self.unreadable: dict[str, int] = {}
+        """How all reads of the object at a path fail: a status."""
         self.repeated = 0
         self.token = ""
         self.is_identifiable = True
@@ -191,6 +193,9 @@ class FakeCluster:
             return True
         if method != "GET" and parts.path in self.failing:
             await _send(writer, self.failing[parts.path], {"message": "no such field"})
+            return True
+        if method == "GET" and parts.path in self.unreadable:
+            await _send(writer, self.unreadable[parts.path], {"message": "not for you"})
             return True
         if method in ("PATCH", "POST", "DELETE"):
             done = carried_out(self, method, parts.path, query, json.loads(content or b"{}"), head.lower())

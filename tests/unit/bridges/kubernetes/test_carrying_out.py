@@ -204,3 +204,15 @@ async def test_an_object_at_which_the_server_fails_is_reported_and_the_others_ar
         assert (await system.stored("observed"))["configmap--web"]["rejected"] == "no such field (500)"
         system.cluster.failing.clear()
         await system.until_children(*CHILDREN)
+
+
+async def test_an_object_that_may_not_be_read_waits_alone(system: BridgedApp) -> None:
+    system.cluster.unreadable["/api/v1/namespaces/shop/configmaps/web"] = 403
+    system.cluster.put(APPS, app())
+    async with system.bridging() as bridge:
+        await system.until_children(*CHILDREN[1:])
+        assert any("not for you" in line for line in bridge.status()["attention"])
+        system.cluster.unreadable.clear()
+        await system.until_children(*CHILDREN)
+        await system.settled()
+        assert bridge.status()["attention"] == []

@@ -123,7 +123,10 @@ class ResourceManagerClient:
 
     async def get(self, resource: str) -> Document:
         """A resource by its id. Raises ``Absent``, ``Denied``, ``Unanswered``."""
-        response = await self._send(HttpRequest("GET", self._url + resource, params={"api-version": self._version}))
+        try:
+            response = await self._send(HttpRequest("GET", self._url + resource, params={"api-version": self._version}))
+        except (NotAccepted, Changed) as error:
+            raise Unanswered(str(error)) from None
         return _object(response)
 
     async def put(self, resource: str, document: Mapping[str, Any], etag: str) -> None:
@@ -195,6 +198,9 @@ def _raise_for(response: AsyncHttpResponse) -> None:
 
 def _failed(error: HttpResponseError) -> Exception:
     """An operation that did not end well: rejected after all, or to be tried again."""
+    if error.status_code is not None and error.status_code >= 400:
+        # The question how far it is was answered so, and not the operation.
+        return Unanswered(str(error.message))
     odata = error.error
     if isinstance(odata, ODataV4Format) and odata.code not in _FOR_ANOTHER_TRY:
         return NotAccepted(Rejection(str(odata.code), str(odata.message)))

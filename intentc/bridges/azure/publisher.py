@@ -2,12 +2,12 @@
 
 Each pass begins with a GET and remembers nothing that decides: what was made and which certificates were sent stands in
 ``Published``, which is kept in etcd. ``client`` speaks to Azure, ``document`` assembles, ``meaning`` compares,
-``tracing`` leaves out the Ingress because of which Azure rejects a document. When to look again, and who may act, is
-decided in ``serving``.
+``leaving_out`` leaves out the Ingress because of which Azure rejects a document. When to look again, and who may act,
+is decided in ``serving``.
 
 State: what Azure filled in, and the search for a guilty Ingress.
 
-Touches: nothing itself; through others: HTTP.
+Touches: nothing itself; through others: clock, HTTP, logs.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import msgspec
 from .certificates import PASSWORD
 from .client import Absent, Changed, Denied, NotAccepted, Throttled, Unanswered
 from .document import Assembled, Parts, assemble
+from .leaving_out import LeavingOut, RejectionRecords, World
 from .meaning import Learned, dangling, differing_parts
-from .tracing import RejectionRecords, Tracing, World
 
 Document = dict[str, Any]
 MANAGED = "managed-by-k8s-ingress"
@@ -113,7 +113,7 @@ class Publisher:
         self._world = world
         self._settings = settings
         self._learned = Learned()
-        self._tracing = Tracing(records, suspected)
+        self._leaving_out = LeavingOut(records, suspected)
         self._doubted: Document | None = None
         """The document that Azure rejected last. Nobody is left out before it is rejected twice."""
 
@@ -143,7 +143,7 @@ class Publisher:
         world = self._world()
         if world is None:
             return Pass("Waiting", "the compiler's objects are not known completely yet")
-        if not await self._tracing.ready(world):
+        if not await self._leaving_out.ready(world):
             return Pass("Searching", "the compiler leaves out the Ingresses that are suspected")
         assembled = assemble(world.parts, shown, limits=self._settings.limits, made=self.published.made)
         if assembled.held:
@@ -186,13 +186,15 @@ class Publisher:
         if not parts and not stale:
             await self._keep(assembled, digests)
             await self._announce(world, assembled, shown)
-            if await self._tracing.accepted(world):
+            if await self._leaving_out.accepted(world):
                 return Pass("Searching", problems=problems)
             return Pass("Applied", problems=problems)
         try:
             document = _with_data(assembled.document, stale, world.secret)
         except ValueError as error:
             return Pass("Waiting", str(error), problems=problems)
+        made = tuple(sorted({*self.published.made, *assembled.made}))
+        await self._remember(Published(made, self.published.certificates))
         try:
             await self._manager.put(self._settings.gateway, document, str(shown.get("etag", "")))
         except Changed as error:
@@ -202,14 +204,15 @@ class Publisher:
                 # The compiler may have been in the middle of its writes.
                 self._doubted = wanted
                 return Pass("Doubted", str(error), after=_DOUBT_SECONDS, problems=problems)
-            found = await self._tracing.rejected(world, document, error.rejection)
+            found = await self._leaving_out.rejected(world, document, error.rejection)
             state = "Rejected" if found else "FailedApplyingAppGwConfig"
             return Pass(state, f"{found}: {error}" if found else str(error), failed=not found, problems=problems)
         self.sent += 1
+        self._doubted = None
         after = await self._manager.get(self._settings.gateway)
         self._learned.accepted(wanted, after)
         await self._keep(assembled, digests)
-        await self._tracing.accepted(world)
+        await self._leaving_out.accepted(world)
         return Pass("Written", ", ".join(parts[:10]), after=0.0, problems=problems)
 
     async def _announce(self, world: World, assembled: Assembled, shown: Document) -> None:
@@ -233,13 +236,12 @@ class Publisher:
         await self._records.publications({name: found for name, found in served.items() if name not in left_out})
 
     async def _keep(self, assembled: Assembled, digests: Mapping[str, str]) -> None:
-        published = Published(assembled.made, tuple(sorted(digests.items())))
+        await self._remember(Published(assembled.made, tuple(sorted(digests.items()))))
+
+    async def _remember(self, published: Published) -> None:
         if published != self.published:
             await self._records.published(published)
             self.published = published
-
-    def _applied(self, world: World) -> None:
-        self._last_good = frozenset(world.parts.owners)
 
 
 def _digests(document: Mapping[str, Any]) -> dict[str, str]:

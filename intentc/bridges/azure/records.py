@@ -5,7 +5,7 @@ what is stored.
 
 State: none; ``stored`` has what etcd holds.
 
-Touches: nothing outside memory.
+Touches: nothing itself; through others: clock, HTTP, logs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ class RecordWriter(Protocol):
 
     def create(self, key: Key, collection: str, data: bytes, fence: str | None) -> asyncio.Future[Written]: ...
 
-    def update(self, key: Key, data: bytes, fence: str | None, revision: int) -> asyncio.Future[Written]: ...
+    def update(
+        self, key: Key, data: bytes, fence: str | None, revision: int, mask: tuple[str, ...] = ()
+    ) -> asyncio.Future[Written]: ...
 
     def remove(self, key: Key, revision: int, fence: str | None) -> asyncio.Future[Written]: ...
 
@@ -50,7 +52,6 @@ class GatewayRecords:
         name: str,
         prefix: str,
         plurals: Mapping[str, str],
-        fence: Callable[[], str | None],
         shown: Callable[[int], Awaitable[None]],
     ) -> None:
         self._writer = writer
@@ -58,7 +59,8 @@ class GatewayRecords:
         self._name = name
         self._prefix = prefix
         self._plurals = plurals
-        self._fence = fence
+        self.fence = ""
+        """Of the present pass: what a former leader still writes is rejected."""
         self._shown = shown
 
     async def gateway(self, shown: dict[str, Any], published: Published) -> None:
@@ -73,7 +75,7 @@ class GatewayRecords:
     async def publications(self, served: Mapping[str, Sequence[Address]]) -> None:
         lost = [found for found in self._stored.of_kind(PUBLICATION) if found.name not in served]
         removals = [
-            self._written(self._writer.remove(Key(PUBLICATION, found.uuid), found.revision, self._fence()))
+            self._written(self._writer.remove(Key(PUBLICATION, found.uuid), found.revision, self.fence))
             for found in lost
         ]
         puts = [
@@ -100,7 +102,7 @@ class GatewayRecords:
         present = self._stored.named(REJECTION, ingress)
         if present is not None:
             key = Key(REJECTION, present.uuid)
-            await self._written(self._writer.remove(key, present.revision, self._fence()))
+            await self._written(self._writer.remove(key, present.revision, self.fence))
 
     async def _put(self, kind: str, name: Sequence[str], fields: Mapping[str, Any]) -> None:
         present = self._stored.named(kind, ":".join(name))
@@ -108,11 +110,11 @@ class GatewayRecords:
         if present is None:
             key = Key(kind, manifest_uuid(kind, name))
             data = msgspec.json.encode({"uuid": key.uuid, "fq_name": list(name), **said})
-            await self._written(self._writer.create(key, f"/{kebab(self._plurals[kind])}", data, self._fence()))
+            await self._written(self._writer.create(key, f"/{kebab(self._plurals[kind])}", data, self.fence))
         elif any(_plain(present.fields.get(field)) != _plain(value) for field, value in said.items()):
             key = Key(kind, present.uuid)
             data = msgspec.json.encode({"uuid": key.uuid, **said})
-            await self._written(self._writer.update(key, data, self._fence(), present.revision))
+            await self._written(self._writer.update(key, data, self.fence, present.revision))
 
     async def _written(self, future: asyncio.Future[Written]) -> None:
         written = await future

@@ -62,20 +62,22 @@ def guilty(rejection: Rejection, document: Mapping[str, Any]) -> list[str]:
 class Search:
     """Finds the owner that is the reason of a rejection, among those whose parts are new.
 
-    ``owners``: in precedence; the document without any of them was accepted, the one with all was rejected. Then, until
-    ``found`` is set: send a document without ``left_out``, and call ``learn``. The owner found is the first with which
-    it is rejected, though those before it are in."""
+    ``owners``: in precedence; the document with all of them was rejected. Until ``found`` or ``is_in_vain`` is set,
+    send a document without ``left_out``, and call ``learn``. The owner found is the first with which it is rejected,
+    though those before it are in."""
 
     def __init__(self, owners: Sequence[str]) -> None:
         if not owners:
             raise ValueError("a search needs owners")
         self._owners = tuple(owners)
-        self._accepted, self._rejected = 0, len(self._owners)
+        self._accepted, self._rejected = -1, len(self._owners)
+        self.is_in_vain = False
+        """Whether the document is rejected without any of them, too."""
 
     @property
     def found(self) -> str | None:
         """The guilty owner, None while the search goes on."""
-        return self._owners[self._accepted] if self._rejected - self._accepted == 1 else None
+        return self._owners[self._accepted] if 0 <= self._accepted == self._rejected - 1 else None
 
     @property
     def left_out(self) -> frozenset[str]:
@@ -84,11 +86,12 @@ class Search:
 
     @property
     def _middle(self) -> int:
-        return (self._accepted + self._rejected) // 2
+        return 0 if self._accepted < 0 else (self._accepted + self._rejected) // 2
 
     def learn(self, was_accepted: bool) -> None:
         """Take note of the answer to the document without ``left_out``."""
         if was_accepted:
             self._accepted = self._middle
         else:
+            self.is_in_vain = self._accepted < 0
             self._rejected = self._middle

@@ -94,7 +94,6 @@ class Bridge:
             settings.name,
             settings.prefix,
             settings.plurals,
-            self.election.fence,
             self._until_shown,
         )
         self._publisher: Publisher | None = None
@@ -103,6 +102,8 @@ class Bridge:
         self._changed = anyio.Event()
         self._failures = 0
         self._is_working = False
+        self._under_way = anyio.CancelScope()
+        """Of the present pass, which ends with the leadership."""
         self.last = Pass("Waiting", "not begun yet")
         self.passes: Counter[str] = Counter()
         self.registry: CollectorRegistry = registry_of(self.status)
@@ -113,8 +114,9 @@ class Bridge:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._follow)
                 group.start_soon(self._source.run_heartbeat)
-                group.start_soon(self.election.run)
                 await self._listed.wait()
+                # A leader begins with what a former one left in etcd.
+                group.start_soon(self.election.run)
                 await self._publish()
         finally:
             with anyio.CancelScope(shield=True):
@@ -185,6 +187,7 @@ class Bridge:
 
     def _on_lost(self, reason: str) -> None:
         self._publisher = None
+        self._under_way.cancel()
         self.last = Pass("Standby", reason)
 
     async def _publish(self) -> None:
@@ -194,8 +197,10 @@ class Bridge:
             await anyio.sleep(self._settings.collect_seconds)
             self._changed = anyio.Event()
             self._is_working = True
-            if self._publisher is not None and self.election.fence() is not None:
-                await self._pass(self._publisher)
+            if self._publisher is not None and (fence := self.election.fence()) is not None:
+                self._records.fence = fence
+                with anyio.CancelScope() as self._under_way:
+                    await self._pass(self._publisher)
             self._is_working = False
 
     async def _pass(self, publisher: Publisher) -> None:

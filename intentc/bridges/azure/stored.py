@@ -19,8 +19,8 @@ from intentc.model.events import Batch, Change, Correction, Snapshot
 from .certificates import pfx
 from .document import RECORD, parts_of
 from .document.parts import COLLECTIONS
+from .leaving_out import SUSPECTED, World
 from .publisher import Published
-from .tracing import SUSPECTED, World
 
 REJECTION = "appgw_rejection"
 PUBLISHED = "appgw_published"
@@ -74,7 +74,8 @@ class StoredWorld:
         )
         digests = {found.name: str(found.fields.get("digest", "")) for found in self.of_kind(_OWNER)}
         private = frozenset(found.name for found in self.of_kind(_OWNER) if found.fields.get("private"))
-        return World(parts_of(objects), digests, self._pfx, private)
+        served = frozenset(found.name for found in self.of_kind(PUBLICATION))
+        return World(parts_of(objects), digests, self._pfx, private, served)
 
     def published(self, gateway: str) -> Published:
         """What a former process has published."""

@@ -136,3 +136,11 @@ async def test_a_server_that_is_away_is_no_answer() -> None:
     async with ResourceManagerClient("http://127.0.0.1:1", Credential("x")) as client:
         with pytest.raises(Unanswered):
             await client.get(OWN)
+
+
+async def test_a_poll_that_is_throttled_says_nothing_of_the_document(manager: ResourceManager) -> None:
+    async with connected(manager) as client:
+        document = await client.get(OWN)
+        manager.on_put = lambda former, sent: manager.answers.append(Answer(429, Fault("TooManyRequests", "Wait.")))
+        with pytest.raises(Unanswered):
+            await client.put(OWN, document, document["etag"])

@@ -9,9 +9,9 @@ import pytest
 
 from intentc.bridges.azure.client import Changed, NotAccepted, Throttled, Unanswered
 from intentc.bridges.azure.document import parts_of
+from intentc.bridges.azure.leaving_out import SUSPECTED, World
 from intentc.bridges.azure.publisher import MANAGED, Address, Gateway, Pass, Published, Publisher
 from intentc.bridges.azure.rejections import Rejection
-from intentc.bridges.azure.tracing import SUSPECTED, World
 from intentc.testing.azure import ResourceManager
 from intentc.testing.azure.resource_manager import Answer
 from intentc.testing.azure.validation import Fault
@@ -80,7 +80,12 @@ class System:
         names = [name for name in sorted(self.ingresses) if f"sample:{name}" not in self.rejections]
         for name in names:
             objects += self._objects(name)
-        return World(parts_of(objects), {f"sample:{name}": f"digest of sample:{name}" for name in names}, self._secret)
+        return World(
+            parts_of(objects),
+            {f"sample:{name}": f"digest of sample:{name}" for name in names},
+            self._secret,
+            served=frozenset(self.served),
+        )
 
     def _objects(self, name: str) -> list[dict[str, Any]]:
         owner = f"sample:{name}"
@@ -232,6 +237,22 @@ async def test_an_ingress_that_nobody_names_is_found_by_halving(system: System, 
     assert len(system.hosts) == 7 and f"{guilty}.example" not in system.hosts
 
 
+async def test_nobody_is_left_out_for_long_if_azure_rejects_whatever_is_sent(system: System) -> None:
+    await system.until_quiet()
+    system.ingresses |= {"cart": "cart.example", "late": "late.example"}
+    _reject_without_names(system, "")
+    system.azure.change(lambda properties: properties.update(enableHttp2=True, httpListeners=[]))
+    assert (await system.until_quiet()).state == "FailedApplyingAppGwConfig"
+    await system.publisher.publish()
+    assert not system.rejections
+
+
+async def test_what_was_made_is_known_though_the_end_of_the_write_was_not_seen(system: System) -> None:
+    system.azure.fails.append(Fault("InternalServerError", "An error occurred."))
+    assert (await system.publisher.publish()).failed
+    assert f"{OWN}/httpListeners/fl-shop" in system.kept.made
+
+
 async def test_a_search_that_a_restart_ends_begins_again(system: System) -> None:
     await system.until_quiet()
     system.ingresses |= {f"i{number}": f"i{number}.example" for number in range(5)}
@@ -266,7 +287,7 @@ def _reject_without_names(system: System, host: str) -> None:
     original = system.put
 
     async def put(resource: str, document: Mapping[str, Any], etag: str) -> None:
-        if any(host in one["properties"]["hostNames"] for one in document["properties"]["httpListeners"]):
+        if not host or any(host in one["properties"]["hostNames"] for one in document["properties"]["httpListeners"]):
             raise NotAccepted(Rejection("SomethingIsWrong", "Something is wrong."))
         await original(resource, document, etag)
 

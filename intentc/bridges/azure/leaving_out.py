@@ -1,12 +1,13 @@
 """Leaves out the Ingress because of which Azure rejects the document, and no other for longer than needed.
 
-If the rejection names sub-resources, it is the last in precedence of the Ingresses that they come from. Otherwise it is
-searched among those that the last accepted document did not have, by halving: each step lets the compiler leave out
-some, by a record, and looks at the answer to the next document (docs/appgw.md, publisher).
+If Azure names sub-resources, that Ingress is the last in precedence of those that they come from. Otherwise it is
+searched among the Ingresses that are not served yet, by halving: each step lets the compiler leave out some, by a
+record, and looks at the answer to the next document. An Ingress that is served is never left out by a search
+(docs/appgw.md, publisher).
 
-State: the search, and the Ingresses of the last accepted document. Records: through the caller's.
+State: the search. The caller's records are in etcd.
 
-Touches: nothing outside memory.
+Touches: nothing itself; through others: clock, HTTP, logs.
 """
 
 from __future__ import annotations
@@ -17,19 +18,22 @@ from typing import Any, NamedTuple, Protocol
 from .document import Parts
 from .rejections import Rejection, Search, guilty
 
+_MOST_WAITS = 20
+"""Looks at the gateway after which a search ends because the compiler does not do what it asks for."""
 SUSPECTED = "Suspected"
 """The code of the record of an Ingress that is left out while the guilty one is searched."""
 
 
 class World(NamedTuple):
     """What the compiler made. ``digests``: Ingress → the digest by which its rejection ends. ``secret``: name
-    (namespace:name) → the PFX; it raises ``ValueError`` if there is none. ``private``: the Ingresses that are served at
-    the private address."""
+    (namespace:name) → the PFX; it raises ``ValueError`` if there is none. ``private``: the Ingresses that are to be
+    served at the private address. ``served``: those that the gateway serves, by the records."""
 
     parts: Parts
     digests: Mapping[str, str]
     secret: Callable[[str], str]
     private: frozenset[str] = frozenset()
+    served: frozenset[str] = frozenset()
 
 
 class RejectionRecords(Protocol):
@@ -44,7 +48,7 @@ class RejectionRecords(Protocol):
         ...
 
 
-class Tracing:
+class LeavingOut:
     """``suspected``: the Ingresses that a former process had under suspicion."""
 
     def __init__(self, records: RejectionRecords, suspected: Iterable[str] = ()) -> None:
@@ -53,7 +57,7 @@ class Tracing:
         self._search: Search | None = None
         self._candidates: tuple[str, ...] = ()
         self._digests: dict[str, str] = {}
-        self._last_good: frozenset[str] = frozenset()
+        self._waits = 0
         self._rejection = Rejection("", "")
 
     async def ready(self, world: World) -> bool:
@@ -70,12 +74,18 @@ class Tracing:
             return await self.ready(world)
         left_out = self._search.left_out
         present = _owners(world.parts)
-        return not left_out & present and set(self._candidates) - left_out <= present
+        if not left_out & present and set(self._candidates) - left_out <= present:
+            self._waits = 0
+            return True
+        self._waits += 1
+        if self._waits > _MOST_WAITS:
+            # A candidate is gone, for example.
+            self._search, self._waits = None, 0
+        return False
 
     async def accepted(self, world: World) -> bool:
         """Take note that Azure has accepted the document; whether the search goes on."""
         if self._search is None:
-            self._last_good = frozenset(world.parts.owners)
             return False
         self._search.learn(was_accepted=True)
         await self._step()
@@ -86,14 +96,15 @@ class Tracing:
         in_order = [owner.name for owner in sorted(world.parts.owners.values())]
         named = {owner for place in guilty(rejection, document) for owner in _owners_at(world.parts, place)}
         if suspects := [name for name in in_order if name in named]:
+            self._search = None
+            self._suspected.discard(suspects[-1])
             await self._records.reject(suspects[-1], world.digests.get(suspects[-1], ""), rejection)
             return suspects[-1]
         self._rejection = rejection
         if self._search is not None:
             self._search.learn(was_accepted=False)
-        elif in_order:
-            new = tuple(name for name in in_order if name not in self._last_good)
-            self._candidates = new or tuple(in_order)
+        elif new := tuple(name for name in in_order if name not in world.served):
+            self._candidates = new
             self._digests = {name: world.digests.get(name, "") for name in self._candidates}
             self._search = Search(self._candidates)
         else:
@@ -103,6 +114,10 @@ class Tracing:
     async def _step(self) -> str:
         assert self._search is not None
         found = self._search.found
+        if self._search.is_in_vain:
+            # It is none of them.
+            self._search = None
+            return ""
         wanted = {found} if found is not None else set(self._search.left_out)
         for ingress in sorted(self._suspected - wanted):
             await self._records.release(ingress)

@@ -7,15 +7,17 @@ An attribute of an attribute of an engine (``engine.x.y``) names two things that
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINES = {"engine", "_engine", "parts", "_parts"}
 """What engines, and the locator that the steps once shared, are called."""
+OTHER_PARTS = ROOT / "intentc" / "bridges" / "azure"
+"""Where ``parts`` are those of a gateway; no module there knows an engine."""
 
 
-def chains(source: str) -> Iterator[tuple[int, str]]:
+def chains(source: str, engines: Set[str] = frozenset(ENGINES)) -> Iterator[tuple[int, str]]:
     """The attribute chains over an engine with at least three names, with their lines; each at its full length."""
     tree = ast.parse(source)
     inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
@@ -28,7 +30,7 @@ def chains(source: str) -> Iterator[tuple[int, str]]:
                 value = value.value
             if isinstance(value, ast.Name):
                 names.insert(0, value.id)
-            place = next((place for place, name in enumerate(names) if name in ENGINES), len(names))
+            place = next((place for place, name in enumerate(names) if name in engines), len(names))
             if len(names) - place >= 3:
                 yield node.lineno, ".".join(names)
 
@@ -37,7 +39,11 @@ def test_nobody_reaches_through_an_engine() -> None:
     files = [path for path in (ROOT / "intentc").rglob("*.py") if (ROOT / "intentc" / "engine") not in path.parents]
     assert len(files) > 500
     assert [
-        f"{path.relative_to(ROOT)}:{line}: {chain}" for path in files for line, chain in chains(path.read_text())
+        f"{path.relative_to(ROOT)}:{line}: {chain}"
+        for path in files
+        for line, chain in chains(
+            path.read_text(), ENGINES - {"parts"} if OTHER_PARTS in path.parents else frozenset(ENGINES)
+        )
     ] == []
 
 

@@ -136,7 +136,8 @@ async def _dev(
                 code = await _load(resources, started)
             await engine.settled()
             if azure is not None:
-                await azure.applied(engine.progress.last_written_revision)
+                progress = engine.progress
+                await azure.applied(progress.last_written_revision)
                 azure.show()
             async with (
                 _gateway_of(started, files, prove_it=bool(again)),
@@ -159,7 +160,8 @@ async def _azure_of(started: Running) -> AsyncIterator[AzureGateway | None]:
     from ..dev_azure import running_azure
 
     engine = started.service.engine
-    if RECORD not in engine.world.schema:
+    world = engine.world
+    if RECORD not in world.schema:
         yield None
         return
     async with running_azure(started) as azure:

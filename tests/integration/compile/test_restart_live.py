@@ -178,9 +178,9 @@ async def test_orphans_are_collected_only_after_a_complete_pass(
         orphan_collector, evaluator = again.engine._orphan_collector, again.engine._evaluator
         make_pass, seen = orphan_collector.make_pass, []
 
-        def noted() -> frozenset[Name]:
+        def noted(*, claimed_too: bool) -> frozenset[Name]:
             seen.append((evaluator.runs, world.calls.mutations))
-            return make_pass()
+            return make_pass(claimed_too=claimed_too)
 
         monkeypatch.setattr(orphan_collector, "make_pass", noted)
         await world.settle(again)

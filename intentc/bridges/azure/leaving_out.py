@@ -114,7 +114,7 @@ class LeavingOut:
     async def _step(self) -> str:
         assert self._search is not None
         found = self._search.found
-        if self._search.is_in_vain:
+        if self._search.is_none_guilty:
             # It is none of them.
             self._search = None
             return ""

@@ -62,7 +62,7 @@ def guilty(rejection: Rejection, document: Mapping[str, Any]) -> list[str]:
 class Search:
     """Finds the owner that is the reason of a rejection, among those whose parts are new.
 
-    ``owners``: in precedence; the document with all of them was rejected. Until ``found`` or ``is_in_vain`` is set,
+    ``owners``: in precedence; the document with all of them was rejected. Until ``found`` or ``is_none_guilty`` is set,
     send a document without ``left_out``, and call ``learn``. The owner found is the first with which it is rejected,
     though those before it are in."""
 
@@ -71,7 +71,7 @@ class Search:
             raise ValueError("a search needs owners")
         self._owners = tuple(owners)
         self._accepted, self._rejected = -1, len(self._owners)
-        self.is_in_vain = False
+        self.is_none_guilty = False
         """Whether the document is rejected without any of them, too."""
 
     @property
@@ -93,5 +93,5 @@ class Search:
         if was_accepted:
             self._accepted = self._middle
         else:
-            self.is_in_vain = self._accepted < 0
+            self.is_none_guilty = self._accepted < 0
             self._rejected = self._middle

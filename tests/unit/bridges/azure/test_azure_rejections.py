@@ -53,11 +53,11 @@ def test_halving_finds_each_guilty_owner_in_few_documents(number: int) -> None:
         assert sent <= 1 + number.bit_length()
 
 
-def test_a_search_is_in_vain_if_none_of_the_owners_is_guilty() -> None:
+def test_a_search_is_none_guilty_if_none_of_the_owners_is_guilty() -> None:
     search = Search(["a", "b"])
     assert search.left_out == {"a", "b"}
     search.learn(was_accepted=False)
-    assert search.is_in_vain and search.found is None
+    assert search.is_none_guilty and search.found is None
 
 
 def test_of_two_guilty_owners_the_one_with_precedence_is_found_first() -> None:

@@ -1,7 +1,7 @@
 """Reads and writes one application gateway through Azure Resource Manager, over Azure's own library.
 
 ``azure.core`` has the wire, the tokens' header, and how long-running operations are polled; what a status means for the
-publisher is decided here (docs/appgw.md, publisher). Nothing is retried: the publisher decides after a new look at the
+publisher is decided here (docs/appgw.md §11). Nothing is retried: the publisher decides after a new look at the
 gateway.
 
 State: the connections.

@@ -2,7 +2,7 @@
 
 What Azure adds to a document, and what it never gives back, is left out: ETags, states, types, back references, the
 data of certificates, and properties that have the value that Azure fills in. Ids are compared without case, collections
-by name (docs/appgw.md, publisher).
+by name (docs/appgw.md §11).
 
 Touches: nothing outside memory.
 """

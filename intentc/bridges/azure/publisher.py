@@ -1,11 +1,11 @@
-"""One pass of the publisher: look at the gateway, assemble, compare, and write what differs (docs/appgw.md, publisher).
+"""One pass of the publisher: look at the gateway, assemble, compare, and write what differs (docs/appgw.md §11).
 
 Each pass begins with a GET and remembers nothing that decides: what was made and which certificates were sent stands in
 ``Published``, which is kept in etcd. ``client`` speaks to Azure, ``document`` assembles, ``meaning`` compares,
-``leaving_out`` leaves out the Ingress because of which Azure rejects a document. When to look again, and who may act,
+``rejected_ingresses`` decides which Ingress is left out after a rejection. When to look again, and who may act,
 is decided in ``serving``.
 
-State: what Azure filled in, and the search for a guilty Ingress.
+State: what Azure filled in, and the search for the Ingress that it rejects.
 
 Touches: nothing itself; through others: clock, HTTP, logs.
 """
@@ -21,8 +21,8 @@ import msgspec
 from .certificates import PASSWORD
 from .client import Absent, Changed, Denied, NotAccepted, Throttled, Unanswered
 from .document import Assembled, Parts, assemble
-from .leaving_out import LeavingOut, RejectionRecords, World
 from .meaning import Learned, dangling, differing_parts
+from .rejected_ingresses import RejectedIngresses, RejectionRecords, World
 
 Document = dict[str, Any]
 MANAGED = "managed-by-k8s-ingress"
@@ -113,7 +113,7 @@ class Publisher:
         self._world = world
         self._settings = settings
         self._learned = Learned()
-        self._leaving_out = LeavingOut(records, suspected)
+        self._rejected_ingresses = RejectedIngresses(records, suspected)
         self._doubted: Document | None = None
         """The document that Azure rejected last. Nobody is left out before it is rejected twice."""
 
@@ -143,7 +143,7 @@ class Publisher:
         world = self._world()
         if world is None:
             return Pass("Waiting", "the compiler's objects are not known completely yet")
-        if not await self._leaving_out.ready(world):
+        if not await self._rejected_ingresses.is_ready(world):
             return Pass("Searching", "the compiler leaves out the Ingresses that are suspected")
         assembled = assemble(world.parts, shown, limits=self._settings.limits, made=self.published.made)
         if assembled.held:
@@ -186,7 +186,7 @@ class Publisher:
         if not parts and not stale:
             await self._keep(assembled, digests)
             await self._announce(world, assembled, shown)
-            if await self._leaving_out.accepted(world):
+            if await self._rejected_ingresses.on_accepted(world):
                 return Pass("Searching", problems=problems)
             return Pass("Applied", problems=problems)
         try:
@@ -204,7 +204,7 @@ class Publisher:
                 # The compiler may have been in the middle of its writes.
                 self._doubted = wanted
                 return Pass("Doubted", str(error), after=_DOUBT_SECONDS, problems=problems)
-            found = await self._leaving_out.rejected(world, document, error.rejection)
+            found = await self._rejected_ingresses.on_rejected(world, document, error.rejection)
             state = "Rejected" if found else "FailedApplyingAppGwConfig"
             return Pass(state, f"{found}: {error}" if found else str(error), failed=not found, problems=problems)
         self.sent += 1
@@ -212,7 +212,7 @@ class Publisher:
         after = await self._manager.get(self._settings.gateway)
         self._learned.accepted(wanted, after)
         await self._keep(assembled, digests)
-        await self._leaving_out.accepted(world)
+        await self._rejected_ingresses.on_accepted(world)
         return Pass("Written", ", ".join(parts[:10]), after=0.0, problems=problems)
 
     async def _announce(self, world: World, assembled: Assembled, shown: Document) -> None:

@@ -1,8 +1,8 @@
-"""Finds the resources that a rejected document is about: by the ids and names in Azure's words, or by halving.
+"""Finds out which part of a document Azure rejects: from Azure's message, or by sending smaller documents.
 
-``guilty`` reads what Azure said. ``Search`` finds a guilty owner when Azure named nobody: it says which owners to leave
-out of the next document, and learns from the answer, so that few documents are sent (docs/appgw.md, publisher). Who is
-found is left out by the compiler, which reads the record ``appgw_rejection``.
+``named_parts`` reads the message: the ids and names in it. ``OwnerSearch`` is for messages that name nothing: it
+says which owners to leave out of the next document, and learns from Azure's answer, by halving (docs/appgw.md §11).
+Neither sends anything, and neither decides what is left out: ``rejected_ingresses`` does.
 
 Touches: nothing outside memory.
 """
@@ -17,7 +17,7 @@ _ID = re.compile(r"/applicationGateways/[^/\s]+/(\w+)/([\w.\-]+)(?:/pathRules/([
 
 
 class Rejection(NamedTuple):
-    """Why Azure rejected a document. ``code``, ``message``: Azure's own; ``details``: further ones, each with both."""
+    """Why Azure rejected a document. ``code`` and ``message`` are Azure's; ``details`` are further pairs of the two."""
 
     code: str
     message: str
@@ -25,12 +25,14 @@ class Rejection(NamedTuple):
 
     @property
     def words(self) -> str:
-        """All that was said, on one line."""
+        """The codes and messages, on one line."""
         return " ".join([f"{self.code}: {self.message}", *(f"{code}: {text}" for code, text in self.details)])
 
 
 def rejection_of(body: Any) -> Rejection:
-    """The rejection in the body of an answer, ``{"error": {code, message, details}}``; whatever else becomes words."""
+    """The rejection in an answer's body, ``{"error": {code, message, details}}``.
+
+    A body of another form becomes the message, cut to 500 characters, with the code ``Unknown``."""
     error = body.get("error") if isinstance(body, Mapping) else None
     if not isinstance(error, Mapping):
         return Rejection("Unknown", str(body)[:500])
@@ -40,11 +42,11 @@ def rejection_of(body: Any) -> Rejection:
     return Rejection(str(error.get("code", "Unknown")), str(error.get("message", "")), further)
 
 
-def guilty(rejection: Rejection, document: Mapping[str, Any]) -> list[str]:
-    """The sub-resources of ``document`` that a rejection names (``httpListeners/fl-…``), sorted.
+def named_parts(rejection: Rejection, document: Mapping[str, Any]) -> list[str]:
+    """The sub-resources of ``document`` that the rejection names, sorted, as ``httpListeners/fl-…``.
 
-    Ids count first. Without any, the names of sub-resources count that stand in the message as words; a name that
-    several collections have counts for each."""
+    If the message contains ids of sub-resources, it names those. Otherwise it names each sub-resource whose name is a
+    word of the message, in every collection that has one of that name."""
     known = {
         f"{collection}/{item['name']}".lower(): f"{collection}/{item['name']}"
         for collection, items in (document.get("properties") or {}).items()
@@ -59,24 +61,24 @@ def guilty(rejection: Rejection, document: Mapping[str, Any]) -> list[str]:
     return sorted(place for folded, place in known.items() if folded.partition("/")[2] in words)
 
 
-class Search:
-    """Finds the owner that is the reason of a rejection, among those whose parts are new.
+class OwnerSearch:
+    """Finds the owner because of which Azure rejects a document, by halving.
 
-    ``owners``: in precedence; the document with all of them was rejected. Until ``found`` or ``is_none_guilty`` is set,
-    send a document without ``left_out``, and call ``learn``. The owner found is the first with which it is rejected,
-    though those before it are in."""
+    ``owners`` are in order of precedence; the document with all of them was rejected. Until ``found`` or ``has_failed``
+    is set, send a document without ``left_out``, and report the answer to ``learn``. The owner found is the first
+    one in this order with which the document is rejected."""
 
     def __init__(self, owners: Sequence[str]) -> None:
         if not owners:
             raise ValueError("a search needs owners")
         self._owners = tuple(owners)
         self._accepted, self._rejected = -1, len(self._owners)
-        self.is_none_guilty = False
-        """Whether the document is rejected without any of them, too."""
+        self.has_failed = False
+        """Whether the search ended without an owner: the document is rejected even without all of them."""
 
     @property
     def found(self) -> str | None:
-        """The guilty owner, None while the search goes on."""
+        """The owner found; None until then."""
         return self._owners[self._accepted] if 0 <= self._accepted == self._rejected - 1 else None
 
     @property
@@ -89,9 +91,9 @@ class Search:
         return 0 if self._accepted < 0 else (self._accepted + self._rejected) // 2
 
     def learn(self, was_accepted: bool) -> None:
-        """Take note of the answer to the document without ``left_out``."""
+        """Record Azure's answer to the document without ``left_out``."""
         if was_accepted:
             self._accepted = self._middle
         else:
-            self.is_none_guilty = self._accepted < 0
+            self.has_failed = self._accepted < 0
             self._rejected = self._middle

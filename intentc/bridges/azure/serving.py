@@ -2,7 +2,7 @@
 
 Why it exists: ``intentc appgw``, ``intentc dev`` and the tests share it. Changes collect for a second; while Azure
 works on a document, the newest world waits and goes next; failures back off; and a comparison comes at each period
-whatever happens (docs/appgw.md, publisher).
+whatever happens (docs/appgw.md §11).
 
 State: the tasks, and the last pass.
 

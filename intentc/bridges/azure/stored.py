@@ -19,8 +19,8 @@ from intentc.model.events import Batch, Change, Correction, Snapshot
 from .certificates import pfx
 from .document import RECORD, parts_of
 from .document.parts import COLLECTIONS
-from .leaving_out import SUSPECTED, World
 from .publisher import Published
+from .rejected_ingresses import SUSPECTED, World
 
 REJECTION = "appgw_rejection"
 PUBLISHED = "appgw_published"

@@ -1,6 +1,6 @@
 """One application gateway of the stand-in: reads, writes with ETags, operations that take time, another writer.
 
-Rules of Azure Resource Manager that are kept (docs/appgw.md, publisher): a write with ``If-Match`` of another ETag
+Rules of Azure Resource Manager that are kept (docs/appgw.md §11): a write with ``If-Match`` of another ETag
 answers 412; a rejected document answers 400 at once and changes nothing; an accepted one is shown as ``Updating`` until
 its operation ends; a second write ends the first as ``Canceled``; a stopped gateway starts by a write; a certificate's
 data is never read back, and stays if a write leaves it out.

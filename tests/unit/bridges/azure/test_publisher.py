@@ -9,8 +9,8 @@ import pytest
 
 from intentc.bridges.azure.client import Changed, NotAccepted, Throttled, Unanswered
 from intentc.bridges.azure.document import parts_of
-from intentc.bridges.azure.leaving_out import SUSPECTED, World
 from intentc.bridges.azure.publisher import MANAGED, Address, Gateway, Pass, Published, Publisher
+from intentc.bridges.azure.rejected_ingresses import SUSPECTED, World
 from intentc.bridges.azure.rejections import Rejection
 from intentc.testing.azure import ResourceManager
 from intentc.testing.azure.resource_manager import Answer

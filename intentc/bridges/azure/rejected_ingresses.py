@@ -1,11 +1,13 @@
-"""Leaves out the Ingress because of which Azure rejects the document, and no other for longer than needed.
+"""Decides which Ingress is left out of the document after Azure rejected it (docs/appgw.md §11).
 
-If Azure names sub-resources, that Ingress is the last in precedence of those that they come from. Otherwise it is
-searched among the Ingresses that are not served yet, by halving: each step lets the compiler leave out some, by a
-record, and looks at the answer to the next document. An Ingress that is served is never left out by a search
-(docs/appgw.md, publisher).
+If Azure's message names sub-resources, it is the last in precedence of the Ingresses that they come from. Otherwise an
+``OwnerSearch`` runs over the Ingresses that are not served yet: each step has the compiler leave out some of them, and
+Azure's answer to the next document is the result. A search leaves out no Ingress that is already served.
 
-State: the search. The caller's records are in etcd.
+The compiler leaves out the Ingresses that have a record ``appgw_rejection``; ``records``, given by the caller, writes
+these records to etcd. ``publisher`` sends the documents, and reports Azure's answers here.
+
+State: the search that runs, and the Ingresses that are left out because of it.
 
 Touches: nothing itself; through others: clock, HTTP, logs.
 """
@@ -16,18 +18,18 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from .document import Parts
-from .rejections import Rejection, Search, guilty
+from .rejections import OwnerSearch, Rejection, named_parts
 
 _MOST_WAITS = 20
-"""Looks at the gateway after which a search ends because the compiler does not do what it asks for."""
+"""After so many calls of ``is_ready`` in which the compiler's objects do not fit the search, the search ends."""
 SUSPECTED = "Suspected"
-"""The code of the record of an Ingress that is left out while the guilty one is searched."""
+"""The code in the record of an Ingress that is left out only because a search runs."""
 
 
 class World(NamedTuple):
-    """What the compiler made. ``digests``: Ingress → the digest by which its rejection ends. ``secret``: name
-    (namespace:name) → the PFX; it raises ``ValueError`` if there is none. ``private``: the Ingresses that are to be
-    served at the private address. ``served``: those that the gateway serves, by the records."""
+    """What the compiler made. ``digests``: Ingress → its digest; a rejection ends when the digest changes. ``secret``:
+    name (namespace:name) → the PFX; it raises ``ValueError`` if there is none. ``private``: the Ingresses that are to
+    be served at the private address. ``served``: the Ingresses that the gateway serves, according to the records."""
 
     parts: Parts
     digests: Mapping[str, str]
@@ -37,31 +39,37 @@ class World(NamedTuple):
 
 
 class RejectionRecords(Protocol):
-    """The records ``appgw_rejection``, which the compiler reads. An Ingress is namespace:name."""
+    """Writes the records ``appgw_rejection``, which the compiler reads. An Ingress is namespace:name."""
 
     async def reject(self, ingress: str, digest: str, rejection: Rejection) -> None:
-        """Leave an Ingress out while it has ``digest``."""
+        """Leave the Ingress out until its digest is another one."""
         ...
 
     async def release(self, ingress: str) -> None:
-        """Leave it out no longer."""
+        """Stop leaving the Ingress out."""
         ...
 
 
-class LeavingOut:
-    """``suspected``: the Ingresses that a former process had under suspicion."""
+class RejectedIngresses:
+    """Call ``is_ready`` before each document, then ``on_accepted`` or ``on_rejected`` with Azure's answer.
+
+    ``suspected``: the Ingresses that a search of a former process left out. That search does not go on; they are
+    released. All methods raise what ``records`` raises."""
 
     def __init__(self, records: RejectionRecords, suspected: Iterable[str] = ()) -> None:
         self._records = records
         self._suspected = set(suspected)
-        self._search: Search | None = None
+        self._search: OwnerSearch | None = None
         self._candidates: tuple[str, ...] = ()
         self._digests: dict[str, str] = {}
         self._waits = 0
         self._rejection = Rejection("", "")
+        """The last rejection that named nothing."""
 
-    async def ready(self, world: World) -> bool:
-        """Whether the compiler has done what the search asked for, so that the next document answers its question."""
+    async def is_ready(self, world: World) -> bool:
+        """Whether the compiler's objects fit the search, so that Azure's answer to the next document is its result.
+
+        Without a search: whether the objects of released Ingresses have returned."""
         if self._search is None:
             for ingress in sorted(self._suspected):
                 await self._records.release(ingress)
@@ -69,9 +77,9 @@ class LeavingOut:
             self._suspected.clear()
             return has_returned
         if any(digest != world.digests.get(name, digest) for name, digest in self._digests.items()):
-            # A candidate has changed: what was learned is about another one.
+            # A candidate has changed, and with it, perhaps, the answers so far.
             self._search = None
-            return await self.ready(world)
+            return await self.is_ready(world)
         left_out = self._search.left_out
         present = _owners(world.parts)
         if not left_out & present and set(self._candidates) - left_out <= present:
@@ -79,51 +87,52 @@ class LeavingOut:
             return True
         self._waits += 1
         if self._waits > _MOST_WAITS:
-            # A candidate is gone, for example.
+            # This happens when a candidate was deleted, for example.
             self._search, self._waits = None, 0
         return False
 
-    async def accepted(self, world: World) -> bool:
-        """Take note that Azure has accepted the document; whether the search goes on."""
+    async def on_accepted(self, world: World) -> bool:
+        """Azure accepted the document. Returns whether a search ran, which now has its next step or its result."""
         if self._search is None:
             return False
         self._search.learn(was_accepted=True)
         await self._step()
         return True
 
-    async def rejected(self, world: World, document: Mapping[str, Any], rejection: Rejection) -> str:
-        """Leave somebody out; returns who is guilty or suspected, empty if there is nobody."""
+    async def on_rejected(self, world: World, document: Mapping[str, Any], rejection: Rejection) -> str:
+        """Azure rejected the document. Returns the Ingresses that are left out because of it; empty: none."""
         in_order = [owner.name for owner in sorted(world.parts.owners.values())]
-        named = {owner for place in guilty(rejection, document) for owner in _owners_at(world.parts, place)}
-        if suspects := [name for name in in_order if name in named]:
+        places = named_parts(rejection, document)
+        owners = {owner for place in places for owner in _owners_at(world.parts, place)}
+        if named := [name for name in in_order if name in owners]:
             self._search = None
-            self._suspected.discard(suspects[-1])
-            await self._records.reject(suspects[-1], world.digests.get(suspects[-1], ""), rejection)
-            return suspects[-1]
+            self._suspected.discard(named[-1])
+            await self._records.reject(named[-1], world.digests.get(named[-1], ""), rejection)
+            return named[-1]
         self._rejection = rejection
         if self._search is not None:
             self._search.learn(was_accepted=False)
         elif new := tuple(name for name in in_order if name not in world.served):
             self._candidates = new
             self._digests = {name: world.digests.get(name, "") for name in self._candidates}
-            self._search = Search(self._candidates)
+            self._search = OwnerSearch(self._candidates)
         else:
             return ""
         return await self._step()
 
     async def _step(self) -> str:
+        """Leave out what the search asks for, or its result; returns the names of these Ingresses."""
         assert self._search is not None
         found = self._search.found
-        if self._search.is_none_guilty:
-            # It is none of them.
+        if self._search.has_failed:
             self._search = None
             return ""
         wanted = {found} if found is not None else set(self._search.left_out)
         for ingress in sorted(self._suspected - wanted):
             await self._records.release(ingress)
-        code = self._rejection if found is not None else Rejection(SUSPECTED, self._rejection.words)
+        rejection = self._rejection if found is not None else Rejection(SUSPECTED, self._rejection.words)
         for ingress in sorted(wanted if found is not None else wanted - self._suspected):
-            await self._records.reject(ingress, self._digests.get(ingress, ""), code)
+            await self._records.reject(ingress, self._digests.get(ingress, ""), rejection)
         self._suspected = set() if found is not None else wanted
         if found is not None:
             self._search = None
@@ -131,7 +140,7 @@ class LeavingOut:
 
 
 def _owners(parts: Parts) -> set[str]:
-    """The Ingresses that have a part in the gateway, or are left in one."""
+    """The Ingresses that own a part, or are named by one as its origin."""
     found = set(parts.owners)
     for there in parts.parts.values():
         for part in there.values():

@@ -12,18 +12,17 @@ from collections.abc import Iterable, Iterator
 
 from intentc import Claim, Context, Fact, Intent, View, status
 
-from .addresses import address_type, requested
-from .checking import checked_listeners, ports
 from .conditions.condition import Condition, GatewayState
 from .conditions.current import gateway_conditions, listener_status
-from .finalizers import has_ours, is_ending, keeping
-from .instance import Instance, Resource
+from .finalizers import has_ours, keeping
+from .gateways import addresses_of, instance_of, state_of, use_of_parameters
+from .instance import Instance
 from .objects import Object, objects_of
 from .parameters.classes import CLASS, Class, class_named, is_ours, parameters_at, parameters_place, read_class
-from .parameters.parameters import Parameters, pairs
+from .parameters.parameters import Parameters
 from .reasons import explain
 from .running import running
-from .settings import images, status_writer
+from .settings import status_writer
 
 
 class GatewayIntent(Intent):
@@ -35,19 +34,13 @@ class GatewayIntent(Intent):
             yield from self._stay(ctx, f"GatewayClass {self.gatewayClassName} is missing, or not ours; bring it back")
             return
         found = self._with_own_parameters(ctx, read_class(ctx, view), view)
-        parameters = found.parameters
-        state = GatewayState(
-            checked_listeners(ctx, self),
-            requested([(one.type, one.value) for one in self.addresses], parameters.publishing.type),
-            found.fault,
-            publishes_nodes=parameters.publishing.type == "NodePortService",
-        )
+        state = state_of(ctx, self, found)
         if state.fault or state.addresses.stops or not state.valid:
             conditions = gateway_conditions(state)
             yield from self._status(ctx, state, conditions)
             yield from self._stay(ctx, next(one.message for one in conditions if not one.status))
             return
-        instance = self._instance(ctx, parameters, state)
+        instance = instance_of(ctx, self, found.parameters, state)
         made = objects_of(self, ctx, instance)
         yield from keeping(self, view, found.holder)
         yield from (claim for _, claim in made)
@@ -70,35 +63,13 @@ class GatewayIntent(Intent):
             return Class(view, Parameters(), f"infrastructure.{place}")
         return parameters_at(ctx, view, place)
 
-    def _instance(self, ctx: Context, given: Parameters, state: GatewayState) -> Instance:
-        infrastructure = self.infrastructure
-        return Instance(
-            layout="provisioner",
-            namespace=self.fq_name[0],
-            images=images(ctx, "provisioner"),
-            contour=given.contour,
-            gateway=Resource(*self.fq_name),
-            ports=ports(state.listeners),
-            addresses=state.addresses.assigned,
-            ingress_class=given.ingress_class,
-            contour_pods=given.contour_pods,
-            envoy_pods=given.envoy_pods,
-            publishing=given.publishing,
-            resource_labels=given.resource_labels,
-            infrastructure_labels=pairs(infrastructure.labels) if infrastructure is not None else (),
-            infrastructure_annotations=pairs(infrastructure.annotations) if infrastructure is not None else (),
-            runtime_settings=given.runtime_settings,
-        )
-
     def _outcome(
         self, ctx: Context, state: GatewayState, instance: Instance, made: tuple[Object, ...]
     ) -> Iterator[Claim | Fact]:
         seen = running(ctx, made, instance.publishing.type)
         state = state._replace(running=seen)
         yield from self._status(ctx, state, gateway_conditions(state))
-        if instance.contour is not None and not is_ending(self):
-            name = f"{instance.contour.namespace}:{instance.contour.name}"
-            yield Fact("parameters_use", name, (seen.contours, seen.envoys))
+        yield from use_of_parameters(self, instance, seen)
 
     def _status(self, ctx: Context, state: GatewayState, conditions: tuple[Condition, ...]) -> Iterator[Claim]:
         for one in conditions:
@@ -114,9 +85,7 @@ class GatewayIntent(Intent):
         generation = int(self.metadata.generation)
         listeners = [listener_status(one, programmed, generation) for one in state.listeners]
         yield status.field(self, "listeners", listeners)
-        if state.running is not None and state.running.addresses:
-            found = [{"type": address_type(one), "value": one} for one in state.running.addresses]
-            yield status.field(self, "addresses", found)
+        yield from addresses_of(self, state.running)
 
 
 _WAITING = frozenset({"Pending", "AddressNotAssigned", "Invalid"})

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from intentc import Claim, Context, Fact, Intent, status
+from intentc import Claim, Context, Fact, Intent, View, status
 
 from .conditions.condition import Condition
 from .parameters.classes import is_ours, read_class
@@ -36,12 +36,7 @@ class GatewayClassIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         if not is_ours(self):
             return
-        found = read_class(ctx, self)
-        if found.fault:
-            ctx.problem("InvalidParameters", found.fault)
-            yield Condition("Accepted", False, "InvalidParameters", found.fault).of(self)
-        else:
-            yield Condition("Accepted", True, "Accepted").of(self)
+        yield _verdict(ctx, self, Condition("Accepted", True, "Accepted"))
         definition = ctx.find("custom_resource_definition", (_DEFINITION,))
         version = definition.metadata.annotations.get(_BUNDLE) if definition is not None else None
         if version is not None:
@@ -58,11 +53,14 @@ class EarlyGatewayClassIntent(Intent):
     kind = "gateway_class_v1alpha1"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        if not is_ours(self):
-            return
-        found = read_class(ctx, self)
-        if found.fault:
-            ctx.problem("InvalidParameters", found.fault)
-            yield Condition("Admitted", False, "InvalidParameters", found.fault).of(self)
-        else:
-            yield Condition("Admitted", True, "Owned").of(self)
+        if is_ours(self):
+            yield _verdict(ctx, self, Condition("Admitted", True, "Owned"))
+
+
+def _verdict(ctx: Context, view: View, good: Condition) -> Claim:
+    """Whether a class of ours can be used. ``good``: the condition of one that can."""
+    fault = read_class(ctx, view).fault
+    if not fault:
+        return good.of(view)
+    ctx.problem("InvalidParameters", fault)
+    return Condition(good.type, False, "InvalidParameters", fault).of(view)

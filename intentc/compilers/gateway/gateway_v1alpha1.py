@@ -12,18 +12,15 @@ from collections.abc import Iterable, Iterator
 
 from intentc import Claim, Context, Fact, Intent, status
 
-from .addresses import address_type, requested
 from .candidates import candidate_of, others_of
-from .checking import checked_listeners, ports
 from .conditions.condition import Condition, GatewayState
 from .conditions.early import class_missing, gateway_conditions, listener_status
-from .finalizers import has_ours, is_ending
+from .finalizers import has_ours
+from .gateways import addresses_of, instance_of, state_of, use_of_parameters
 from .holder import holder, instance_name
-from .instance import Instance, Resource
 from .objects import objects_of
 from .parameters.classes import EARLY_CLASS, Class, class_named, is_ours, read_class
 from .running import running
-from .settings import images
 
 
 class EarlyGatewayIntent(Intent):
@@ -39,20 +36,14 @@ class EarlyGatewayIntent(Intent):
             yield from self._remains(condition.message)
             return
         found = read_class(ctx, view)
-        parameters = found.parameters
-        state = GatewayState(
-            checked_listeners(ctx, self),
-            requested([(one.type, one.value) for one in self.addresses], parameters.publishing.type),
-            found.fault,
-            publishes_nodes=parameters.publishing.type == "NodePortService",
-        )
+        state = state_of(ctx, self, found)
         elsewhere = self._elsewhere(found)
         if state.fault or elsewhere:
             yield from self._remains(state.fault or elsewhere)
             yield from self._status(ctx, state, elsewhere, "")
             return
         usable = bool(state.valid) and not state.addresses.stops
-        instance = self._instance(ctx, found, state)
+        instance = instance_of(ctx, self, found.parameters, state)
         fault = "" if usable else "none of its listeners is valid, or an address can't be had; see its conditions"
         candidate = candidate_of(self, instance if usable else None, fault, found)
         name = instance_name(self.fq_name[0])
@@ -64,9 +55,7 @@ class EarlyGatewayIntent(Intent):
         if usable:
             seen = running(ctx, objects_of(self, ctx, instance), instance.publishing.type)
             state = state._replace(running=seen)
-            if instance.contour is not None and not is_ending(self):
-                used = f"{instance.contour.namespace}:{instance.contour.name}"
-                yield Fact("parameters_use", used, (seen.contours, seen.envoys))
+            yield from use_of_parameters(self, instance, seen)
         yield from self._status(ctx, state, "", "")
 
     def _remains(self, fault: str) -> Iterator[Fact]:
@@ -81,24 +70,6 @@ class EarlyGatewayIntent(Intent):
             return ""
         return f"the Contour of its class wants the namespace {wanted}; give the Gateway that one, or change it there"
 
-    def _instance(self, ctx: Context, found: Class, state: GatewayState) -> Instance:
-        given = found.parameters
-        return Instance(
-            layout="operator",
-            namespace=self.fq_name[0],
-            images=images(ctx, "operator"),
-            contour=given.contour,
-            gateway=Resource(*self.fq_name),
-            ports=ports(state.listeners),
-            addresses=state.addresses.assigned,
-            ingress_class=given.ingress_class,
-            contour_pods=given.contour_pods,
-            envoy_pods=given.envoy_pods,
-            publishing=given.publishing,
-            # It is in it itself.
-            makes_namespace=False,
-        )
-
     def _status(self, ctx: Context, state: GatewayState, elsewhere: str, held_by: str) -> Iterator[Claim]:
         conditions = gateway_conditions(state, elsewhere, held_by)
         ready = conditions[0]
@@ -112,9 +83,7 @@ class EarlyGatewayIntent(Intent):
         is_up = bool(ready.status) or _only_listeners(ready, state)
         listeners = [listener_status(one, state, is_up, generation) for one in state.listeners]
         yield status.field(self, "listeners", listeners)
-        if state.running is not None and state.running.addresses:
-            found = [{"type": address_type(one), "value": one} for one in state.running.addresses]
-            yield status.field(self, "addresses", found)
+        yield from addresses_of(self, state.running)
 
 
 def _only_listeners(ready: Condition, state: GatewayState) -> bool:

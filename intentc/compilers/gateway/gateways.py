@@ -1,0 +1,71 @@
+"""What Gateways of both versions have in common: their state, their instance, and what they report of what runs.
+
+``gateway.py`` and ``gateway_v1alpha1.py`` decide what follows from it. Rules: docs/gateway.md §5, §6, §9.
+
+It reads through ``ctx``, and yields status claims and facts; no state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from intentc import Claim, Context, Fact, View, status
+
+from .addresses import address_type, requested
+from .checking import checked_listeners, ports
+from .conditions.condition import GatewayState
+from .finalizers import is_ending
+from .instance import Instance, Layout, Resource
+from .parameters.classes import Class
+from .parameters.parameters import Parameters, pairs
+from .running import Running
+from .settings import images
+
+
+def state_of(ctx: Context, gateway: View, found: Class) -> GatewayState:
+    """The listeners and addresses of a Gateway, checked. ``found``: its class, with the parameters that count."""
+    publishing = found.parameters.publishing.type
+    return GatewayState(
+        checked_listeners(ctx, gateway),
+        requested([(one.type, one.value) for one in gateway.addresses], publishing),
+        found.fault,
+        publishes_nodes=publishing == "NodePortService",
+    )
+
+
+def instance_of(ctx: Context, gateway: View, given: Parameters, state: GatewayState) -> Instance:
+    """The instance of a Gateway, in the layout of its version. It is in its namespace, and so does not make it."""
+    early = gateway.kind == "gateway_v1alpha1"
+    layout: Layout = "operator" if early else "provisioner"
+    infrastructure = None if early else gateway.infrastructure
+    return Instance(
+        layout=layout,
+        namespace=gateway.fq_name[0],
+        images=images(ctx, layout),
+        contour=given.contour,
+        gateway=Resource(*gateway.fq_name),
+        ports=ports(state.listeners),
+        addresses=state.addresses.assigned,
+        ingress_class=given.ingress_class,
+        contour_pods=given.contour_pods,
+        envoy_pods=given.envoy_pods,
+        publishing=given.publishing,
+        makes_namespace=False,
+        resource_labels=given.resource_labels,
+        infrastructure_labels=pairs(infrastructure.labels) if infrastructure is not None else (),
+        infrastructure_annotations=pairs(infrastructure.annotations) if infrastructure is not None else (),
+        runtime_settings=given.runtime_settings,
+    )
+
+
+def use_of_parameters(gateway: View, instance: Instance, seen: Running) -> Iterator[Fact]:
+    """What the Contour that has the parameters of a Gateway counts of it; nothing while the Gateway is deleted."""
+    if instance.contour is not None and not is_ending(gateway):
+        name = f"{instance.contour.namespace}:{instance.contour.name}"
+        yield Fact("parameters_use", name, (seen.contours, seen.envoys))
+
+
+def addresses_of(gateway: View, seen: Running | None) -> Iterator[Claim]:
+    """The addresses in the status of a Gateway. ``seen``: None if nothing is made for it."""
+    if seen is not None and seen.addresses:
+        yield status.field(gateway, "addresses", [{"type": address_type(one), "value": one} for one in seen.addresses])

@@ -7,19 +7,10 @@ cluster. In the end the cluster has exactly what the apps want, and a further pr
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any
-
-from hypothesis import given
 from hypothesis import strategies as st
 
-from intentc.apiserver.errors import ApiError
-from tests.property.examples import Examples
-from tests.property.profiles import share
-from tests.support.app_system import APP, PHASES, AppSystem, Killed
-from tests.support.simulated_clock import simulate
-
-Step = tuple[Any, ...]
+from tests.property.killed_processes import Step, is_taken, live_through, work_or_die
+from tests.support.app_system import APP, PHASES, AppSystem
 
 _NAMES = st.sampled_from(["web", "web", "web", "mail"])
 _KINDS = st.sampled_from(sorted(PHASES))
@@ -52,15 +43,7 @@ _FIRST: list[Step] = [("put", "web", {"image": "web:1", "migration": "migrate up
 
 
 def test_whatever_happens_children_go_in_order_and_nothing_is_left() -> None:
-    examples = Examples("deleted while it runs", "removed by force", "died at a write", "returned")
-
-    @share(1.0)
-    @given(HISTORIES)
-    def live_through(history: list[Step]) -> None:
-        examples.note(simulate(_live, history))
-
-    live_through()
-    examples.check()
+    live_through(_live, HISTORIES, 1.0, "returned")
 
 
 async def _live(history: list[Step]) -> set[str]:
@@ -89,17 +72,17 @@ async def _take(system: AppSystem, step: Step, seen: set[str]) -> None:
     match step:
         case ("put", name, fields):
             there = name in await system.documents("app")
-            if await _allowed(lambda: system.sync("UPDATE" if there else "CREATE", name, fields)) and not there:
+            if await is_taken(system.sync("UPDATE" if there else "CREATE", name, fields)) and not there:
                 seen |= {"returned"} if name in system.deleted else set()
-            await _work(system, 0, seen)
+            await work_or_die(system, 0, seen)
         case ("delete", name):
             if any(place.endswith(f"/{name}") for place in cluster.objects):
                 seen.add("deleted while it runs")
-            if await _allowed(lambda: system.sync("DELETE", name)):
+            if await is_taken(system.sync("DELETE", name)):
                 system.deleted.add(name)
-            await _work(system, 0, seen)
+            await work_or_die(system, 0, seen)
         case ("force", name):
-            if await _allowed(lambda: system.remove_by_force(name)):
+            if await is_taken(system.remove_by_force(name)):
                 system.deleted.add(name)
                 seen.add("removed by force")
         case ("die", count, made):
@@ -110,7 +93,7 @@ async def _take(system: AppSystem, step: Step, seen: set[str]) -> None:
         case ("restart",):
             system.start()
         case ("work", steps):
-            await _work(system, steps, seen)
+            await work_or_die(system, steps, seen)
         case ("hold back", kind, name):
             cluster.hold_back(kind, name, "shop")
         case ("let go", kind, name):
@@ -120,23 +103,3 @@ async def _take(system: AppSystem, step: Step, seen: set[str]) -> None:
         case ("meddle", kind, name) if (body := cluster.get(kind, name, "shop")) is not None:
             body["spec"] = {**body["spec"], "replicas": 9, "type": "NodePort"}
             cluster.put(body)
-
-
-async def _work(system: AppSystem, steps: int, seen: set[str]) -> None:
-    """Work for some steps of the cluster; a process that dies is followed by another one."""
-    try:
-        await system.work(steps)
-    except Killed:
-        seen.add("died at a write")
-        system.start()
-        await system.work(steps)
-
-
-async def _allowed(request: Callable[[], Awaitable[None]]) -> bool:
-    """Whether the server takes a request: it rejects what is absent, and changes of what is being deleted."""
-    try:
-        await request()
-    except ApiError as error:
-        assert error.status in (404, 409), error.message
-        return False
-    return True

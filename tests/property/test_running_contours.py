@@ -7,16 +7,9 @@ the end nothing is left of what is gone (docs/gateway.md §10 to §12).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-from typing import Any
-
-from hypothesis import given
 from hypothesis import strategies as st
 
-from intentc.apiserver.errors import ApiError
-from tests.property.examples import Examples
-from tests.property.profiles import share
-from tests.support.app_system import Killed
+from tests.property.killed_processes import Step, is_taken, live_through, work_or_die
 from tests.support.gateway.documents import (
     ADMIN,
     HTTP,
@@ -32,9 +25,6 @@ from tests.support.gateway.documents import (
     gateway_class,
 )
 from tests.support.gateway.system import GatewaySystem
-from tests.support.simulated_clock import simulate
-
-Step = tuple[Any, ...]
 
 _LISTENERS = st.sampled_from([(HTTP,), (HTTP, ADMIN), (HTTP, HTTPS), (INVALID,)])
 _GATEWAYS = st.builds(lambda name, listeners: gateway(name, *listeners), st.sampled_from(["a", "b"]), _LISTENERS)
@@ -71,15 +61,7 @@ HISTORIES: st.SearchStrategy[list[Step]] = st.lists(_ROUND, min_size=3, max_size
 
 
 def test_whatever_happens_instances_are_those_of_a_compile_from_nothing() -> None:
-    examples = Examples("deleted while it runs", "removed by force", "died at a write", "kept its Service")
-
-    @share(0.08)
-    @given(HISTORIES)
-    def live_through(history: list[Step]) -> None:
-        examples.note(simulate(_live, history))
-
-    live_through()
-    examples.check()
+    live_through(_live, HISTORIES, 0.08, "kept its Service")
 
 
 async def _live(history: list[Step]) -> set[str]:
@@ -100,12 +82,12 @@ async def _live(history: list[Step]) -> set[str]:
     await system.assert_done()
     system.services.clear()
     for document in [one for kind in ("a", "b") for one in (gateway(kind), early_gateway({"a": "e", "b": "f"}[kind]))]:
-        await _allowed(system.delete(document))
+        await is_taken(system.delete(document))
     for name in ("c", "d"):
-        await _allowed(system.delete(contour(name)))
+        await is_taken(system.delete(contour(name)))
     await system.work()
     for one in _CLASSES:
-        await _allowed(system.delete(one))
+        await is_taken(system.delete(one))
     await system.work()
     assert system.cluster.objects == ()
     assert not await system.documents("manifest") and not await system.documents("observed")
@@ -117,16 +99,16 @@ async def _live(history: list[Step]) -> set[str]:
 async def _repair(system: GatewaySystem) -> None:
     """Make valid what is left, so that nothing is on hold: what is on hold is as history left it."""
     for document in (*_CLASSES, contour_deployment()):
-        await _allowed(system.put(document))
+        await is_taken(system.put(document))
     await system.work()
     for document in (*_CLASSES, contour_deployment()):
         # One that was being deleted is gone only now.
-        await _allowed(system.put(document))
+        await is_taken(system.put(document))
     for kind, make in (("gateway", gateway), ("gateway_v1alpha1", early_gateway)):
         for _, name in await system.documents(kind):
-            await _allowed(system.put(make(name, HTTP)))
+            await is_taken(system.put(make(name, HTTP)))
     for _, name in await system.documents("contour"):
-        await _allowed(system.put(contour(name)))
+        await is_taken(system.put(contour(name)))
     await system.work()
 
 
@@ -147,43 +129,23 @@ async def _take(system: GatewaySystem, step: Step, seen: set[str]) -> None:
     cluster = system.cluster
     match step:
         case ("put", document):
-            await _allowed(system.put(document))
+            await is_taken(system.put(document))
         case ("delete" | "force" as verb, document):
             if document["kind"] in ("Gateway", "Contour"):
                 system.services.clear()
-            if await _allowed(system.delete(document, by_force=verb == "force")):
+            if await is_taken(system.delete(document, by_force=verb == "force")):
                 seen.add("removed by force" if verb == "force" else "deleted while it runs")
             # Not before the compiler has seen it is anything tracked again.
-            await _work(system, 0, seen)
+            await work_or_die(system, 0, seen)
         case ("die", count, made):
             system.start(dies_at=count, made=made)
         case ("restart",):
             system.start()
         case ("work", steps):
-            await _work(system, steps, seen)
+            await work_or_die(system, steps, seen)
         case ("hold back", (kind, name)):
             cluster.hold_back(kind, name, "" if kind == "ClusterRole" else "shop")
         case ("let go", (kind, name)):
             cluster.let_go(kind, name, "" if kind == "ClusterRole" else "shop")
         case ("vanish", (kind, name)) if cluster.get(kind, name, "shop") is not None:
             cluster.remove(kind, name, "shop")
-
-
-async def _work(system: GatewaySystem, steps: int, seen: set[str]) -> None:
-    """Work for some steps of the cluster; a process that dies is followed by another one."""
-    try:
-        await system.work(steps)
-    except Killed:
-        seen.add("died at a write")
-        system.start()
-        await system.work(steps)
-
-
-async def _allowed(request: Awaitable[None]) -> bool:
-    """Whether the server takes a request: it rejects what is absent, and changes of what is being deleted."""
-    try:
-        await request
-    except ApiError as error:
-        assert error.status in (404, 409), error.message
-        return False
-    return True

@@ -32,10 +32,11 @@ from .answering import json_answer
 from .asking import LISTS, QUESTIONS, lists, questions, rejection
 from .browsing import page, query_of
 from .events import EVENTS, Events
-from .metrics import registry_of
+from .metrics import metrics as compiler_metrics
 from .observed import Asked, Browsed, Observed, Unanswerable
 from .pages import no_answer_page, overview_page, page_routes, wants_page
 from .parameters import BadQuery
+from .registry import registry_of
 
 PATHS = {
     "/healthz": "whether the process works; if not (503), restart it",
@@ -109,7 +110,7 @@ def diagnostics_app(
     Observed.pending}``; ``/views``: ``{"views": …}``, ``/views/NAME``: a page of one, 400 or 404 with ``{"error":
     text}``; ``asking`` and ``events`` define the others. ``?pretty`` indents all of them.
     """
-    figures = registry if registry is not None else registry_of(observed)
+    figures = registry if registry is not None else registry_of(lambda: compiler_metrics(observed))
     events = Events(observed, asked)
     paths = {
         **PATHS,

@@ -2,9 +2,9 @@
 
 Why it exists: metric names are an interface, so they are defined in one place, with the texts that
 ``docs/operating.md`` repeats; and the engine's own integers cost the hot path nothing. A key that the status
-(``Observed.status``) lacks has no metric.
+(``Observed.status``) lacks has no metric. ``registry`` measures at each scrape.
 
-The figures are the engine's, and it changes none. At a scrape it reads figures of this process from the system.
+The figures are the engine's, and it changes none.
 
 Touches: files, metrics; through others: clock.
 """
@@ -15,9 +15,7 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
-from prometheus_client.core import CollectorRegistry, CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.process_collector import ProcessCollector
-from prometheus_client.registry import Collector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from .observed import Observed
 
@@ -96,43 +94,29 @@ COUNTERS = (
 )  # fmt: skip
 
 
-class StatusCollector(Collector):
-    """Turns ``Observed.status`` into metrics at each scrape."""
-
-    def __init__(self, observed: Observed) -> None:
-        self._observed = observed
-
-    def collect(self) -> Iterator[Metric]:
-        status: Mapping[str, Any] = self._observed.status()
-        yield GaugeMetricFamily(
-            READY,
-            "1 if the first pass is complete, etcd and the API server answer, and no audit or upgrade withholds"
-            " writes.",
-            float(self._observed.ready()[0]),
-        )
-        for figure in GAUGES:
-            yield from _measured(GaugeMetricFamily, figure, status)
-        for figure in COUNTERS:
-            yield from _measured(CounterMetricFamily, figure, status)
-        if role := status.get("role"):
-            roles = GaugeMetricFamily(ROLE, "1 for the role that this process has.", labels=["role"])
-            for name in ROLES:
-                roles.add_metric([name], float(name == role))
-            yield roles
-        if "reload" in status:
-            rejected = status["reload"].get("last_error") is not None
-            yield GaugeMetricFamily(RELOAD_REJECTED, "1 if the last reload was rejected.", float(rejected))
-        build = GaugeMetricFamily(BUILD, "Always 1; its label is the version of intentc.", labels=["version"])
-        build.add_metric([_version()], 1.0)
-        yield build
-
-
-def registry_of(observed: Observed) -> CollectorRegistry:
-    """A registry of its own (several engines may run in one process) with the status and the process's figures."""
-    registry = CollectorRegistry()
-    registry.register(StatusCollector(observed))
-    ProcessCollector(registry=registry)
-    return registry
+def metrics(observed: Observed) -> Iterator[Metric]:
+    """The metrics of one scrape, from ``Observed.status``."""
+    status: Mapping[str, Any] = observed.status()
+    yield GaugeMetricFamily(
+        READY,
+        "1 if the first pass is complete, etcd and the API server answer, and no audit or upgrade withholds writes.",
+        float(observed.ready()[0]),
+    )
+    for figure in GAUGES:
+        yield from _measured(GaugeMetricFamily, figure, status)
+    for figure in COUNTERS:
+        yield from _measured(CounterMetricFamily, figure, status)
+    if role := status.get("role"):
+        roles = GaugeMetricFamily(ROLE, "1 for the role that this process has.", labels=["role"])
+        for name in ROLES:
+            roles.add_metric([name], float(name == role))
+        yield roles
+    if "reload" in status:
+        rejected = status["reload"].get("last_error") is not None
+        yield GaugeMetricFamily(RELOAD_REJECTED, "1 if the last reload was rejected.", float(rejected))
+    build = GaugeMetricFamily(BUILD, "Always 1; its label is the version of intentc.", labels=["version"])
+    build.add_metric([_version()], 1.0)
+    yield build
 
 
 def _measured(

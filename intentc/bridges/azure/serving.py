@@ -18,9 +18,9 @@ from contextlib import aclosing, asynccontextmanager
 from typing import Any, NamedTuple
 
 import anyio
-from prometheus_client import CollectorRegistry
 
 from intentc.backoff import Backoff
+from intentc.diagnostics.registry import registry_of
 from intentc.leading import DEFAULT_TTL_SECONDS, Election, KeeperFactory, Leadership
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.protocol import Store
@@ -28,7 +28,7 @@ from intentc.watch.source import Source
 from intentc.writing import WriteError
 
 from .document import RECORD
-from .metrics import registry_of
+from .metrics import metrics
 from .publisher import Gateway, Manager, Pass, Publisher
 from .records import GatewayRecords, RecordWriter
 from .stored import PUBLICATION, PUBLISHED, REJECTION, StoredWorld
@@ -106,7 +106,7 @@ class Bridge:
         """Of the present pass, which ends with the leadership."""
         self.last = Pass("Waiting", "not begun yet")
         self.passes: Counter[str] = Counter()
-        self.registry: CollectorRegistry = registry_of(self.status)
+        self.registry = registry_of(lambda: metrics(self.status()))
 
     async def run(self) -> None:
         """Publish until cancelled; then resign."""

@@ -2,20 +2,17 @@
 
 Why it exists: names of metrics are an interface; ``docs/operating.md`` lists them.
 
-State: the registry. The caller answers the scrape.
+It keeps no state; ``diagnostics.registry`` measures at each scrape, and the caller answers it.
 
 Touches: metrics.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.process_collector import ProcessCollector
-from prometheus_client.registry import Collector
 
 LEADING = "intentc_kubernetes_leading"
 OBJECTS = "intentc_kubernetes_objects"
@@ -28,42 +25,30 @@ REQUESTS = "intentc_kubernetes_watch"
 WRITES = "intentc_kubernetes_writes"
 
 
-def registry_of(status: Callable[[], dict[str, Any]]) -> CollectorRegistry:
-    """A registry whose metrics come from ``status`` (``Bridge.status``)."""
-    registry = CollectorRegistry()
-    ProcessCollector(registry=registry)
-    registry.register(_Status(status))
-    return registry
-
-
-class _Status(Collector):
-    def __init__(self, status: Callable[[], dict[str, Any]]) -> None:
-        self._status = status
-
-    def collect(self) -> Iterator[Metric]:
-        status = self._status()
-        yield GaugeMetricFamily(LEADING, "1 if this process mirrors.", value=int(status["leading"]))
-        kinds = status["kinds"]
-        for name, about, field in (
-            (OBJECTS, "Objects in the cluster, by kind.", "objects"),
-            (COPIES, "Copies in etcd, by kind.", "copies"),
-            (WITHHELD, "Copies whose deletion waits for approval.", "withheld_deletes"),
-            (REJECTED, "Objects that can't be copied.", "rejected"),
-        ):
-            family = GaugeMetricFamily(name, about, labels=["kind"])
-            for kind, found in kinds.items():
-                family.add_metric([kind], found[field])
-            yield family
-        watching = GaugeMetricFamily(WATCHING, "1 if a watch of the kind is open.", labels=["kind"])
-        synced = GaugeMetricFamily(SYNCED, "1 if etcd has held the whole kind.", labels=["kind"])
-        counted = CounterMetricFamily(REQUESTS, "Events, lists, cuts … of the watch, by kind.", labels=["kind", "what"])
+def metrics(status: Mapping[str, Any]) -> Iterator[Metric]:
+    """The metrics of one scrape, from ``Bridge.status``."""
+    yield GaugeMetricFamily(LEADING, "1 if this process mirrors.", value=int(status["leading"]))
+    kinds = status["kinds"]
+    for name, about, field in (
+        (OBJECTS, "Objects in the cluster, by kind.", "objects"),
+        (COPIES, "Copies in etcd, by kind.", "copies"),
+        (WITHHELD, "Copies whose deletion waits for approval.", "withheld_deletes"),
+        (REJECTED, "Objects that can't be copied.", "rejected"),
+    ):
+        family = GaugeMetricFamily(name, about, labels=["kind"])
         for kind, found in kinds.items():
-            watching.add_metric([kind], int(found["phase"] == "watching"))
-            synced.add_metric([kind], int(found["synced"]))
-            for what, number in sorted(found["counters"].items()):
-                counted.add_metric([kind, what], number)
-        yield from (watching, synced, counted)
-        writes = CounterMetricFamily(WRITES, "Writes to the API server, by outcome.", labels=["outcome"])
-        for outcome, number in sorted(status["counters"].items()):
-            writes.add_metric([outcome], number)
-        yield writes
+            family.add_metric([kind], found[field])
+        yield family
+    watching = GaugeMetricFamily(WATCHING, "1 if a watch of the kind is open.", labels=["kind"])
+    synced = GaugeMetricFamily(SYNCED, "1 if etcd has held the whole kind.", labels=["kind"])
+    counted = CounterMetricFamily(REQUESTS, "Events, lists, cuts … of the watch, by kind.", labels=["kind", "what"])
+    for kind, found in kinds.items():
+        watching.add_metric([kind], int(found["phase"] == "watching"))
+        synced.add_metric([kind], int(found["synced"]))
+        for what, number in sorted(found["counters"].items()):
+            counted.add_metric([kind, what], number)
+    yield from (watching, synced, counted)
+    writes = CounterMetricFamily(WRITES, "Writes to the API server, by outcome.", labels=["outcome"])
+    for outcome, number in sorted(status["counters"].items()):
+        writes.add_metric([outcome], number)
+    yield writes

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, Protocol
 import anyio
 import msgspec
 
+from intentc.diagnostics.registry import registry_of
 from intentc.directives import Book
 from intentc.leading import DEFAULT_TTL_SECONDS, Election, KeeperFactory, Leadership
 from intentc.model import Key, Kind, Schema
@@ -42,7 +43,7 @@ from .informing import KindWatcher, Phase
 from .kind_task import KindTask
 from .made_objects import Sort
 from .marking import Marker
-from .metrics import registry_of
+from .metrics import metrics
 from .mirror import DeleteLimits, Mirror
 from .mirrored_kinds import manifest_kind
 from .owner_finalizers import OwnerFinalizers
@@ -126,7 +127,7 @@ class Bridge:
             cluster, settings.finalizers, self.mirror.name_of, self._served, self._may_write, self._owner_changed
         )
         self.copies = StoredCopies(source, projectors, self.mirror, self._applied, self._noted, FOLLOWED)
-        self.registry = registry_of(self.status)
+        self.registry = registry_of(lambda: metrics(self.status()))
         self.cluster = cluster
         self.identity = ClusterIdentity(cluster)
         self.tasks: dict[str, KindTask] = {}

@@ -3,21 +3,21 @@
 Why it exists: names of metrics are an interface. Each server has its own registry, so that several can run in one
 process.
 
-State: the counters, which ``ads``, ``session`` and ``serving`` raise. At a scrape it reads the process's figures from
-the system, and the server's status; the caller answers.
+State: the counters, which ``ads``, ``session`` and ``serving`` raise. At a scrape it reads the server's status; the
+caller answers.
 
 Touches: metrics.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import Counter, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
-from prometheus_client.process_collector import ProcessCollector
-from prometheus_client.registry import Collector
+
+from intentc.diagnostics.registry import registry_of
 
 from .kinds import Type
 
@@ -44,8 +44,7 @@ class Figures:
     """The metrics. Streams count events; ``status`` is called at each scrape (see ``Server.status``)."""
 
     def __init__(self, status: Callable[[], dict[str, Any]]) -> None:
-        self.registry = CollectorRegistry()
-        ProcessCollector(registry=self.registry)
+        self.registry = registry_of(lambda: _metrics(status()))
         self._counters = {
             "push": Counter(PUSHES, "Responses sent to Envoys.", ["type"], registry=self.registry),
             "ack": Counter(ACKNOWLEDGEMENTS, "Responses that an Envoy accepted.", ["type"], registry=self.registry),
@@ -64,7 +63,6 @@ class Figures:
             registry=self.registry,
             buckets=(0.01, 0.1, 1, 10),
         )
-        self.registry.register(_Status(status))
 
     def count(self, what: str, kind: Type) -> None:
         """Count one ``push``, ``ack`` or ``nack``."""
@@ -79,16 +77,11 @@ class Figures:
         self._answering.labels(_SHORT[kind]).observe(seconds)
 
 
-class _Status(Collector):
-    def __init__(self, status: Callable[[], dict[str, Any]]) -> None:
-        self._status = status
-
-    def collect(self) -> Iterator[Metric]:
-        status = self._status()
-        yield GaugeMetricFamily(STREAMS, "Connected Envoys.", value=status["streams"])
-        about = "Connected Envoys that do not answer; changes do not wait for them."
-        yield GaugeMetricFamily(SILENT_STREAMS, about, value=status["silent_streams"])
-        elements = GaugeMetricFamily(ELEMENTS, "Elements by state.", labels=["state"])
-        for state in ("all", "rejected", "held"):
-            elements.add_metric([state], status["elements"][state])
-        yield elements
+def _metrics(status: Mapping[str, Any]) -> Iterator[Metric]:
+    yield GaugeMetricFamily(STREAMS, "Connected Envoys.", value=status["streams"])
+    about = "Connected Envoys that do not answer; changes do not wait for them."
+    yield GaugeMetricFamily(SILENT_STREAMS, about, value=status["silent_streams"])
+    elements = GaugeMetricFamily(ELEMENTS, "Elements by state.", labels=["state"])
+    for state in ("all", "rejected", "held"):
+        elements.add_metric([state], status["elements"][state])
+    yield elements

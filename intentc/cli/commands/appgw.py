@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import anyio
 import click
 
-from ..addresses import ListenAddress
 from ..azure_settings import needing_azure, settings_of
+from ..bridge_process import bridge_diagnostics, diagnostics_option, etcd_until_signal
 from ..errors import Exit
 from ..options import configured
 from ..process import run_service
@@ -28,13 +28,7 @@ _LOG = logging.getLogger("intentc.bridges.azure")
 
 
 @click.command(name="appgw")
-@click.option(
-    "--diagnostics",
-    type=ListenAddress(),
-    default="127.0.0.1:8880",
-    show_default=True,
-    help="The address of health, status and metrics; port 0: any.",
-)
+@diagnostics_option("127.0.0.1:8880")
 @configured(service=True)
 def command(diagnostics: tuple[str, int], loaded: Loaded) -> int:
     """Publish the sub-resources that the compiler appgw makes to its Application Gateway, through Azure Resource
@@ -51,39 +45,25 @@ async def _run(diagnostics: tuple[str, int], loaded: Loaded) -> int:
         from intentc.bridges.azure.client import API_VERSION, ResourceManagerClient
         from intentc.bridges.azure.credentials import cloud, credential, given
         from intentc.bridges.azure.serving import running_publisher
-    from intentc.diagnostics.serving import running_diagnostics
     from intentc.plugins import declared
     from intentc.writing.mirroring import mirror_service
 
-    from ..connecting import api_server, diagnostics_access, etcd_store, lease_keepers
-    from ..process import ended_by_signals
+    from ..connecting import api_server, lease_keepers
 
     configuration = loaded.configuration
     own = configuration.intentc
     settings = settings_of(configuration, declared(configuration))
     where = cloud(own.settings, os.environ)
     version = given(own.settings, {}, "api_version") or API_VERSION
-    store = etcd_store(configuration)
-    try:
-        async with (
-            ended_by_signals(),
-            ResourceManagerClient(
-                where.endpoint, credential(own.settings, os.environ, where), api_version=version
-            ) as manager,
-            mirror_service(api_server(configuration)) as writer,
-            running_publisher(manager, store, writer, settings, keepers=lease_keepers(configuration)) as bridge,
-            running_diagnostics(
-                bridge,
-                *diagnostics,
-                registry=bridge.registry,
-                access=diagnostics_access(configuration),
-                hosts=own.diagnostics.hosts,
-            ) as url,
-        ):
-            click.echo(url)
-            _LOG.info("publishing %s at %s; diagnostics at %s", settings.gateway.gateway, where.endpoint, url)
-            await anyio.sleep_forever()
-    finally:
-        with anyio.CancelScope(shield=True):
-            await store.close()
+    identity = credential(own.settings, os.environ, where)
+    async with (
+        etcd_until_signal(configuration) as store,
+        ResourceManagerClient(where.endpoint, identity, api_version=version) as manager,
+        mirror_service(api_server(configuration)) as writer,
+        running_publisher(manager, store, writer, settings, keepers=lease_keepers(configuration)) as bridge,
+        bridge_diagnostics(bridge, bridge.registry, diagnostics, configuration) as url,
+    ):
+        click.echo(url)
+        _LOG.info("publishing %s at %s; diagnostics at %s", settings.gateway.gateway, where.endpoint, url)
+        await anyio.sleep_forever()
     return Exit.DONE

@@ -9,13 +9,14 @@ sockets, threads.
 from __future__ import annotations
 
 import logging
+from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
 import click
 
-from ..addresses import ListenAddress
+from ..bridge_process import bridge_diagnostics, diagnostics_option, etcd_until_signal
 from ..errors import CommandError, Exit
 from ..options import configured
 from ..process import run_service
@@ -28,13 +29,7 @@ _LOG = logging.getLogger("intentc.bridges.kubernetes")
 
 
 @click.command(name="kubernetes")
-@click.option(
-    "--diagnostics",
-    type=ListenAddress(),
-    default="127.0.0.1:8879",
-    show_default=True,
-    help="The address of health, status and metrics; port 0: any.",
-)
+@diagnostics_option("127.0.0.1:8879")
 @configured(service=True)
 def command(diagnostics: tuple[str, int], loaded: Loaded) -> int:
     """Mirror the resources that the compilers in use read from a Kubernetes cluster into etcd, through the API server,
@@ -51,13 +46,11 @@ async def _run(diagnostics: tuple[str, int], loaded: Loaded) -> int:
     from intentc.bridges.kubernetes.mirror import DeleteLimits
     from intentc.bridges.kubernetes.mirrored_kinds import mirrored_kinds
     from intentc.bridges.kubernetes.serving import Settings, running_bridge
-    from intentc.diagnostics.serving import running_diagnostics
     from intentc.plugins import declared
     from intentc.service.service import process_name
     from intentc.writing.mirroring import mirror_service
 
-    from ..connecting import api_server, diagnostics_access, etcd_store, lease_keepers
-    from ..process import ended_by_signals
+    from ..connecting import api_server, lease_keepers
 
     configuration = loaded.configuration
     own = configuration.intentc
@@ -85,35 +78,18 @@ async def _run(diagnostics: tuple[str, int], loaded: Loaded) -> int:
         raise CommandError(
             str(error), where="intentc.kubernetes.kubeconfig", next_step="check the certificates that it names"
         ) from None
-    store = etcd_store(configuration)
-    try:
-        async with (
-            ended_by_signals(),
-            mirror_service(api_server(configuration), compilers.finalizers) as writer,
-            running_bridge(
-                cluster,
-                store,
-                writer,
-                kinds,
-                settings,
-                schema=compilers.schema,
-                keepers=lease_keepers(configuration),
-            ) as bridge,
-            running_diagnostics(
-                bridge,
-                *diagnostics,
-                registry=bridge.registry,
-                access=diagnostics_access(configuration),
-                hosts=own.diagnostics.hosts,
-            ) as url,
-        ):
-            click.echo(url)
-            _LOG.info("mirroring %d kinds of %s; diagnostics at %s", len(kinds), cluster.server, url)
-            await anyio.sleep_forever()
-    finally:
-        with anyio.CancelScope(shield=True):
-            await cluster.aclose()
-            await store.close()
+    async with (
+        aclosing(cluster),
+        etcd_until_signal(configuration) as store,
+        mirror_service(api_server(configuration), compilers.finalizers) as writer,
+        running_bridge(
+            cluster, store, writer, kinds, settings, schema=compilers.schema, keepers=lease_keepers(configuration)
+        ) as bridge,
+        bridge_diagnostics(bridge, bridge.registry, diagnostics, configuration) as url,
+    ):
+        click.echo(url)
+        _LOG.info("mirroring %d kinds of %s; diagnostics at %s", len(kinds), cluster.server, url)
+        await anyio.sleep_forever()
     return Exit.DONE
 
 

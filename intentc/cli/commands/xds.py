@@ -16,6 +16,7 @@ import anyio
 import click
 
 from ..addresses import ListenAddress
+from ..bridge_process import bridge_diagnostics, diagnostics_option, etcd_until_signal
 from ..errors import CommandError, Exit
 from ..options import configured
 from ..process import run_service
@@ -34,13 +35,7 @@ _LOG = logging.getLogger("intentc.bridges.xds")
     show_default=True,
     help="The address for Envoys; port 0: any.",
 )
-@click.option(
-    "--diagnostics",
-    type=ListenAddress(),
-    default="127.0.0.1:8878",
-    show_default=True,
-    help="The address of health, status and metrics; port 0: any.",
-)
+@diagnostics_option("127.0.0.1:8878")
 @configured(service=True)
 def command(address: tuple[str, int], diagnostics: tuple[str, int], loaded: Loaded) -> int:
     """Serve the elements below etcd.path to Envoys: aggregated discovery over gRPC, state of the world or incremental.
@@ -61,38 +56,20 @@ async def _serve(address: tuple[str, int], diagnostics: tuple[str, int], loaded:
             where="intentc xds",
             next_step="pip install 'intentc[xds]'",
         ) from None
-    from intentc.diagnostics.serving import running_diagnostics
     from intentc.loading.configuration import is_loopback
 
-    from ..connecting import diagnostics_access, etcd_store
-    from ..process import ended_by_signals
-
+    configuration = loaded.configuration
     host, port = address
-    store = etcd_store(loaded.configuration)
     if not is_loopback(host):
         _LOG.warning("no TLS at %s: anyone who reaches this address can read every secret of the gateway", host)
-    try:
-        async with (
-            ended_by_signals(),
-            running_xds(
-                store,
-                loaded.configuration.etcd.path,
-                host,
-                port,
-                drain_seconds=loaded.configuration.intentc.envoy.drain_time,
-            ) as server,
-            running_diagnostics(
-                server,
-                *diagnostics,
-                registry=server.figures.registry,
-                access=diagnostics_access(loaded.configuration),
-                hosts=loaded.configuration.intentc.diagnostics.hosts,
-            ) as url,
-        ):
-            click.echo(f"{f'[{host}]' if ':' in host else host}:{server.port}")
-            _LOG.info("diagnostics at %s", url)
-            await anyio.sleep_forever()
-    finally:
-        with anyio.CancelScope(shield=True):
-            await store.close()
+    async with (
+        etcd_until_signal(configuration) as store,
+        running_xds(
+            store, configuration.etcd.path, host, port, drain_seconds=configuration.intentc.envoy.drain_time
+        ) as server,
+        bridge_diagnostics(server, server.figures.registry, diagnostics, configuration) as url,
+    ):
+        click.echo(f"{f'[{host}]' if ':' in host else host}:{server.port}")
+        _LOG.info("diagnostics at %s", url)
+        await anyio.sleep_forever()
     return Exit.DONE

@@ -42,8 +42,7 @@ class CertificateUseIntent(Intent):
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         config = settings(ctx)
-        namespace, _, secret = self.uuid.partition("|")
-        owner: Owner = min(value for _, value in ctx.contributions(self.kind, self.uuid))
+        (namespace, secret), owner = _used(self, ctx)
         full = config.names.certificate(namespace, secret)
         yield wanted_name(CERTIFICATES, full, (namespace, secret), owner)
         found = ctx.find("secret", (namespace, secret))
@@ -70,8 +69,7 @@ class RewriteUseIntent(Intent):
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         config = settings(ctx)
-        namespace, _, name = self.uuid.partition("|")
-        owner: Owner = min(value for _, value in ctx.contributions(self.kind, self.uuid))
+        (namespace, name), owner = _used(self, ctx)
         full = config.names.rewrite_set(namespace, name)
         yield wanted_name(REWRITES, full, (namespace, name), owner)
         found = ctx.find("azure_application_gateway_rewrite", (namespace, name))
@@ -104,3 +102,9 @@ class DefaultUseIntent(Intent):
             protocol = self.uuid.removeprefix("probe-")
             name, content = limited(names.default_probe(protocol)), default_probe(protocol)
             yield sub_resource(self, "appgw_probe", gateway, PROBES, name, content, ())
+
+
+def _used(intent: Intent, ctx: Context) -> tuple[tuple[str, str], Owner]:
+    """Namespace and name of what is used, and the first Ingress that uses it."""
+    namespace, _, name = intent.uuid.partition("|")
+    return (namespace, name), min(value for _, value in ctx.contributions(intent.kind, intent.uuid))

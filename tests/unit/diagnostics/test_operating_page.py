@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prometheus_client import CollectorRegistry
 
-from intentc.bridges.azure.metrics import registry_of as registry_of_publisher
-from intentc.bridges.kubernetes.metrics import registry_of as registry_of_bridge
+from intentc.bridges.azure.metrics import metrics as metrics_of_publisher
+from intentc.bridges.kubernetes.metrics import metrics as metrics_of_bridge
 from intentc.bridges.xds.metrics import Figures
-from intentc.diagnostics.metrics import BUILD, COUNTERS, GAUGES, READY, RELOAD_REJECTED, ROLE, registry_of
+from intentc.diagnostics.metrics import BUILD, COUNTERS, GAUGES, READY, RELOAD_REJECTED, ROLE, metrics
+from intentc.diagnostics.registry import registry_of
 from intentc.loading.yaml import load_yaml
 from intentc.service.audits import PeriodicAudit
 from tests.support.box_system import BoxSystem
@@ -45,12 +45,11 @@ def xds_metrics() -> set[tuple[str, str]]:
 
 
 def bridge_metrics() -> set[tuple[str, str]]:
-    kubernetes = registry_of_bridge(lambda: {"leading": True, "kinds": {}, "counters": {}})
-    publisher = registry_of_publisher(lambda: {"leading": True, "converged": True, "documents": 0, "counters": {}})
+    kubernetes = metrics_of_bridge({"leading": True, "kinds": {}, "counters": {}})
+    publisher = metrics_of_publisher({"leading": True, "converged": True, "documents": 0, "counters": {}})
     return {
         (f"{family.name}_total" if family.type == "counter" else family.name, family.type)
-        for family in (*kubernetes.collect(), *publisher.collect())
-        if family.name.startswith("intentc_")
+        for family in (*kubernetes, *publisher)
     }
 
 
@@ -108,7 +107,7 @@ async def test_each_metric_stands_for_what_a_service_reports(box_system: BoxSyst
     missing = [figure.place for figure in (*GAUGES, *COUNTERS) if _at(service.status(), figure.place) is None]
     # What it waits for is not known before it has listed; fences, before the server has answered.
     assert set(missing) - NEEDS_FILES == {"lag_revisions", "api_server.fences"}
-    registry: CollectorRegistry = registry_of(service)
+    registry = registry_of(lambda: metrics(service))
     assert registry.get_sample_value("intentc_role", {"role": "standby"}) == 1.0
     assert registry.get_sample_value("intentc_reload_rejected") == 0.0
 

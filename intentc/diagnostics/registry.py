@@ -1,0 +1,33 @@
+"""Makes the registry of a process's metrics, which are measured at each scrape.
+
+Why it exists: the compiler and each bridge define metrics of their own, and all of them show the process's figures
+beside these.
+
+Touches: metrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import Metric
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+
+
+def registry_of(measured: Callable[[], Iterable[Metric]]) -> CollectorRegistry:
+    """A registry of its own (several engines may run in one process) with the process's figures, and with what
+    ``measured`` gives at each scrape."""
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    registry.register(_Measured(measured))
+    return registry
+
+
+class _Measured(Collector):
+    def __init__(self, measured: Callable[[], Iterable[Metric]]) -> None:
+        self._measured = measured
+
+    def collect(self) -> Iterable[Metric]:
+        return self._measured()

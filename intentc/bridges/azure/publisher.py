@@ -7,12 +7,13 @@ is decided in ``serving``.
 
 State: what Azure filled in, and the search for the Ingress that it rejects.
 
-Touches: nothing itself; through others: clock, HTTP, logs.
+Touches: clock; through others: HTTP, logs, randomness.
 """
 
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -22,7 +23,9 @@ from .certificates import PASSWORD
 from .client import Absent, Changed, Denied, NotAccepted, Throttled, Unanswered
 from .document import Assembled, Parts, assemble
 from .meaning import Learned, dangling, differing_parts
-from .rejected_ingresses import RejectedIngresses, RejectionRecords, World
+from .rejected_ingresses import RejectedIngresses
+from .repairs import Repairs
+from .world import RejectionRecords, World
 
 Document = dict[str, Any]
 MANAGED = "managed-by-k8s-ingress"
@@ -94,7 +97,7 @@ class Pass(NamedTuple):
 
 class Publisher:
     """Publishes one gateway. ``world``: what was compiled, None while it is not known completely. ``published``,
-    ``suspected``: what a former process left in etcd."""
+    ``suspected``: what a former process left in etcd. ``clock``: seconds."""
 
     def __init__(
         self,
@@ -104,6 +107,8 @@ class Publisher:
         settings: Gateway,
         published: Published,
         suspected: Iterable[str] = (),
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.published = published
         self.sent = 0
@@ -114,6 +119,7 @@ class Publisher:
         self._settings = settings
         self._learned = Learned()
         self._rejected_ingresses = RejectedIngresses(records, suspected)
+        self._repairs = Repairs(records, clock)
         self._doubted: Document | None = None
         """The document that Azure rejected last. Nobody is left out before it is rejected twice."""
 
@@ -143,6 +149,7 @@ class Publisher:
         world = self._world()
         if world is None:
             return Pass("Waiting", "the compiler's objects are not known completely yet")
+        await self._repairs.release(world)
         if not await self._rejected_ingresses.is_ready(world):
             return Pass("Searching", "the compiler leaves out the Ingresses that are suspected")
         assembled = assemble(world.parts, shown, limits=self._settings.limits, made=self.published.made)

@@ -24,6 +24,7 @@ from .document import RECORD, record_of
 from .publisher import Address, Published
 from .rejections import Rejection
 from .stored import PUBLICATION, PUBLISHED, REJECTION, StoredWorld
+from .world import Digests
 
 _MESSAGE = 2000
 """Characters of Azure's words that are kept."""
@@ -89,10 +90,11 @@ class GatewayRecords:
         # Together, so that they share requests.
         await asyncio.gather(*removals, *puts)
 
-    async def reject(self, ingress: str, digest: str, rejection: Rejection) -> None:
+    async def reject(self, ingress: str, digests: Digests, rejection: Rejection) -> None:
         fields = {
             "ingress": ingress,
-            "digest": digest,
+            "digest": digests.said,
+            "content": digests.content,
             "code": rejection.code,
             "message": rejection.words[:_MESSAGE],
         }

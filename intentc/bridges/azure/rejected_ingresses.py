@@ -14,11 +14,12 @@ Touches: nothing itself; through others: clock, HTTP, logs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from .document import Parts
 from .rejections import OwnerSearch, Rejection, named_parts
+from .world import Digests, RejectionRecords, World
 
 _MOST_WAITS = 20
 """After so many calls of ``is_ready`` in which the compiler's objects do not fit the search, the search ends."""
@@ -26,28 +27,8 @@ SUSPECTED = "Suspected"
 """The code in the record of an Ingress that is left out only because a search runs."""
 
 
-class World(NamedTuple):
-    """What the compiler made. ``digests``: Ingress → its digest; a rejection ends when the digest changes. ``secret``:
-    name (namespace:name) → the PFX; it raises ``ValueError`` if there is none. ``private``: the Ingresses that are to
-    be served at the private address. ``served``: the Ingresses that the gateway serves, according to the records."""
-
-    parts: Parts
-    digests: Mapping[str, str]
-    secret: Callable[[str], str]
-    private: frozenset[str] = frozenset()
-    served: frozenset[str] = frozenset()
-
-
-class RejectionRecords(Protocol):
-    """Writes the records ``appgw_rejection``, which the compiler reads. An Ingress is namespace:name."""
-
-    async def reject(self, ingress: str, digest: str, rejection: Rejection) -> None:
-        """Leave the Ingress out until its digest is another one."""
-        ...
-
-    async def release(self, ingress: str) -> None:
-        """Stop leaving the Ingress out."""
-        ...
+_BEHIND = ("probes", "backendHttpSettingsCollection", "backendAddressPools")
+"""Collections whose parts stay compiled while an Ingress is rejected."""
 
 
 class RejectedIngresses:
@@ -61,7 +42,7 @@ class RejectedIngresses:
         self._suspected = set(suspected)
         self._search: OwnerSearch | None = None
         self._candidates: tuple[str, ...] = ()
-        self._digests: dict[str, str] = {}
+        self._digests: dict[str, Digests] = {}
         self._waits = 0
         self._rejection = Rejection("", "")
         """The last rejection that named nothing."""
@@ -76,7 +57,7 @@ class RejectedIngresses:
             has_returned = self._suspected <= world.parts.owners.keys()
             self._suspected.clear()
             return has_returned
-        if any(digest != world.digests.get(name, digest) for name, digest in self._digests.items()):
+        if any(then.said != world.said.get(name, then.said) for name, then in self._digests.items()):
             # A candidate has changed, and with it, perhaps, the answers so far.
             self._search = None
             return await self.is_ready(world)
@@ -107,14 +88,14 @@ class RejectedIngresses:
         if named := [name for name in in_order if name in owners]:
             self._search = None
             self._suspected.discard(named[-1])
-            await self._records.reject(named[-1], world.digests.get(named[-1], ""), rejection)
+            await self._records.reject(named[-1], world.digests(named[-1]), rejection)
             return named[-1]
         self._rejection = rejection
         if self._search is not None:
             self._search.learn(was_accepted=False)
         elif new := tuple(name for name in in_order if name not in world.served):
             self._candidates = new
-            self._digests = {name: world.digests.get(name, "") for name in self._candidates}
+            self._digests = {name: world.digests(name) for name in self._candidates}
             self._search = OwnerSearch(self._candidates)
         else:
             return ""
@@ -132,7 +113,7 @@ class RejectedIngresses:
             await self._records.release(ingress)
         rejection = self._rejection if found is not None else Rejection(SUSPECTED, self._rejection.words)
         for ingress in sorted(wanted if found is not None else wanted - self._suspected):
-            await self._records.reject(ingress, self._digests.get(ingress, ""), rejection)
+            await self._records.reject(ingress, self._digests.get(ingress, Digests()), rejection)
         self._suspected = set() if found is not None else wanted
         if found is not None:
             self._search = None
@@ -140,10 +121,10 @@ class RejectedIngresses:
 
 
 def _owners(parts: Parts) -> set[str]:
-    """The Ingresses that own a part, or are named by one as its origin."""
+    """The Ingresses that own a part that rejected ones lose, or are named by such a part as its origin."""
     found = set(parts.owners)
-    for there in parts.parts.values():
-        for part in there.values():
+    for collection, there in parts.parts.items():
+        for part in there.values() if collection not in _BEHIND else ():
             found.update(_of_part(part.owners, part.fields))
     return found
 

@@ -20,7 +20,8 @@ from .certificates import pfx
 from .document import RECORD, parts_of
 from .document.parts import COLLECTIONS
 from .publisher import Published
-from .rejected_ingresses import SUSPECTED, World
+from .rejected_ingresses import SUSPECTED
+from .world import Digests, World
 
 REJECTION = "appgw_rejection"
 PUBLISHED = "appgw_published"
@@ -72,10 +73,15 @@ class StoredWorld:
         objects: Iterable[dict[str, Any]] = (
             {**found.fields, "kind": kind} for (kind, _), found in self._found.items() if kind in _OBJECTS
         )
-        digests = {found.name: str(found.fields.get("digest", "")) for found in self.of_kind(_OWNER)}
+        said = {found.name: str(found.fields.get("digest", "")) for found in self.of_kind(_OWNER)}
         private = frozenset(found.name for found in self.of_kind(_OWNER) if found.fields.get("private"))
         served = frozenset(found.name for found in self.of_kind(PUBLICATION))
-        return World(parts_of(objects), digests, self._pfx, private, served)
+        rejected = {
+            found.name: Digests(str(found.fields.get("digest", "")), str(found.fields.get("content", "")))
+            for found in self.of_kind(REJECTION)
+            if found.fields.get("code") != SUSPECTED
+        }
+        return World(parts_of(objects), said, self._pfx, private, served, rejected)
 
     def published(self, gateway: str) -> Published:
         """What a former process has published."""

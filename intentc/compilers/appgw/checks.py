@@ -15,6 +15,9 @@ from .settings import PROHIBITED, Settings
 from .sites import PRIVATE, PUBLIC
 from .this_gateway import is_installed
 
+REJECTED = "Rejected"
+"""The reason of an Ingress that Azure rejected."""
+
 
 class LeftOut(NamedTuple):
     """``message``: for people; what to do is in it."""
@@ -58,7 +61,7 @@ def left_out(ingress: View, ctx: Context, config: Settings, annotations: Annotat
         return LeftOut("NoProhibitedTargets", message)
     rejection = ctx.find("appgw_rejection", ingress.fq_name)
     if rejection is not None and rejection.digest == digest:
-        return LeftOut("Rejected", f"Azure rejects it: {rejection.code}: {rejection.message}; change it")
+        return LeftOut(REJECTED, f"Azure rejects it: {rejection.code}: {rejection.message}; change it")
     return None
 
 

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator
 
 from intentc import Claim, Context, Fact, Intent, status
 
+from . import certificates
 from .annotations import Annotations, read_annotations
 from .backend_uses import backend_uses, rule_contents
-from .checks import frontend_of, left_out, rewrite_of
+from .checks import REJECTED, frontend_of, left_out, rewrite_of
 from .ownership import is_served
 from .precedence import Owner
 from .settings import Settings, settings
@@ -41,13 +42,18 @@ class IngressIntent(Intent):
         if self.rules and not any(rule.http.paths for rule in self.rules):
             ctx.problem("NoHTTPRules", "none of its rules has http paths, so it is ignored; write some")
             return
-        digest = self._digest(given)
+        digest = self._digest(ctx, given, annotations)
+        is_private = frontend_of(annotations, config) == "Private"
+        itself = {"created": owner.created, "digest": digest, "private": is_private}
         if reason := left_out(self, ctx, config, annotations, digest):
             ctx.problem(reason.reason, f"{reason.message}. Until then it has no part in the gateway")
+            if reason.reason == REJECTED:
+                # What is behind it stays compiled: the publisher tries again when that changes.
+                yield from (Fact("appgw_backend", use.key, use) for use in backend_uses(self, ctx, annotations, owner))
+                yield self.owned("appgw_owner", self.fq_name, **itself, rejected=True)
             return
         yield from self._parts(ctx, config, annotations, owner)
-        is_private = frontend_of(annotations, config) == "Private"
-        yield self.owned("appgw_owner", self.fq_name, created=owner.created, digest=digest, private=is_private)
+        yield self.owned("appgw_owner", self.fq_name, **itself)
         published = ctx.find("appgw_publication", self.fq_name)
         if published is not None:
             addresses = [{"ip": one.ip, "hostname": one.hostname} for one in published.addresses]
@@ -65,7 +71,14 @@ class IngressIntent(Intent):
         contents = rule_contents(self, ctx, config, annotations, rewrite)
         yield from SiteClaims(self, ctx, config, annotations, owner).of(contents)
 
-    def _digest(self, annotations: dict[str, str]) -> str:
-        """A hash of all that the Ingress says (32 hexadecimal digits)."""
-        said = (sorted(annotations.items()), self.ingressClassName, self.defaultBackend, self.rules, self.tls)
-        return hashlib.sha256(repr(said).encode()).hexdigest()[:32]
+    def _digest(self, ctx: Context, given: dict[str, str], annotations: Annotations) -> str:
+        """A hash of all that the Ingress says, and its Secrets and rewrite set (32 hexadecimal digits)."""
+        said = (sorted(given.items()), self.ingressClassName, self.defaultBackend, self.rules, self.tls)
+        found = hashlib.sha256(repr(said).encode())
+        for name in sorted({entry.secretName for entry in self.tls if entry.secretName}):
+            secret = ctx.find("secret", (self.fq_name[0], name))
+            found.update(certificates.digest(secret).encode() if secret is not None else b"-")
+        namespace, is_resource, name = rewrite_of(self, annotations).partition("|")
+        if is_resource and (rewrite := ctx.find("azure_application_gateway_rewrite", (namespace, name))) is not None:
+            found.update(repr(rewrite.rewriteRules).encode())
+        return found.hexdigest()[:32]

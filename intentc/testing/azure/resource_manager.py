@@ -57,10 +57,11 @@ class Operation:
 class ResourceManager:
     """``gateway``: the document, or None if there is none. ``clock``: seconds. ``put_seconds``: how long a write takes.
 
-    ``rejects``: names of sub-resources that Azure rejects for a reason of its own. ``fails``: faults with which the
-    next operations end. ``answers``: errors that the next requests meet. ``puts``: the documents that were accepted, as
-    sent; ``on_put`` gets the former one and each. ``requests``: the methods of all requests. ``addresses``: id of a
-    public IP resource, in lower case → its properties. ``most_at_once``: the most writes that ran at the same time."""
+    ``rejects``: names of sub-resources, and host names, that Azure rejects for a reason of its own. ``fails``: faults
+    with which the next operations end. ``answers``: errors that the next requests meet. ``puts``: the documents that
+    were accepted, as sent; ``on_put`` gets the former one and each. ``requests``: the methods of all requests.
+    ``addresses``: id of a public IP resource, in lower case → its properties. ``most_at_once``: the most writes that
+    ran at the same time."""
 
     gateway: Document | None
     clock: Callable[[], float]
@@ -190,7 +191,7 @@ class ResourceManager:
     def _rejected(self, document: Document) -> Fault | None:
         for collection in COLLECTIONS:
             for item in items_of(document, collection):
-                if item["name"] in self.rejects:
+                if self.rejects & {item["name"], *item["properties"].get("hostNames", ())}:
                     return Fault("ApplicationGatewayRejectedForATest", f"{item['id']} is not allowed here.")
         return None
 

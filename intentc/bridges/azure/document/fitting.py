@@ -6,7 +6,7 @@ Pure functions of plain JSON, which they don't change.
 from __future__ import annotations
 
 import copy
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from typing import Any
 
 from .parts import Part, Parts, entry, named_in
@@ -14,11 +14,12 @@ from .parts import Part, Parts, entry, named_in
 _DEFAULTS = {"defaultBackendAddressPool": "backendAddressPool", "defaultBackendHttpSettings": "backendHttpSettings"}
 
 
-def fitting(parts: Parts, left_out: Container[str], gateway: str, prefix: str) -> Parts:
-    """The parts of Ingresses that are not ``left_out``."""
-    owners = {name: owner for name, owner in parts.owners.items() if name not in left_out}
-    if len(owners) == len(parts.owners):
+def fitting(parts: Parts, without_room: Iterable[str], gateway: str, prefix: str) -> Parts:
+    """The parts of Ingresses that have room and are not rejected."""
+    left_out = parts.rejected.union(without_room)
+    if not left_out:
         return parts
+    owners = {name: owner for name, owner in parts.owners.items() if name not in left_out}
     found = {
         collection: {
             name: part

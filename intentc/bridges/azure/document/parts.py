@@ -51,12 +51,14 @@ class Part(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """All objects. ``parts``: collection → name → part; ``whole``: what concerns the document as a whole, None while
-    the compiler has made nothing."""
+    """All objects. ``parts``: collection → name → part; ``owners``: the Ingresses that have a part in the gateway;
+    ``whole``: what concerns the document as a whole, None while the compiler has made nothing; ``rejected``: Ingresses
+    that have no part, though what is behind them is compiled."""
 
     parts: dict[str, dict[str, Part]]
     owners: dict[str, Owner]
     whole: dict[str, Any] | None
+    rejected: frozenset[str] = frozenset()
 
     def of(self, collection: str) -> dict[str, Part]:
         return self.parts.get(collection, {})
@@ -66,6 +68,7 @@ def parts_of(objects: Iterable[Mapping[str, Any]]) -> Parts:
     """The parts in ``objects``, as they are stored; other kinds are skipped."""
     found = Parts({collection: {} for collection in COLLECTIONS.values()}, {}, None)
     whole: dict[str, Any] | None = None
+    rejected: set[str] = set()
     for one in objects:
         kind, name = str(one["kind"]), [str(step) for step in one["fq_name"]]
         if kind in COLLECTIONS:
@@ -74,10 +77,13 @@ def parts_of(objects: Iterable[Mapping[str, Any]]) -> Parts:
             found.parts[COLLECTIONS[kind]][part.name] = part
         elif kind == "appgw_owner":
             owner = Owner(str(one.get("created") or ""), name[0], name[1])
-            found.owners[owner.name] = owner
+            if one.get("rejected"):
+                rejected.add(owner.name)
+            else:
+                found.owners[owner.name] = owner
         elif kind == "appgw_document":
             whole = dict(one)
-    return found._replace(whole=whole)
+    return found._replace(whole=whole, rejected=frozenset(rejected))
 
 
 def named_in(reference: Any) -> str:

@@ -10,8 +10,9 @@ import pytest
 from intentc.bridges.azure.client import Changed, NotAccepted, Throttled, Unanswered
 from intentc.bridges.azure.document import parts_of
 from intentc.bridges.azure.publisher import MANAGED, Address, Gateway, Pass, Published, Publisher
-from intentc.bridges.azure.rejected_ingresses import SUSPECTED, World
+from intentc.bridges.azure.rejected_ingresses import SUSPECTED
 from intentc.bridges.azure.rejections import Rejection
+from intentc.bridges.azure.world import Digests, World
 from intentc.testing.azure import ResourceManager
 from intentc.testing.azure.resource_manager import Answer
 from intentc.testing.azure.validation import Fault
@@ -66,8 +67,8 @@ class System:
     async def publications(self, served: Mapping[str, Sequence[Address]]) -> None:
         self.served = {name: [one.ip for one in addresses] for name, addresses in served.items()}
 
-    async def reject(self, ingress: str, digest: str, rejection: Rejection) -> None:
-        assert digest == f"digest of {ingress}"
+    async def reject(self, ingress: str, digests: Digests, rejection: Rejection) -> None:
+        assert digests.said == f"digest of {ingress}"
         self.rejections[ingress] = rejection
 
     async def release(self, ingress: str) -> None:

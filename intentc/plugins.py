@@ -19,7 +19,7 @@ from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, v
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from intentc.evaluation import Compiler, Intent, Naming, Overview
+from intentc.evaluation import Compiler, Intent, Naming, Overview, Remark
 from intentc.loading.configuration import Configuration, Settings
 from intentc.loading.convert import did_you_mean
 from intentc.loading.paths import reactions_file
@@ -81,6 +81,10 @@ class Loaded(NamedTuple):
     def names(self) -> Mapping[str, Naming]:
         """Other namings of outputs, by the word that people use in place of a kind."""
         return {word: naming for compiler in self.compilers for word, naming in compiler.names.items()}
+
+    def remark(self, compiler: str, kind: str) -> Remark | None:
+        """What a compiler remarks on planned changes of its outputs of ``kind``; None if nothing."""
+        return next((one.remarks.get(kind) for one in self.compilers if one.name == compiler), None)
 
 
 class Declared(NamedTuple):

@@ -1,4 +1,4 @@
-"""Formats a plan for a terminal: what the user changes, what follows, and a summary line.
+"""Formats a plan for a terminal: what the user changes and what follows, or what is due anyway, and a summary line.
 
 It returns lines, and prints nothing. It reads NO_COLOR from the environment.
 
@@ -8,7 +8,7 @@ Touches: environment.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,7 +18,7 @@ from .file_lines import line_of
 
 if TYPE_CHECKING:
     from intentc.inspection.differences import Field
-    from intentc.offline.preview.report import Change, Plan
+    from intentc.offline.preview.report import Change, Plan, Summary
 
 _SIGNS = {"create": ("+", "green"), "update": ("~", "yellow"), "delete": ("-", "red")}
 _LONGEST_VALUE = 160
@@ -39,6 +39,7 @@ def lines(plan: Plan) -> Iterator[str]:
             sign = "+" if number.action == "given" else "-"
             yield f"  {_coloured(sign)} {number.pool}: {_of(number.shown, number.owner)}"
         yield ""
+    yield from _remarks((*plan.applied, *plan.follows))
     for title, problems in (("New problems:", plan.problems), ("Resolved problems:", plan.resolved)):
         if problems:
             yield title
@@ -52,12 +53,31 @@ def lines(plan: Plan) -> Iterator[str]:
             f"The live system is not converged: {count} {'write is' if count == 1 else 'writes are'} due anyway, "
             "and not part of this plan."
         )
-    yield summed_up(plan)
+        yield from (f"  {remark}" for change in plan.due for remark in change.remarks)
+    yield _summed_up(plan, plan.summary)
 
 
-def summed_up(plan: Plan) -> str:
+def lines_of_due(plan: Plan) -> Iterator[str]:
+    """What is due without an input, and what it means."""
+    if plan.due:
+        yield "Due with this configuration:"
+        for change in plan.due:
+            yield from change_lines(change)
+        yield ""
+    yield from _remarks(plan.due)
+    yield _summed_up(plan, plan.due_summary)
+
+
+def _remarks(changes: Iterable[Change]) -> Iterator[str]:
+    """What compilers say that the changes mean."""
+    if remarks := [remark for change in changes for remark in change.remarks]:
+        yield "Remarks:"
+        yield from (f"  {remark}" for remark in remarks)
+        yield ""
+
+
+def _summed_up(plan: Plan, found: Summary) -> str:
     """The last line."""
-    found = plan.summary
     how = f"(revision {plan.revision}, {plan.seconds:.1f} s)"
     if found.nothing:
         return f"No difference: nothing would be written {how}."

@@ -72,7 +72,7 @@ def resources_of(given: Input, schema: Schema) -> list[Resource]:
 
 async def make_plan(given: Input, configuration: Configuration, salt: str = "") -> Made:
     """The plan for an input over the current state. ``salt``: that of the saved plan to compare with. Raises
-    ``CommandError``, ``InvalidInput`` and ``StoreError``."""
+    ``CommandError``, ``InvalidInput`` and ``StoreError``. An empty input changes nothing: the plan has what is due."""
     from intentc.model import Key
     from intentc.offline.preview import plan
     from intentc.offline.preview.saved import Saved
@@ -81,12 +81,14 @@ async def make_plan(given: Input, configuration: Configuration, salt: str = "") 
     from .file_lines import located
 
     compilers = installed(configuration)
-    resources = [] if given.kind else resources_of(given, compilers.schema)
+    resources = resources_of(given, compilers.schema) if given.texts else []
     gathered = await live(compilers, configuration)
     salt = salt or secrets.token_hex(16)
     trial = trial_over(gathered, compilers, configuration, "\n".join(text.text for text in given.texts))
 
     async def work(connection: Connection) -> Collection[Key]:
+        if not (resources or given.kind):
+            return ()
         return await _carry_out(connection, given, resources, compilers.schema)
 
     try:

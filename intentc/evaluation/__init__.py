@@ -18,7 +18,7 @@ from .crash_marker import CrashMarker, state_directory
 from .intent import Intent, View
 from .limits import LimitExceeded, Limits
 from .outcome import AllocationRequest, Explained, Outcome, Status
-from .overview import Compiled, Naming, Overview, Row
+from .overview import Compiled, Naming, Overview, Remark, Row
 from .runner import BUDGET_EXCEEDED, ON_HOLD, Runner
 from .watchdog import Watchdog
 
@@ -40,6 +40,7 @@ __all__ = [
     "Naming",
     "Outcome",
     "Overview",
+    "Remark",
     "Row",
     "Runner",
     "Status",

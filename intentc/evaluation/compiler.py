@@ -16,7 +16,7 @@ from pathlib import Path
 from intentc.model import InvalidInput
 
 from .intent import Intent
-from .overview import PROBLEMS, Naming, Overview
+from .overview import PROBLEMS, Naming, Overview, Remark
 
 _TRUST = ("reads", "reactions")
 
@@ -29,10 +29,12 @@ class Compiler:
     ``name``) and ``reactions`` (the map's file). ``pools``: the API server's pools that its intents allocate from, or
     families of pools, whose names end with a colon; their allocations are read before the first evaluation. ``views``:
     tables of its outputs for people, by name. ``names``: other names of its outputs, by the word that people give in
-    place of a kind. ``settings``: the names that its evaluations read by ``ctx.setting``, each beginning with the
-    compiler's name and a dot; any other one in a configuration is an error. None: not declared, so every name is
-    accepted. ``finalizers``: the names that its intents claim by ``finalizer``; they are its own on every resource. The
-    intents of a compiler that declares any make nothing more for a resource that is being deleted.
+    place of a kind. ``remarks``: what a planned change of one of its outputs means, by the output's kind.
+
+    ``settings``: the names that its evaluations read by ``ctx.setting``, each beginning with the compiler's name and a
+    dot; any other one in a configuration is an error. None: not declared, so every name is accepted. ``finalizers``:
+    the names that its intents claim by ``finalizer``; they are its own on every resource. The intents of a compiler
+    that declares any make nothing more for a resource that is being deleted.
 
     ``needs_synced``: the kinds that must be there as a whole before anything is compiled, if a bridge mirrors a
     cluster: nothing is evaluated before the bridge has listed each of them once (``intentc.kubernetes.wait``).
@@ -59,6 +61,7 @@ class Compiler:
         pools: Iterable[str] = (),
         views: Mapping[str, Overview] | None = None,
         names: Mapping[str, Naming] | None = None,
+        remarks: Mapping[str, Remark] | None = None,
         settings: Iterable[str] | None = None,
         finalizers: Iterable[str] = (),
         needs_synced: Iterable[str] = (),
@@ -79,6 +82,7 @@ class Compiler:
         if PROBLEMS in self.views:
             raise InvalidInput(f"compiler {name}: every compiler has a view {PROBLEMS!r}; rename yours")
         self.names: Mapping[str, Naming] = dict(names or {})
+        self.remarks: Mapping[str, Remark] = dict(remarks or {})
         self.intents: Mapping[str, type[Intent]] = self._by_kind(name, intents)
         """Kind → the class that compiles it."""
 

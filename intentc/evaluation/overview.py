@@ -1,9 +1,11 @@
-"""What a compiler says about its outputs as a whole: views, and names that other programs use.
+"""What a compiler says about its outputs: views, names that other programs use, and remarks on planned changes.
 
 Views are tables by name (``Compiler(views=…)``): the routes of a gateway, or the users of a service, are spread over
 many objects, and only the compiler's author knows how. The engine has the objects and the problems; ``/views`` and
 ``intentc show`` page, filter and show the tables. A statistic or log line of another program has its own name for a
-thing, not the object's, and again only the author knows how they relate (``Compiler(names=…)``).
+thing, not the object's, and again only the author knows how they relate (``Compiler(names=…)``). A plan shows
+which fields of an output change; what that means outside, such as the restart of a program, the author knows, too
+(``Compiler(remarks=…)``).
 
 Declarations only.
 
@@ -77,3 +79,15 @@ class Naming(NamedTuple):
 
     kinds: tuple[str, ...]
     find: Callable[[str, Compiled], Iterable[tuple[str, str]]]
+
+
+Remark = Callable[[Mapping[str, Any] | None, Mapping[str, Any] | None], Iterable[str]]
+"""What a planned change of one output means: a pure function of its stored form before and after (None: absent; secrets
+are ``<secret>``) → texts for people, such as ``restarts: deployment shop/web (image a → b)``; none if there is nothing
+to say.
+
+>>> def ploughed(before, after):
+...     if before and after and before["crops"] != after["crops"]:
+...         yield f"ploughed: {after['fq_name'][0]}"
+>>> remarks = {"field_plan": ploughed}
+"""

@@ -6,7 +6,7 @@ targets that don't matter may be missing. Identity, parents and references are c
 It writes into the given store, in memory, and nowhere else; the resources that it gets are completed in place. State:
 the keys and documents that were put.
 
-Touches: nothing outside memory.
+Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

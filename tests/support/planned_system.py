@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from intentc import Compiler
@@ -50,15 +50,17 @@ class PlannedSystem(MemorySystem):
         found = (find_compilers([one]) if isinstance(one, str) else [one] for one in compilers)
         super().__init__(load_all(compiler for several in found for compiler in several), choices=RandomSource())
 
-    async def plan(self, given: Input, salt: str = "") -> Plan:
+    async def plan(self, given: Input, salt: str = "", settings: Mapping[str, Any] | None = None) -> Plan:
+        """``settings``: of the compilers, as the plan's configuration has them."""
         gathered = await gather(self.store, self.offline.local, self.loaded.schema, path=PATH, installation="default")
-        resources = [] if given.kind else resources_of(given, self.loaded.schema)
+        resources = resources_of(given, self.loaded.schema) if given.texts else []
         text = "".join(text.text for text in given.texts)
-        trial = Trial(self.loaded, gathered, installation="default", text=text)
+        trial = Trial(self.loaded, gathered, installation="default", settings=settings, text=text)
 
         async def work(connection: Connection) -> set[Key]:
             client = Touching(connection)
-            await carry_out(client, given, resources, self.loaded.schema)
+            if resources or given.kind:
+                await carry_out(client, given, resources, self.loaded.schema)
             return client.touched
 
         return await plan(trial, work, salt=salt)

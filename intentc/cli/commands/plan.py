@@ -1,4 +1,4 @@
-"""``intentc plan``: shows what applying or deleting would write, and the effects of another reaction map.
+"""``intentc plan``: shows what applying or deleting would write, and the effects of settings or another reaction map.
 
 It reads files, etcd, the API server, and for ``--reactions`` the diagnostics; with ``--out`` it writes one file.
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @click.option(
     "--remove-references", is_flag=True, help="With --kind: also remove references to them, as for `intentc delete`."
 )
+@click.option("--due", is_flag=True, help="In place of FILE...: what the configuration makes due.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Save the plan for `intentc apply`.")
 @click.option(
     "--reactions",
@@ -44,6 +45,7 @@ def command(
     delete: bool,
     kind: str | None,
     remove_references: bool,
+    due: bool,
     out: Path | None,
     reactions: Path | None,
     compiler: str | None,
@@ -63,6 +65,7 @@ def command(
         delete=delete,
         kind=kind,
         remove_references=remove_references,
+        due=due,
         out=out,
         reactions=reactions,
         compiler=compiler,
@@ -80,8 +83,9 @@ def command(
     plan = run_service(
         _plan, input_of(given, delete=delete, kind=kind, remove_references=remove_references), out, loaded.configuration
     )
-    _print(output, plan, out)
-    return Exit.DIFFERENT if exit_code and not plan.summary.nothing else Exit.DONE
+    _print(output, plan, out, due=due)
+    differs = bool(plan.due) if due else not plan.summary.nothing
+    return Exit.DIFFERENT if exit_code and differs else Exit.DONE
 
 
 def _no_saved_plan(given: tuple[str, ...]) -> None:
@@ -103,14 +107,17 @@ def _check(
     delete: bool,
     kind: str | None,
     remove_references: bool,
+    due: bool,
     out: Path | None,
     reactions: Path | None,
     compiler: str | None,
 ) -> None:
-    if reactions is not None and (given or delete or kind or out):
-        raise click.UsageError("--reactions excludes FILE..., --delete, --kind and --out")
-    if reactions is None and not given:
-        raise click.UsageError("give FILE..., or --delete --kind KIND NAME..., or --reactions FILE")
+    if reactions is not None and (given or delete or kind or out or due):
+        raise click.UsageError("--reactions excludes FILE..., --delete, --kind, --due and --out")
+    if due and (given or delete or kind or out):
+        raise click.UsageError("--due excludes FILE..., --delete, --kind and --out")
+    if reactions is None and not given and not due:
+        raise click.UsageError("give FILE..., or --delete --kind KIND NAME..., or --due, or --reactions FILE")
     if kind and not delete:
         raise click.UsageError("--kind needs --delete")
     if remove_references and not kind:
@@ -137,12 +144,12 @@ async def _plan(given: Input, out: Path | None, configuration: Configuration) ->
     return made.saved.plan
 
 
-def _print(output: str, plan: Plan, out: Path | None) -> None:
+def _print(output: str, plan: Plan, out: Path | None, *, due: bool) -> None:
     from ..output import print_document
-    from ..plan_text import lines
+    from ..plan_text import lines, lines_of_due
 
     if output == "table":
-        for line in lines(plan):
+        for line in lines_of_due(plan) if due else lines(plan):
             click.echo(line)
     else:
         content = {name: value for name, value in plan.document().items() if name != "apiVersion"}

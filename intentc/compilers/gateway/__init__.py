@@ -7,7 +7,8 @@ Gateways of networking.x-k8s.io are candidates for the one instance of their nam
 This package holds the intents, one file per kind, and in ``gateways.py`` what those of both versions of Gateways share.
 ``parameters`` reads what users set, ``listeners`` what a Gateway wants; both together become an ``Instance``
 (``instance.py``), the typed value that stands between the two halves. ``children`` turns an ``Instance`` into the
-objects of a cluster; ``running`` reads what became of them, and ``conditions`` says it.
+objects of a cluster; ``running`` reads what became of them, and ``conditions`` says it. ``restarts`` says what a plan
+means for what runs.
 
 Intents read, report problems and give reasons through ``ctx``, and yield facts and claims: manifests, finalizers and
 statuses. No state.
@@ -24,6 +25,7 @@ from .finalizers import ALL
 from .gateway import GatewayIntent
 from .gateway_class import EarlyGatewayClassIntent, GatewayClassIntent
 from .gateway_v1alpha1 import EarlyGatewayIntent
+from .restarts import restarts
 from .settings import SETTINGS
 
 compiler = Compiler(
@@ -39,5 +41,6 @@ compiler = Compiler(
     settings=SETTINGS,
     finalizers=sorted(ALL),
     makes=MADE_KINDS,
+    remarks={"manifest": restarts},
 )
 """The entry point ``gateway`` of the group ``intentc.compilers``."""

@@ -22,6 +22,7 @@ from intentc.apiserver.documents import Document
 from intentc.inspection.differences import Field, differences, differing_values
 from intentc.inspection.secrets import secrets_in
 from intentc.model import Key, Name, Problem
+from intentc.model.sensitive import concealed, without
 from intentc.watch.protocol import KeyValue
 from intentc.writing.connection import Connection
 
@@ -135,8 +136,18 @@ class _ChangeReport:
             because = () if people or name is None else await self._because(name, changed, fields)
             # The former fields of a deleted resource carry no information.
             shown = () if action == DELETE else fields
-            seal = self._seal(changed, shown, hidden)
-            found.append(Change(action, changed.key.kind, self._unknown.text(text), uuid, shown, because, seal))
+            found.append(
+                Change(
+                    action,
+                    changed.key.kind,
+                    self._unknown.text(text),
+                    uuid,
+                    shown,
+                    because,
+                    self._remarks(changed, hidden),
+                    self._seal(changed, shown, hidden),
+                )
+            )
         return tuple(sorted(found, key=lambda change: change.order))
 
     def _secrets(self, name: Name | None) -> frozenset[str]:
@@ -154,6 +165,19 @@ class _ChangeReport:
         documents = (self._document(changed, changed.before), self._document(changed, changed.after))
         values = [self._unknown.value(differing_values(kind, *documents))]
         return hmac.digest(self._salt.encode(), msgspec.json.encode(values, order="sorted"), "sha256").hex()
+
+    def _remarks(self, changed: Changed, hidden: frozenset[str]) -> tuple[str, ...]:
+        """Return what the compiler that made the object says that the change means, without secrets."""
+        stored = self._trial.resource(changed.key, changed.after or changed.before)
+        if stored is None or stored.mark is None:
+            return ()
+        remark = self._trial.loaded.remark(stored.mark.compiler, changed.key.kind)
+        if remark is None:
+            return ()
+        kind = self._schema.kind(changed.key.kind)
+        forms = [self._document(changed, item) for item in (changed.before, changed.after)]
+        before, after = (None if one is None else concealed(kind, one) for one in forms)
+        return tuple(self._unknown.text(without(hidden, text)) for text in remark(before, after))
 
     def _fields(self, changed: Changed, hidden: frozenset[str]) -> tuple[Field, ...]:
         kind = self._schema.kinds.get(changed.key.kind)

@@ -10,7 +10,7 @@ Touches: nothing outside memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -19,7 +19,7 @@ from intentc.inspection.differences import Field
 from intentc.loading.resources import ANSWER_VERSION
 from intentc.model import Problem
 
-FORMAT = "1.0"
+FORMAT = "1.1"
 
 CREATE, UPDATE, DELETE = "create", "update", "delete"
 
@@ -33,8 +33,9 @@ class Owner(msgspec.Struct, frozen=True, order=True):
 
 class Change(msgspec.Struct, frozen=True):
     """A resource that is created, updated or deleted. ``uuid``: None if only the server can choose it. ``fields``: the
-    differing ones. ``because``: the first few resources that cause it; empty for changes by people. ``seal``: a digest
-    of the concealed values, equal for equal values; only in saved plans."""
+    differing ones. ``because``: the first few resources that cause it; empty for changes by people. ``remarks``: what
+    the compiler says that the change means. ``seal``: a digest of the concealed values, equal for equal values; only in
+    saved plans."""
 
     action: str
     kind: str
@@ -42,6 +43,7 @@ class Change(msgspec.Struct, frozen=True):
     uuid: str | None
     fields: tuple[Field, ...] = ()
     because: tuple[Owner, ...] = ()
+    remarks: tuple[str, ...] = ()
     seal: str | msgspec.UnsetType = msgspec.UNSET
 
     @property
@@ -98,6 +100,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     summary: Summary = Summary()
     seconds: float = 0.0
 
+    @property
+    def due_summary(self) -> Summary:
+        """What is due, counted as ``summary`` counts the rest."""
+        return summary_of(self.due)
+
     def document(self) -> dict[str, Any]:
         """Return plain JSON for people, without seals."""
         found = msgspec.to_builtins(self)
@@ -107,7 +114,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
 
-def summary_of(changes: list[Change]) -> Summary:
+def summary_of(changes: Iterable[Change]) -> Summary:
     """Count the resources that ``changes`` finally create, update and delete."""
     actions: dict[tuple[str, str, str | None], set[str]] = {}
     for change in changes:

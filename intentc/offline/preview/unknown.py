@@ -6,7 +6,7 @@ which values these are.
 
 State: the uuids that were drawn, and the placeholders of one plan.
 
-Touches: nothing outside memory.
+Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from intentc.apiserver.sources import DerivedSource
+from intentc.apiserver.sources import DerivedSource, RandomSource
 from intentc.model import Name
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -33,6 +33,10 @@ class Drawn(DerivedSource):
         made = super().uuid(name, purpose)
         self.uuids[made] = "<uuid>" if purpose else f"<uuid of {self.shown(':'.join(name.fq_name))}>"
         return made
+
+    def now(self) -> str:
+        """The clock's: what is created in the copy is younger than what exists, as it will be."""
+        return RandomSource().now()
 
     def shown(self, name: str) -> str:
         """Return a name as a placeholder contains it: UUID stands for a provisional uuid in it."""

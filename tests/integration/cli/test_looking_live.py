@@ -41,7 +41,7 @@ async def test_what_deleting_a_group_would_do_is_reported_and_nothing_is_written
     ended = await intentc("plan", "--delete", "--kind", "security-group", "group-3", "-o", "json")
     assert ended.code == 0, ended.err
     plan = ended.json
-    assert (plan["apiVersion"], plan["formatVersion"]) == ("intentc/v1", "1.0")
+    assert (plan["apiVersion"], plan["formatVersion"]) == ("intentc/v1", "1.1")
     name = ":".join(GROUP)
     assert changes_of(plan["applied"]) == {("delete", "security_group", name)}
     assert changes_of(plan["follows"]) == {("delete", "access_control_list", f"{name}:{each}") for each in LISTS} | {

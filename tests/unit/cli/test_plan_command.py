@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from intentc.cli.plan_reactions import lines as lines_of_comparison
-from intentc.cli.plan_text import lines
+from intentc.cli.plan_text import lines, lines_of_due
 from intentc.inspection.differences import Field
 from intentc.logic.coverage import Missing
 from intentc.logic.dependencies import Finding
@@ -32,10 +32,12 @@ def without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "give FILE..., or --delete --kind KIND NAME..., or --reactions FILE"),
+        ((), "give FILE..., or --delete --kind KIND NAME..., or --due, or --reactions FILE"),
         (("--kind", "project", "p"), "--kind needs --delete"),
         (("--delete", "--remove-references", "a.yml"), "--remove-references needs --kind"),
         (("--reactions", "m.yml", "a.yml"), "--reactions excludes"),
+        (("--due", "a.yml"), "--due excludes"),
+        (("--due", "--out", "p"), "--due excludes"),
         (("--compiler", "contrail", "a.yml"), "--compiler needs --reactions"),
     ],
 )
@@ -94,6 +96,32 @@ def test_each_change_has_its_sign_its_reason_and_its_fields() -> None:
         "",
         "Plan: 1 to create, 2 to change, 1 to delete (revision 7, 0.2 s).",
     ]
+
+
+def test_what_changes_mean_stands_below_all_of_them() -> None:
+    one = Change("update", "manifest", "shop:deployment.apps--web", "1", remarks=("restarts: deployment shop/web",))
+    two = Change("update", "manifest", "shop:deployment.apps--mail", "2", remarks=("restarts: deployment shop/mail",))
+    assert list(lines(plan(follows=(one,), due=(two,), summary=summary_of([one])))) == [
+        "Follows from it:",
+        "  ~ manifest shop:deployment.apps--web",
+        "",
+        "Remarks:",
+        "  restarts: deployment shop/web",
+        "",
+        "The live system is not converged: 1 write is due anyway, and not part of this plan.",
+        "  restarts: deployment shop/mail",
+        "Plan: 0 to create, 1 to change, 0 to delete (revision 7, 0.2 s).",
+    ]
+    assert list(lines_of_due(plan(due=(two,)))) == [
+        "Due with this configuration:",
+        "  ~ manifest shop:deployment.apps--mail",
+        "",
+        "Remarks:",
+        "  restarts: deployment shop/mail",
+        "",
+        "Plan: 0 to create, 1 to change, 0 to delete (revision 7, 0.2 s).",
+    ]
+    assert list(lines_of_due(plan())) == ["No difference: nothing would be written (revision 7, 0.2 s)."]
 
 
 def test_what_stands_beside_the_changes_is_reported_too() -> None:

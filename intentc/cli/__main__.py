@@ -2,7 +2,7 @@
 
 It runs ``entry.main``.
 
-Touches: nothing itself; through others: clock, environment, files, logs, processes, terminal, threads.
+Touches: nothing itself; through others: clock, environment, files, logs, processes, sockets, terminal, threads.
 """
 
 from .entry import main

@@ -2,7 +2,7 @@
 
 ``apply_by`` uses the client that it gets.
 
-Touches: nothing itself; through others: clock, files, HTTP, sockets.
+Touches: nothing itself; through others: clock, files, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

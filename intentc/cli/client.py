@@ -6,7 +6,7 @@ resources are sent, and in which order.
 
 State: the connection, the revision of the last change, and in ``Touching`` the keys of all changes.
 
-Touches: nothing itself; through others: clock, HTTP.
+Touches: nothing itself; through others: clock, files, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

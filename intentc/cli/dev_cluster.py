@@ -5,7 +5,7 @@ cluster. It is the one of ``intentc.testing``: nothing runs in it, and it says t
 
 It writes what it observes through the API server, and prints what happens to objects on stderr.
 
-Touches: clock, terminal; through others: files, HTTP, sockets.
+Touches: clock, terminal; through others: etcd, files, HTTP, logs, randomness, sockets.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ async def running_cluster(started: Running, on_quiet: Callable[[], None] | None)
 
 
 class _Host:
-    """Where the stand-in reads manifests and writes what became of them; it is its own ``server``."""
+    """The system whose manifests the stand-in carries out; it is its own ``server``, which calls the API server."""
 
     def __init__(self, started: Running, client: ApiClient) -> None:
         self.engine = started.service.engine
@@ -69,9 +69,9 @@ class _Host:
     def server(self) -> _Host:
         return self
 
-    async def sync(self, items: list[dict[str, Any]]) -> None:
+    async def sync(self, elements: list[dict[str, Any]]) -> None:
         """Write what was observed."""
-        await self._client.carry_out(items)
+        await self._client.carry_out(elements)
 
     async def seen(self) -> None:
         """Wait until the engine has seen what was written, and has converged."""

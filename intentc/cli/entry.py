@@ -2,7 +2,7 @@
 
 It replaces the process's standard streams, runs a command, and ends the process with its exit code.
 
-Touches: environment, files, processes, terminal; through others: clock, logs, threads.
+Touches: environment, files, processes, terminal; through others: clock, logs, sockets, threads.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Why it exists: unreadable resources must be found too, or nobody could delete or replace them. Each command decides what
 to do with the resource.
 
-Touches: nothing itself; through others: clock, HTTP.
+Touches: nothing itself; through others: clock, files, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

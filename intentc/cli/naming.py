@@ -1,6 +1,6 @@
 """Finds the kind and the resource that a command's arguments name, and suggests similar kinds.
 
-Touches: files; through others: clock, HTTP.
+Touches: files; through others: clock, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

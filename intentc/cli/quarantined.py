@@ -5,7 +5,7 @@ its ``/status`` before they are stored. If no compiler answers, the resource is 
 
 It reads the diagnostics, the API server, and revisions in etcd.
 
-Touches: nothing itself; through others: clock, etcd, files, HTTP, sockets.
+Touches: nothing itself; through others: clock, etcd, files, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ if they are too many, in as few transactions as it accepts.
 
 It reads files or stdin, sends requests to the API server, and prints.
 
-Touches: nothing itself; through others: clock, files, HTTP, terminal.
+Touches: nothing itself; through others: clock, files, HTTP, logs, sockets, terminal.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ It depends on no test framework. Compilers are found by their entry points.
 
 State: one engine in memory for each service, and the recorded calls.
 
-Touches: API server; through others: clock, etcd, files, logs, processes, randomness.
+Touches: API server; through others: clock, etcd, files, HTTP, logs, processes, randomness, sockets.
 """
 
 from intentc.model import AddReference, Create, Delete, Operation, Problem, RemoveReference, Update, UpdateStatus

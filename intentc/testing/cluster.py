@@ -1,12 +1,16 @@
-"""A Kubernetes cluster in memory that carries out manifests, so that authors can test phases, answers and ends.
+"""A Kubernetes cluster in memory that carries out manifests, with the bridge that writes to it.
 
-It decides by the same functions as the bridge (``intentc.outgoing``), and takes one step at a time in a fixed order:
-the bridge's next write, or what a cluster's own controllers do next (a Deployment becomes available, a Job completes, a
-Service gets an address, a deleted object disappears). Tests hold objects back, reject them, or change them like users.
+Authors test with it in which order objects are created and deleted, and what an intent makes of their status. Each step
+is the bridge's next write, decided by the functions that the real bridge uses (``intentc.outgoing``), or what a
+cluster's controllers do next: a Deployment becomes available, a Job completes, a Service gets an address, a deleted
+object disappears. The order of steps is fixed. Tests hold objects back, reject them, or change them like users.
 
-State: the objects of the cluster, in memory; what the bridge knows is in the store.
+The bridge reads manifests (kind ``manifest``) from the engine of a ``Host``, and writes what became of their objects
+(kind ``observed``) through the host's API server.
 
-Touches: nothing outside memory.
+State: the objects of the cluster; what the bridge knows of them is in the host's store.
+
+Touches: nothing itself; through others: clock, etcd, files, HTTP, logs, randomness, sockets.
 """
 
 from __future__ import annotations
@@ -17,7 +21,8 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from intentc.model import Key, Resource
+from intentc.engine.read_only import World
+from intentc.model import Resource
 from intentc.outgoing import (
     FINALIZER,
     MANIFEST,
@@ -37,15 +42,29 @@ _IMMUTABLE = {"Job": ("template",), "Deployment": ("selector",), "DaemonSet": ("
 Body = dict[str, Any]
 
 
+class Engine(Protocol):
+    """An engine that has seen the manifests."""
+
+    @property
+    def world(self) -> World: ...
+
+
+class Server(Protocol):
+    """An API server, in this process or behind a client."""
+
+    async def sync(self, elements: Any) -> object:
+        """Carry out changes in one transaction, as `/sync` does."""
+        ...
+
+
 class Host(Protocol):
-    """Where manifests are stored: an ``Offline``, or what ``intentc dev`` runs. ``engine``: its ``world`` shows them;
-    ``server``: its ``sync`` takes changes, as `/sync` does."""
+    """A system whose manifests the cluster carries out: an ``Offline``, or what ``intentc dev`` runs."""
 
     @property
-    def engine(self) -> Any: ...
+    def engine(self) -> Engine: ...
 
     @property
-    def server(self) -> Any: ...
+    def server(self) -> Server: ...
 
     @property
     def installation(self) -> str: ...
@@ -124,20 +143,20 @@ class FakeCluster:
 
     # What the service calls
 
-    async def step(self, offline: Host) -> bool:
+    async def step(self, host: Host) -> bool:
         """Take one step: of the bridge if it has one, otherwise of the cluster's controllers. False if nothing is left
         to do."""
-        return await self.carry_out(offline) or self.progress()
+        return await self.carry_out(host) or self.progress()
 
-    async def carry_out(self, offline: Host) -> bool:
+    async def carry_out(self, host: Host) -> bool:
         """One write of the bridge: to the cluster, or of an answer to the store. False if none is due."""
-        wanted = [self._wanted(offline, resource) for resource in _resources(offline, MANIFEST)]
+        wanted = [self._wanted(host, resource) for resource in _resources(host, MANIFEST)]
         # Deletions first, the highest phase before the others; then in ascending phase.
         wanted.sort(key=lambda one: (not one[1].is_ending, -one[0] if one[1].is_ending else one[0], one[2].fq_name))
         for _, manifest, resource in wanted:
-            if await self._carry_out_one(offline, manifest, resource):
+            if await self._carry_out_one(host, manifest, resource):
                 return True
-        return await self._forget_answers(offline, {resource.fq_name for _, _, resource in wanted})
+        return await self._forget_answers(host, {resource.fq_name for _, _, resource in wanted})
 
     def progress(self) -> bool:
         """One step of the cluster's own controllers. False if all objects are as they will be."""
@@ -154,14 +173,14 @@ class FakeCluster:
                 return True
         return False
 
-    def _wanted(self, offline: Host, resource: Resource) -> tuple[int, Wanted, Resource]:
+    def _wanted(self, host: Host, resource: Resource) -> tuple[int, Wanted, Resource]:
         fields = msgspec.json.decode(resource.raw)
-        return int(fields.get("phase") or 0), wanted_of(fields, offline.installation), resource
+        return int(fields.get("phase") or 0), wanted_of(fields, host.installation), resource
 
-    async def _carry_out_one(self, offline: Host, wanted: Wanted, resource: Resource) -> bool:
+    async def _carry_out_one(self, host: Host, wanted: Wanted, resource: Resource) -> bool:
         place = Place.of(wanted.body)
         live = self._objects.get(place)
-        answer = _answer(offline, resource.fq_name)
+        answer = _answer(host, resource.fq_name)
         seen = msgspec.json.decode(answer.raw) if answer is not None else None
         if live is None and seen is None and wanted.adopted_only and place not in self._held_back:
             live = self._objects[place] = self._found(wanted)
@@ -169,7 +188,7 @@ class FakeCluster:
         acted = True
         match step:
             case Step.RELEASE:
-                await self._release(offline, resource, answer)
+                await self._release(host, resource, answer)
                 return True
             case Step.APPLY if words := self._rejection(place, wanted):
                 rejected, acted = words, False
@@ -182,7 +201,7 @@ class FakeCluster:
             case _:
                 acted = False
         found = observed_fields(wanted, self._objects.get(place), seen, rejected)
-        return await self._answer(offline, resource, answer, found) or acted
+        return await self._answer(host, resource, answer, found) or acted
 
     def _found(self, wanted: Wanted) -> Body:
         """An object that others make (a Job, say), as they left it: it is there when it is first looked for."""
@@ -240,7 +259,7 @@ class FakeCluster:
                 return {"loadBalancer": {"ingress": [{"ip": f"192.0.2.{number}"}]}}
         return {}
 
-    async def _release(self, offline: Host, manifest: Resource, answer: Resource | None) -> None:
+    async def _release(self, host: Host, manifest: Resource, answer: Resource | None) -> None:
         metadata = msgspec.json.decode(manifest.raw)["metadata"]
         left = [name for name in metadata.get("finalizers", ()) if name != FINALIZER]
         data = {"uuid": manifest.key.uuid, "metadata": {"finalizers": left}}
@@ -249,42 +268,42 @@ class FakeCluster:
         ]
         if answer is not None:
             entries.append({"kind": OBSERVED, "operation": "DELETE", "data": {"uuid": answer.key.uuid}})
-        await offline.server.sync(entries)
+        await host.server.sync(entries)
 
-    async def _answer(self, offline: Host, manifest: Resource, answer: Resource | None, found: Body) -> bool:
+    async def _answer(self, host: Host, manifest: Resource, answer: Resource | None, found: Body) -> bool:
         """Write what was observed, if it differs from what is stored."""
         data = {"fq_name": list(manifest.fq_name), **found}
         if answer is None:
-            await offline.server.sync([{"kind": OBSERVED, "operation": "CREATE", "data": data}])
+            await host.server.sync([{"kind": OBSERVED, "operation": "CREATE", "data": data}])
             return True
         fields = answer.kind.properties
         stored = {field: value for field, value in msgspec.json.decode(answer.raw).items() if field in fields}
         if stored == found:
             return False
         data = {"uuid": answer.key.uuid, **dict.fromkeys(fields), **found}
-        await offline.server.sync([{"kind": OBSERVED, "operation": "UPDATE", "data": data}])
+        await host.server.sync([{"kind": OBSERVED, "operation": "UPDATE", "data": data}])
         return True
 
-    async def _forget_answers(self, offline: Host, manifests: set[tuple[str, ...]]) -> bool:
+    async def _forget_answers(self, host: Host, manifests: set[tuple[str, ...]]) -> bool:
         """Delete an answer whose manifest is gone."""
-        for resource in _resources(offline, OBSERVED):
+        for resource in _resources(host, OBSERVED):
             if resource.fq_name not in manifests:
                 entry = {"kind": OBSERVED, "operation": "DELETE", "data": {"uuid": resource.key.uuid}}
-                await offline.server.sync([entry])
+                await host.server.sync([entry])
                 return True
         return False
 
 
-def _resources(offline: Host, kind: str) -> Iterator[Resource]:
-    world = offline.engine.world
+def _resources(host: Host, kind: str) -> Iterator[Resource]:
+    world = host.engine.world
     for key in world.select(kind, "all", ""):
         if (resource := world.shown(key)) is not None:
             yield resource
 
 
-def _answer(offline: Host, fq_name: tuple[str, ...]) -> Resource | None:
-    world = offline.engine.world
-    key: Key | None = world.named(OBSERVED, fq_name)
+def _answer(host: Host, fq_name: tuple[str, ...]) -> Resource | None:
+    world = host.engine.world
+    key = world.named(OBSERVED, fq_name)
     return world.shown(key) if key is not None else None
 
 

@@ -5,7 +5,7 @@ through the API server in this process, with its seeds and its rules, as in ``in
 
 State: one engine and one store, in memory, and whether they were started.
 
-Touches: nothing itself; through others: API server, clock, etcd, files, logs, processes, randomness.
+Touches: nothing itself; through others: API server, clock, etcd, files, HTTP, logs, processes, randomness, sockets.
 """
 
 from __future__ import annotations

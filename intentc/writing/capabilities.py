@@ -5,7 +5,7 @@ Each missing capability is logged once. The modules that write adapt to it.
 
 State: what is known of the server.
 
-Touches: logs; through others: clock, HTTP.
+Touches: logs; through others: clock, files, HTTP, sockets.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ or body is ever part of a message. ``answers.py`` interprets answers.
 
 State: the sockets and the token; it keeps no resource.
 
-Touches: HTTP; through others: clock, files, sockets.
+Touches: HTTP; through others: clock, files, logs, sockets.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Connection:
         self._base = endpoint.url.rstrip("/")
         # Nothing is read from the environment: a proxy or .netrc for other programs would get the token.
         self._client = httpx2.AsyncClient(
-            transport=transport or RotatingTransport(endpoint, lambda: _transport(endpoint)),
+            transport=transport or RotatingTransport(endpoint),
             trust_env=False,
             # Waiting for a free connection has no limit: the other timeouts limit those that use one.
             timeout=httpx2.Timeout(endpoint.answer_seconds, connect=endpoint.connect_seconds, pool=None),
@@ -126,21 +126,6 @@ def _reaching(points: Sequence[str]) -> Trace:
                 crashpoints.reach(point)
 
     return trace
-
-
-def _transport(endpoint: Endpoint) -> httpx2.AsyncHTTPTransport:
-    connections = endpoint.batches + endpoint.singles
-    return httpx2.AsyncHTTPTransport(
-        verify=endpoint.tls(),
-        trust_env=False,
-        retries=1,  # of making a connection; httpx never repeats what it has begun to send
-        limits=httpx2.Limits(
-            max_connections=connections,
-            max_keepalive_connections=connections,
-            # Below the 5 s after which uvicorn closes an idle connection: a request that meets the closing is lost.
-            keepalive_expiry=4.0,
-        ),
-    )
 
 
 def fence_header(fence: str | None) -> dict[str, str]:

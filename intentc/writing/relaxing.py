@@ -8,7 +8,7 @@ transaction has no such gap.
 
 State: the relaxations that are owed, in memory, and the task that retries them.
 
-Touches: clock, logs; through others: HTTP, randomness.
+Touches: clock, logs; through others: files, HTTP, randomness, sockets.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Opens new TLS connections to the API server when certificate files have been replaced.
 
 Why it exists: certificates that are valid for a day must not require a restart every day. A request that finds changed
-files uses new connections; requests under way end on the old ones. ``connection`` sends; ``Endpoint`` names the files.
+files uses new connections; requests under way end on the old ones. ``connection`` sends; ``Endpoint`` reads the files.
 
 State: the connections, how many requests each generation has under way, and the files' times.
 
-Touches: HTTP, logs; through others: files.
+Touches: HTTP, logs; through others: files, sockets.
 """
 
 from __future__ import annotations
@@ -30,13 +30,12 @@ class _Generation:
 
 
 class RotatingTransport(httpx2.AsyncBaseTransport):
-    """A transport that rotates. ``opened`` opens one generation; it raises ``OSError`` if the files can't be used."""
+    """A transport to ``endpoint``. The constructor raises ``OSError`` if the TLS files can't be used."""
 
-    def __init__(self, endpoint: Endpoint, opened: Callable[[], httpx2.AsyncBaseTransport]) -> None:
+    def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._opened = opened
         self._stamps = endpoint.stamps()
-        self._current = _Generation(opened())
+        self._current = _Generation(_transport(endpoint))
         self._retired: set[_Generation] = set()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -62,7 +61,7 @@ class RotatingTransport(httpx2.AsyncBaseTransport):
             return self._current
         self._stamps = stamps
         try:
-            fresh = _Generation(self._opened())
+            fresh = _Generation(_transport(self._endpoint))
         except OSError as error:
             # Half of a pair may have been replaced: the other half will be another change.
             _LOG.warning("the TLS files for %s can't be used, the former ones stay: %s", self._endpoint.url, error)
@@ -82,6 +81,21 @@ class RotatingTransport(httpx2.AsyncBaseTransport):
         if not generation.under_way and generation in self._retired:
             self._retired.remove(generation)
             await generation.transport.aclose()
+
+
+def _transport(endpoint: Endpoint) -> httpx2.AsyncHTTPTransport:
+    connections = endpoint.batches + endpoint.singles
+    return httpx2.AsyncHTTPTransport(
+        verify=endpoint.tls(),
+        trust_env=False,
+        retries=1,  # of making a connection; httpx never repeats what it has begun to send
+        limits=httpx2.Limits(
+            max_connections=connections,
+            max_keepalive_connections=connections,
+            # Below the 5 s after which uvicorn closes an idle connection: a request that meets the closing is lost.
+            keepalive_expiry=4.0,
+        ),
+    )
 
 
 class _Answer(httpx2.AsyncByteStream):

@@ -17,6 +17,8 @@ Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Scope: TypeAlias = dict[str, set[str]]
 """A function's parameters and variables → the dotted names of the classes of which each may be an instance."""
 
+FORMS = ("typing.", "enum.", "msgspec.", "collections.", "builtins.", "dataclasses.", "abc.")
+"""Where the classes are from that never call back."""
 OF_CONTAINERS = frozenset(("copy", "get", "items", "pop", "popitem", "popleft", "setdefault", "values"))
 """Methods of containers that return elements."""
 
@@ -29,8 +31,8 @@ class Source:
         self.imports: defaultdict[str, dict[str, str]] = defaultdict(dict)
         self.definitions: dict[str, tuple[str, ast.stmt]] = {}
         """Dotted name → its module, and the function, class or assignment there."""
-        self.methods: defaultdict[str, dict[str, int]] = defaultdict(dict)
-        """Class → its methods and how many parameters by position each has."""
+        self.methods: defaultdict[str, dict[str, Function]] = defaultdict(dict)
+        """Class → its methods, properties included."""
         self.children: defaultdict[str, set[str]] = defaultdict(set)
         """Class → itself, the classes that inherit from it and, of a protocol, those that have all its methods."""
         self._attributes: dict[tuple[str, str], set[str]] = {}
@@ -45,11 +47,9 @@ class Source:
         for name, ancestors in self.ancestors.items():
             for each in ancestors:
                 self.children[each].add(name)
-        for protocol in [name for name, ancestors in self.ancestors.items() if "typing.Protocol" in ancestors]:
-            if len(wanted := self.methods[protocol].items()) > 1:
-                self.children[protocol] |= {
-                    each for each in self.ancestors if wanted <= self._all_methods(each).items()
-                }
+        for protocol in [name for name in self.ancestors if "typing.Protocol" in self._bases(name)]:
+            wanted = self._all_methods(protocol)
+            self.children[protocol] |= {each for each in self.ancestors if wanted and self._has_all(each, wanted)}
 
     def _read(self, module: str, path: Path) -> None:
         tree = self.modules[module] = ast.parse(path.read_text())
@@ -73,7 +73,7 @@ class Source:
                 if isinstance(node, ast.ClassDef):
                     self._define(module, f"{inside}.{node.name}", node.body)
                 elif inside != module:
-                    self.methods[inside][node.name] = len(node.args.posonlyargs) + len(node.args.args)
+                    self.methods[inside][node.name] = node
             elif isinstance(node, ast.Assign | ast.AnnAssign) and inside == module:
                 for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                     if isinstance(target, ast.Name):
@@ -85,16 +85,42 @@ class Source:
         return name in self.definitions and isinstance(self.definitions[name][1], ast.ClassDef)
 
     def _ancestors(self, name: str) -> list[str]:
-        module, node = self.definitions[name]
-        assert isinstance(node, ast.ClassDef)
         found = [name]
-        for base in node.bases:
-            above = self.dotted(module, base.value if isinstance(base, ast.Subscript) else base)
-            found += self._ancestors(above) if above and self.is_class(above) else [above] if above else []
+        for above in self._bases(name):
+            found += self._ancestors(above) if self.is_class(above) else [above]
         return found
 
-    def _all_methods(self, name: str) -> dict[str, int]:
-        return {key: count for each in reversed(self.ancestors[name]) for key, count in self.methods[each].items()}
+    def _bases(self, name: str) -> Iterator[str]:
+        module, node = self.definitions[name]
+        assert isinstance(node, ast.ClassDef)
+        for base in node.bases:
+            if found := self.dotted(module, base.value if isinstance(base, ast.Subscript) else base):
+                yield found
+
+    def _all_methods(self, name: str) -> dict[str, Function]:
+        return {key: method for each in reversed(self.ancestors[name]) for key, method in self.methods[each].items()}
+
+    def _has_all(self, name: str, wanted: dict[str, Function]) -> bool:
+        """Whether a class has all these methods of a protocol, with the same parameters; one of them at least, where
+        an attribute would do as well."""
+        own = self._all_methods(name)
+        return not own.keys().isdisjoint(wanted) and all(
+            _fits(own[key], method) if key in own else self._has_attribute(name, key) for key, method in wanted.items()
+        )
+
+    def _has_attribute(self, name: str, attribute: str) -> bool:
+        bodies = [part for each in self.ancestors[name] if self.is_class(each) for part in self._body(each)]
+        return any(
+            attribute in self._assignments_to_self(part)
+            if isinstance(part, Function)
+            else any(isinstance(target, ast.Name) and target.id == attribute for target in _targets(part))
+            for part in bodies
+        )
+
+    def _body(self, name: str) -> list[ast.stmt]:
+        node = self.definitions[name][1]
+        assert isinstance(node, ast.ClassDef)
+        return node.body
 
     def original(self, name: str) -> str:
         """Where ``name`` is defined, if packages import it from there."""
@@ -119,12 +145,23 @@ class Source:
             return self.original(self.imports[module][node.id])
         return f"{module}.{node.id}" if f"{module}.{node.id}" in self.definitions else None
 
+    def inherits_from_others(self, name: str) -> bool:
+        """Whether a class of ours inherits from one of another package, which then calls its methods; other than
+        those that only give a class its form."""
+        return any(each not in self.ancestors and not each.startswith(FORMS) for each in self.ancestors.get(name, ()))
+
     def members(self, name: str, member: str) -> set[str]:
         """What ``.member`` of an instance may be: of its class or an ancestor, and of each class below."""
         ancestors = self.ancestors.get(name, [name])
         own = [f"{each}.{member}" for each in ancestors if f"{each}.{member}" in self.definitions][:1]
         below = {f"{each}.{member}" for each in self.children[name]} & self.definitions.keys()
         return below.union(own) or {f"{each}.{member}" for each in ancestors if each not in self.ancestors}
+
+    def inherited(self, name: str, member: str) -> set[str]:
+        """What ``super().member`` may be in a method of a class."""
+        above = self.ancestors[name][1:]
+        own = {f"{each}.{member}" for each in above if f"{each}.{member}" in self.definitions}
+        return own or {f"{each}.{member}" for each in above if each not in self.ancestors}
 
     def annotated(self, module: str, node: ast.expr | None) -> set[str]:
         """All classes that an annotation names, through aliases."""
@@ -209,7 +246,9 @@ class Source:
 
     def types(self, module: str, node: ast.expr, scope: Scope) -> set[str]:
         """Of which classes the value of an expression may be an instance. A call of a function of another package
-        counts as an instance of the function: ``asyncio.get_running_loop`` has ``asyncio.get_running_loop.time``."""
+        counts as an instance of the function: ``asyncio.get_running_loop`` has ``asyncio.get_running_loop.time``; and
+        as one of each class of ours of which it is handed an instance, if that class inherits from another package's:
+        after ``client = httpx2.AsyncClient(transport=Rotating())``, ``client.get`` calls ``Rotating``."""
         match node:
             case ast.Name(id=name) if name in scope:
                 return scope[name]
@@ -221,7 +260,14 @@ class Source:
                     known = self.attribute(each, attribute) if each in self.ancestors else {f"{each}.{attribute}"}
                     found |= known or ({each} if attribute in OF_CONTAINERS else set())
                 return found
-            case ast.Call(func=value) | ast.Await(value=value) | ast.Starred(value=value) | ast.Subscript(value=value):
+            case ast.Call(func=value, args=arguments, keywords=keywords):
+                called = self.types(module, value, scope)
+                if called and called.isdisjoint(self.ancestors):
+                    given = [*arguments, *(each.value for each in keywords)]
+                    handed = set().union(*(self.types(module, each, scope) for each in given))
+                    return called | {each for each in handed if self.inherits_from_others(each)}
+                return called
+            case ast.Await(value=value) | ast.Starred(value=value) | ast.Subscript(value=value):
                 return self.types(module, value, scope)
             case ast.NamedExpr(value=value) | ast.DictComp(value=value):
                 return self.types(module, value, scope)
@@ -247,6 +293,22 @@ class Source:
         if isinstance(node, ast.Assign):
             return self.types(module, node.value, {})
         return self.annotated(module, node.returns) if isinstance(node, Function) else {name}
+
+
+def _is_property(method: Function) -> bool:
+    names = ("property", "cached_property")
+    return any(isinstance(each, ast.Name) and each.id in names for each in method.decorator_list)
+
+
+def _fits(method: Function, wanted: Function) -> bool:
+    """Whether ``method`` can be called as a protocol's method ``wanted``."""
+    names, own = (
+        [each.arg for each in [*one.args.posonlyargs, *one.args.args, *one.args.kwonlyargs]] for one in (wanted, method)
+    )
+    unnamed = len(wanted.args.posonlyargs)
+    given = len(own) - len(method.args.defaults) - sum(each is not None for each in method.args.kw_defaults)
+    fits = len(own) >= len(names) >= given and own[unnamed : len(names)] == names[unnamed:]
+    return fits and _is_property(method) == _is_property(wanted)
 
 
 def _targets(node: ast.AST) -> list[ast.expr]:

@@ -3,7 +3,8 @@
 A module touches what its code names (``time.monotonic``, ``Path.open``: ``MEANINGS``), and, through others, what the
 functions touch that its code calls. A call of a protocol's method may be one of each class that has all its methods;
 but what stands behind ``Store`` is etcd, and behind ``WriteService`` the API server. A class that is named counts as
-constructed. A function that is handed over counts as called where it is handed over; imports call nothing.
+constructed. A method that a class inherits from another package may call each method of the class. A function that is
+handed over counts as called where it is handed over; imports call nothing.
 """
 
 from __future__ import annotations
@@ -124,7 +125,10 @@ class Touching:
 
     def _use_member(self, user: str, owners: set[str], member: str) -> None:
         for owner in owners:
-            for each in [f"{owner}.{member}"] if meaning(owner) else self._source.members(owner, member):
+            found = {f"{owner}.{member}"} if meaning(owner) else self._source.members(owner, member)
+            if self._source.inherits_from_others(owner) and found.isdisjoint(self._source.definitions):
+                found |= {f"{owner}.{method}" for method in self._source.methods[owner]}
+            for each in found:
                 self._use(user, each)
 
     def _scan(self, user: str, module: str, node: ast.AST, scope: Scope, inside: str | None = None) -> None:
@@ -139,6 +143,10 @@ class Touching:
             case ast.Call(func=ast.Name(id="cls")):
                 for each in scope.get("cls", ()):
                     self._use(user, each)
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=attribute):
+                for each in scope.get("self", scope.get("cls", ())):
+                    for inherited in source.inherited(each, attribute):
+                        self._use(user, inherited)
             case ast.Attribute(value=owner, attr=attribute):
                 full = source.named(module, node, scope) or ""
                 self._use(user, full)

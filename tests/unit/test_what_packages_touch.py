@@ -62,7 +62,7 @@ def touched(tmp_path: Path, **modules: str) -> dict[str, str]:
 
 
 CLOCK = """
-import time
+import httpx2, time
 from typing import Protocol
 
 def now(): return time.time()
@@ -73,8 +73,18 @@ class Watch:
     def wind(self): pass
 
 class Reads(Protocol):
+    name: str
     def read(self): ...
     def wind(self): ...
+
+class Winds(Protocol):
+    def wind(self, turns): ...
+
+class Crown(Winds):
+    def wind(self, turns, slowly=False): return now()
+
+class Alarm(httpx2.AsyncBaseTransport):
+    async def handle_async_request(self, request): return now()
 
 def shop() -> dict[str, Watch]: return {}
 """
@@ -90,15 +100,33 @@ def shop() -> dict[str, Watch]: return {}
         ),
         pytest.param("def f():\n  for watch in clock.shop().values(): watch.read()", id="of an element's method"),
         pytest.param("def f(reads: clock.Reads): return reads.read()", id="of a protocol's method"),
+        pytest.param("def f(winds: clock.Winds): winds.wind(2)", id="of a protocol's only method"),
+        pytest.param("class A(clock.Crown):\n  def wind(self, t): super().wind(t)", id="of an inherited method"),
         pytest.param("def f(g): return g(clock.now)", id="of a function that is handed over"),
     ],
 )
 def test_a_module_touches_through_others_what_a_call_touches(tmp_path: Path, caller: str) -> None:
     lines = touched(tmp_path, clock=CLOCK, caller=f"from . import clock\n{caller}")
-    assert lines == {"clock": "Touches: clock.", "caller": "Touches: nothing itself; through others: clock."}
+    assert lines == {"clock": "Touches: clock, HTTP.", "caller": "Touches: nothing itself; through others: clock."}
 
 
-@pytest.mark.parametrize("caller", ["", "def f(watch: clock.Watch): return watch.name", "def f(now): return now()"])
+def test_what_another_package_calls_of_ours_counts_where_that_package_is_called(tmp_path: Path) -> None:
+    imports = "from . import clock\nimport httpx2\n"
+    makes = f"{imports}class A:\n  def __init__(self): self.web = httpx2.AsyncClient(clock.Alarm())"
+    lines = touched(tmp_path, clock=CLOCK, caller=f"{makes}\n  def f(self): self.web.get('/')", maker=makes)
+    assert lines["caller"] == "Touches: HTTP; through others: clock."
+    assert lines["maker"] == "Touches: HTTP."
+
+
+@pytest.mark.parametrize(
+    "caller",
+    [
+        "",
+        "def f(watch: clock.Watch): return watch.name",
+        "def f(reads: clock.Reads): return reads.name",
+        "def f(now): return now()",
+    ],
+)
 def test_an_import_a_type_and_a_given_function_touch_nothing(tmp_path: Path, caller: str) -> None:
     lines = touched(tmp_path, clock=CLOCK, caller=f"from . import clock\n{caller}")
     assert lines["caller"] == "Touches: nothing outside memory."

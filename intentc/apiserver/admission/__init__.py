@@ -5,7 +5,7 @@ each subject with rules of its own has a file, and ``checked_only`` has two smal
 declare what they need to read, which numbers they request, and what is created along with a resource (``rules.py``);
 the server reads and writes. ``prepare``, ``admit`` and ``stamps`` change the document that they get, in place.
 
-Touches: nothing outside memory.
+Touches: nothing itself; through others: randomness.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Checks API access lists and service instances, and completes nothing in them (docs/contrail.md B.7).
 
 They need no other resource, request no number, and change nothing that they get.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

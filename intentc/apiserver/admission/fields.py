@@ -5,6 +5,8 @@ defines types, enums and bounds. Decoding elsewhere is lenient (an old value mus
 strict.
 
 It changes nothing that it gets. State: caches of types by kind.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

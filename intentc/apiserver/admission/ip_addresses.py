@@ -4,6 +4,8 @@ An instance IP takes it from the subnets of its network, or from a flat IPAM or 
 floating IP and an alias IP from the network of their pool. The address can't change; it is freed with the resource.
 
 ``admit`` changes ``change.after`` in place; nothing else is changed. The server reads, allocates and commits.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@ vxlan routing mode (docs/contrail.md B.5.11, B.7).
 
 ``prepare`` and ``admit`` change the list of networks of the document that they get, in place; nothing else is changed.
 The server reads and commits.
+
+Touches: nothing itself; through others: randomness.
 """
 
 from __future__ import annotations

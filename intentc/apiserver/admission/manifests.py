@@ -4,6 +4,8 @@ Why it exists: only the flat form is stored (``model/manifest.py``), and entries
 fields must not be dropped silently. ``fields.py`` checks the fields.
 
 It returns new documents, and changes nothing that it gets. The server reads and commits.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Why it exists: clients send ``metadata`` with labels and annotations, and often 
 Kubernetes' clients do. What they may set is taken from them, the rest from the stored resource.
 
 Pure functions of documents; times come from the caller.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 
 ``admit`` and ``fill_rule_uuids`` complete the document that they get in place. What only security groups have is in
 ``security_group.py``.
+
+Touches: nothing itself; through others: randomness.
 """
 
 from __future__ import annotations

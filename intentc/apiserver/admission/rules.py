@@ -5,6 +5,8 @@ they *name* what they need, and the server reads it. The default of each part is
 
 ``prepare`` and ``admit`` may change the document that they get, in place; the other parts of a rule change nothing. The
 server reads, allocates and commits.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ The primary routing instances of the networks and their numbers are not listed: 
 group without rules has the number below the pool's, so that users' groups begin with 8000001.
 
 Values only; ``seeds.py`` writes them.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

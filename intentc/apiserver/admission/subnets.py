@@ -5,6 +5,8 @@ back. A subnet's pool contains all its addresses; allocation pools only limit wh
 may request. So a change of allocation pools needs no change of the pool.
 
 It returns new values, and changes nothing that it gets. The server reads, allocates and commits.
+
+Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,5 +6,6 @@ is decided by the compiler ``appgw``, and assembled by ``document``, which `inte
 
 Nothing is imported here, so that only processes that publish load Azure's libraries (extra ``azure``).
 
-Touches: clock, files, HTTP, logs, metrics; through others: environment, etcd, gRPC, processes, randomness, threads.
+Touches: clock, files, HTTP, logs, metrics; through others: environment, etcd, gRPC, processes, randomness, sockets,
+threads.
 """

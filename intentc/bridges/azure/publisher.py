@@ -7,7 +7,7 @@ is decided in ``serving``.
 
 State: what Azure filled in, and the search for the Ingress that it rejects.
 
-Touches: clock; through others: HTTP, logs, randomness.
+Touches: clock; through others: files, HTTP, logs, randomness, sockets.
 """
 
 from __future__ import annotations

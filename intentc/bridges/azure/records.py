@@ -5,7 +5,7 @@ what is stored.
 
 State: none; ``stored`` has what etcd holds.
 
-Touches: nothing itself; through others: clock, HTTP, logs.
+Touches: nothing itself; through others: clock, files, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

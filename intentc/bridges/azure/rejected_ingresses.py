@@ -9,7 +9,7 @@ these records to etcd. ``publisher`` sends the documents, and reports Azure's an
 
 State: the search that runs, and the Ingresses that are left out because of it.
 
-Touches: nothing itself; through others: clock, HTTP, logs.
+Touches: nothing itself; through others: clock, files, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ and each try costs a rejected document: such tries back off (docs/appgw.md §11)
 
 State: the tries of each rejected Ingress in this process.
 
-Touches: nothing itself; through others: clock, HTTP, logs, randomness.
+Touches: nothing itself; through others: clock, files, HTTP, logs, randomness, sockets.
 """
 
 from __future__ import annotations

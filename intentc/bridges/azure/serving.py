@@ -6,7 +6,8 @@ whatever happens (docs/appgw.md §11).
 
 State: the tasks, and the last pass.
 
-Touches: clock, logs; through others: environment, etcd, files, gRPC, HTTP, metrics, processes, randomness, threads.
+Touches: clock, logs; through others: environment, etcd, files, gRPC, HTTP, metrics, processes, randomness, sockets,
+threads.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ shows a write, its manifest is not looked at again, since the next decision depe
 
 State: the writes that etcd has not shown yet.
 
-Touches: clock, logs; through others: HTTP, randomness.
+Touches: clock, logs; through others: files, HTTP, randomness, sockets.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ are tried again, with back-off.
 
 State: the writes under way, what awaits its echo, and what was rejected.
 
-Touches: clock, logs; through others: HTTP, randomness.
+Touches: clock, logs; through others: files, HTTP, randomness, sockets.
 """
 
 from __future__ import annotations

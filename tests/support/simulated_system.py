@@ -73,7 +73,8 @@ class CountingService(LocalWriteService):
             call.close()
             await self._die()
         answer = await self._weather.through(call)
-        if dies:
+        # Who set the limit may have withdrawn it since, and would not notice the death.
+        if dies and self.limit is not None:
             await self._die()
         return answer
 

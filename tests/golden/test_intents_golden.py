@@ -6,6 +6,7 @@ docs/contrail.md.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import pytest
@@ -69,26 +70,31 @@ def test_there_are_cases_for_every_topic() -> None:
     assert len(CASES) >= 40
 
 
+@functools.cache
+def compiled(case: Case) -> NaiveCompile:
+    """Once for all tests of the case."""
+    return NaiveCompile(case.resources(), case.settings())
+
+
 @pytest.mark.parametrize("case", BY_INTENTS, ids=lambda case: case.name)
 def test_the_intents_give_the_expected_output(case: Case, golden: Golden) -> None:
-    golden.check(case, projected(NaiveCompile(case.resources(), case.settings()).document()), authority=case.as_stored)
+    golden.check(case, projected(compiled(case).document()), authority=case.as_stored)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_order_of_the_input_does_not_matter(case: Case) -> None:
-    resources, settings = case.resources(), case.settings()
-    assert NaiveCompile(resources[::-1], settings).document() == NaiveCompile(resources, settings).document()
+    assert NaiveCompile(case.resources()[::-1], case.settings()).document() == compiled(case).document()
 
 
 @pytest.mark.parametrize("case", BY_INTENTS, ids=lambda case: case.name)
 def test_the_oracle_gives_the_expected_output(case: Case) -> None:
-    compiled = NaiveCompile(case.resources(), case.settings())
+    naive = compiled(case)
     routers = case.settings().get("contrail.logical_routers_enabled", True)
-    found = expected(stored_world(compiled.stored), compiled.numbers, routers=routers)
+    found = expected(stored_world(naive.stored), naive.numbers, routers=routers)
     for resource in case.document()["resources"]:
         name = (resource["kind"], tuple(resource["fq_name"]))
         assert compiler_fields(found.pop(name), resource["kind"]) == compiler_fields(resource, resource["kind"])
-    assert unexplained(found, compiled.stored) == []
+    assert unexplained(found, naive.stored) == []
 
 
 @pytest.mark.anyio

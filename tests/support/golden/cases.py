@@ -7,6 +7,7 @@ configuration next to them, ``….config.yaml``. ``comparing.py`` compares them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -59,8 +60,21 @@ class Case(NamedTuple):
         return [(loaded.kind, loaded.data) for loaded in load_resources(self.given, load_schema(self.compiler))]
 
     def document(self) -> dict[str, Any]:
-        found: dict[str, Any] = load_yaml(self.expected).value
-        return found
+        """What is expected; not to be changed."""
+        return _document(self.expected)
+
+
+@functools.cache
+def _document(path: Path) -> dict[str, Any]:
+    """Read once: several tests compare with each file."""
+    found: dict[str, Any] = load_yaml(path).value
+    return found
+
+
+def write(case: Case, document: dict[str, Any]) -> None:
+    """Make ``document`` what is expected of ``case``."""
+    case.expected.write_text(written(document))
+    _document.cache_clear()
 
 
 def cases(compiler: str) -> Iterator[Case]:

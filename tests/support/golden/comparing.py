@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.golden.cases import Case, written
+from tests.support.golden.cases import Case, write, written
 
 
 class Golden:
@@ -32,7 +32,7 @@ class Golden:
         if found == expected:
             return
         if self._rewrite and authority:
-            case.expected.write_text(written(found))
+            write(case, found)
             self._on_rewritten(case.expected)
             return
         pytest.fail(f"{case.name} differs from its golden file:\n{difference(case, expected, found)}", pytrace=False)

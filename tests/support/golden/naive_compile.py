@@ -7,6 +7,7 @@ the order of their owners' names, those of the seeds first (docs/engine.md §12)
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 from collections.abc import Mapping
 from typing import Any
@@ -100,7 +101,7 @@ class NaiveCompile:
 
     def document(self) -> dict[str, Any]:
         """As ``intentc compile`` prints it, without what follows from the seeds alone."""
-        seeded = NaiveCompile([], self.world.settings).objects() if len(self.stored) > _SEEDED else {}
+        seeded = _seeded(tuple(sorted(self.world.settings.items()))) if len(self.stored) > _SEEDED else {}
         objects = {name: found for name, found in self.objects().items() if seeded.get(name) != found}
         problems = sorted({problem for outcome in self.outcomes for problem in outcome.problems})
         return {
@@ -230,6 +231,12 @@ def _facts(outcomes: list[Outcome]) -> dict[tuple[str, str], dict[Key, Any]]:
         for fact in outcome.facts:
             found.setdefault((fact.kind, fact.name), {})[outcome.key] = fact.value
     return found
+
+
+@functools.cache
+def _seeded(settings: tuple[tuple[str, Any], ...]) -> dict[Name, dict[str, Any]]:
+    """What follows from the seeds alone; not to be changed."""
+    return NaiveCompile([], dict(settings)).objects()
 
 
 _SEEDED = len(NaiveCompile([]).stored)

@@ -70,7 +70,13 @@ def _definition(kind: Kind) -> dict[str, Any]:
         "metadata": metadata,
         "spec": {
             "group": kind.group,
-            "names": {"kind": name, "listKind": f"{name}List", "plural": plural, "singular": name.lower()},
+            "names": {
+                "kind": name,
+                "listKind": f"{name}List",
+                "plural": plural,
+                "singular": name.lower(),
+                **({"shortNames": list(kind.short_names)} if kind.short_names else {}),
+            },
             "scope": "Namespaced" if is_namespaced(kind) else "Cluster",
             "versions": [
                 _version(kind, version, is_stored=not position) for position, version in enumerate(_versions(kind))

@@ -173,6 +173,7 @@ class Kind:
         values_type: type[Value],
         status: Status | None = None,
         columns: tuple[Column, ...] = (),
+        short_names: tuple[str, ...] = (),
         description: str = "",
     ) -> None:
         self.name = name
@@ -198,6 +199,8 @@ class Kind:
         self.values_type = values_type
         self.status = status
         self.columns = columns
+        self.short_names = short_names
+        """What kubectl also takes for the kind, such as ``svc``."""
         self.description = description
         self.written_as_manifests = manifests is not None
         """Whether people write its resources as Kubernetes manifests."""

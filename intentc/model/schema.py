@@ -79,7 +79,8 @@ class KindSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``getambassador.io``, or ``core``. ``plural``: if it is not the kind with an s. ``shape``: how people write
     resources of it. In the Kubernetes shape: ``scope``: ``namespaced`` or ``cluster``; ``manifest_kind``: if the
     manifest's kind is not the file's name in CamelCase, such as ``TLSContext``, with ``manifest_plural``;
-    ``without_spec``: the fields stand at the manifest's top.
+    ``without_spec``: the fields stand at the manifest's top; ``short_names``: what kubectl also takes for it, such as
+    ``svc``.
     ``parents``: kinds below which it may stand. ``properties``: field → type name or mapping (``FieldSpec`` plus
     ``writer``, ``required``, ``collection``, ``map_key``, ``annotation``, ``compiler_parts``, ``writer_if_made``).
     ``references``: target kind → mapping or nothing. ``mentions``: relations that are found in properties, by name.
@@ -112,6 +113,7 @@ class KindSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     versions: Mapping[str, Mapping[str, str]] = {}
     converted: Mapping[str, str] = {}
     columns: Mapping[str, str] = {}
+    short_names: tuple[str, ...] = ()
     system: bool = False
     ours: str = ""
     only_claimed: str = ""
@@ -213,6 +215,7 @@ def build_kind(
         values_type=build_struct(spec.kind, fields),
         status=status,
         columns=tuple(Column(name, split_path(path)) for name, path in spec.columns.items()),
+        short_names=spec.short_names,
         description=spec.description,
     )
 

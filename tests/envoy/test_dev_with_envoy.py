@@ -150,6 +150,24 @@ async def test_the_kubeconfig_that_it_prints_leads_kubectl_to_the_mappings(dev: 
     assert "mapping.getambassador.io/greeting\n" in done.stdout.decode()
 
 
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="the walk of docs/kubernetes.md is for kubectl")
+async def test_kubectl_moves_the_traffic_and_shows_why_a_mapping_does_not_work(dev: Dev, changing: Sample) -> None:
+    async def kubectl(*words: str) -> str:
+        done = await anyio.run_process(["kubectl", *words], env=environment_with(dev.exports))
+        return done.stdout.decode()
+
+    canary = ("patch", "mapping", "-n", "sample", "greeting-canary", "--type=merge", "-p")
+    await kubectl(*canary, '{"spec": {"weight": 100}}')
+    with anyio.fail_after(PATIENCE):
+        while (await who_answers(changing.port, "/greeting/", 160)).keys() != {"greeting-green"}:
+            pass
+    await kubectl(*canary, '{"spec": {"service": "nobody", "weight": 10}}')
+    with anyio.fail_after(PATIENCE):
+        while "Inactive   there is no Service sample:nobody;" not in (table := await kubectl("get", "mappings", "-A")):
+            pass
+    assert table.count("Inactive") == 1
+
+
 @pytest.mark.skipif(shutil.which("curl") is None, reason="what it says to type is for curl")
 async def test_what_it_says_to_type_works(dev: Dev, sample: Sample) -> None:
     commands = re.findall(r"^  (curl .*)$", dev.printed, re.MULTILINE)

@@ -94,7 +94,7 @@ def _resource(offered: Offered) -> list[dict[str, Any]]:
         "namespaced": offered.is_namespaced,
         "kind": offered.name,
     }
-    found = [{**entry, "verbs": list(VERBS)}]
+    found = [{**entry, "verbs": list(VERBS), **_short_names(offered)}]
     if offered.has_status:
         found.append({**entry, "name": f"{offered.resource}/status", "singularName": "", "verbs": list(_STATUS_VERBS)})
     return found
@@ -108,7 +108,13 @@ def _aggregated_resource(offered: Offered) -> dict[str, Any]:
         "scope": "Namespaced" if offered.is_namespaced else "Cluster",
         "singularResource": offered.name.lower(),
         "verbs": list(VERBS),
+        **_short_names(offered),
     }
     if offered.has_status:
         entry["subresources"] = [{"subresource": "status", "responseKind": kind, "verbs": list(_STATUS_VERBS)}]
     return entry
+
+
+def _short_names(offered: Offered) -> dict[str, Any]:
+    names = offered.kind.short_names
+    return {"shortNames": list(names)} if names else {}

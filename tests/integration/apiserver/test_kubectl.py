@@ -81,7 +81,7 @@ async def test_single_resources_are_changed_in_every_way(kubectl: Kubectl) -> No
     # A Service is a kind that kubectl knows: it sends a strategic merge patch.
     ports = '{"spec":{"ports":[{"port":80,"name":"http"}]}}'
     await kubectl.out("patch", "service", *IN, "greeting-blue", "-p", ports)
-    port = await kubectl.out("get", "service", *IN, "greeting-blue", "-o", "jsonpath={.spec.ports}")
+    port = await kubectl.out("get", "svc", *IN, "greeting-blue", "-o", "jsonpath={.spec.ports}")
     assert msgspec.json.decode(port) == [{"name": "http", "port": 80, "targetPort": 18081}]
     paged = lines(await kubectl.out("get", "mappings", "-A", "--chunk-size", "2", "-o", "name"))
     assert len(paged) == 4

@@ -31,6 +31,7 @@ from intentc.model.files import stamps
 
 from .credentials import Credentials
 from .errors import AccessDenied, ClusterError, ClusterUnavailable, Expired, NotServed, Rejected, Unauthenticated
+from .gathering import gathered
 
 _LOG = logging.getLogger(__name__)
 _CONNECT_SECONDS = 5.0
@@ -119,7 +120,7 @@ class Cluster:
                     if answer.status_code == HTTPStatus.UNAUTHORIZED:
                         self._credentials.renew()
                     raise _error(answer.status_code, answer.headers, await answer.aread())
-                yield answer.aiter_bytes()
+                yield gathered(answer.aiter_bytes())
             finally:
                 # A watch mostly ends by a cancellation, which must not keep its connection open.
                 with anyio.CancelScope(shield=True):

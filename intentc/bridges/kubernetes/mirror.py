@@ -23,11 +23,13 @@ from .wire import Identity
 
 
 class Wanted(NamedTuple):
-    """An object of the cluster. ``document``: the copy to store, as JSON; ``digest``: of what it says."""
+    """An object of the cluster. ``document``: the copy to store, as JSON; ``digest``: of what it says;
+    ``fingerprint``: of an object with this copy, empty if it has none."""
 
     identity: Identity
     digest: bytes
     document: bytes
+    fingerprint: bytes = b""
 
 
 class Stored(NamedTuple):
@@ -87,6 +89,11 @@ class Mirror:
         self._ended: set[Key] = set()
         self._listed: set[str] = set()
         self._dirty: dict[Key, None] = {}
+
+    def knows(self, key: Key, fingerprint: bytes) -> bool:
+        """Whether the object with this fingerprint is known already, and can be copied."""
+        known = self._wanted[key.kind].get(key.uuid)
+        return bool(fingerprint) and known is not None and known.fingerprint == fingerprint and key not in self.unusable
 
     def put(self, key: Key, wanted: Wanted) -> None:
         """Note that an object exists, with this content."""

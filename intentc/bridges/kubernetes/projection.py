@@ -25,6 +25,7 @@ from intentc.model.status import STATUS_CLAIMS
 from intentc.model.types import SCALARS, FieldSpec, TypeTable
 from intentc.model.values import without_nulls
 
+from .fingerprint import fingerprint_of
 from .mirror import Stored, Wanted
 from .status_patch import live_of, written_status
 from .wire import Identity
@@ -65,6 +66,7 @@ class Projector:
         if kind.status is not None and self._claimed is None:
             self._prunes[_STATUS] = _of_type(kind.types, kind.status.type_name)
         self._prunes[METADATA] = _pruning(METADATA_SPEC, _METADATA_TYPES)
+        self.fingerprint = fingerprint_of(kind)
 
     def wanted(self, body: bytes, version: str) -> Wanted:
         """The copy that is to be stored of a manifest of the apiVersion ``version``, which the items of a list need not

@@ -293,8 +293,11 @@ class Bridge:
                     key = Key(name, found.uid)
                     self.reporter.live(key, found.body)
                     self.finalizers.live(key, found.body)
+                    fingerprint = projector.fingerprint(found.body, version)
+                    if mirror.knows(key, fingerprint):
+                        continue
                     try:
-                        mirror.put(key, projector.wanted(found.body, version))
+                        mirror.put(key, projector.wanted(found.body, version)._replace(fingerprint=fingerprint))
                     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                         _LOG.warning("%s %s can't be mirrored: %s", name, found.identity, error)
                         mirror.cannot_copy(key, found.identity, str(error))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -262,9 +263,11 @@ class FakeCluster:
         begins = True
         while True:
             changed = self._changed
-            history = [one for one in self.history if one[2] == path]
-            news = [one for one in history if one[0] > version]
+            # Sorted by version: a watch that keeps up looks at the new ones only.
+            first = bisect_right(self.history, version, key=lambda one: one[0])
+            news = [one for one in self.history[first:] if one[2] == path]
             if self.repeated and (begins or news):
+                history = [one for one in self.history if one[2] == path]
                 # Late ones first, and each of the new ones twice.
                 news = [*[one for one in history if one[0] <= version][-self.repeated :], *news, *news]
             begins = False

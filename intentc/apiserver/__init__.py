@@ -1,7 +1,7 @@
 """The reference API server: Contrail's REST conventions over etcd, without another database.
 
-Why it exists: the compiler writes through an API server. A laptop, a test and a small installation need one that keeps
-the promises that the compiler relies on: one compare-and-set transaction per mutation, fences, and revisions in
+Why it exists: the engine writes through an API server. A laptop, a test and a small installation need one that keeps
+the promises that the engine relies on: one compare-and-set transaction per mutation, fences, and revisions in
 answers. ``service.py`` is the whole server on plain values; ``app.py`` adds HTTP, ``local.py`` the writing stage's
 interfaces. Nothing here compiles.
 

@@ -3,7 +3,9 @@
 Why it exists: rules raise these far below HTTP, and each entry point (HTTP, in process) reports them in its own form.
 The message is for people: it names the kind, field or key, and what to do next.
 
-Values only, but that ``within`` adds the place of an item to an error.
+``within`` and ``of`` add to an error which item and field it is about.
+
+State: what each error says.
 
 Touches: nothing outside memory.
 """

@@ -1,6 +1,6 @@
 """Defines the API server's keys in etcd.
 
-Resources are at ``/<path>/<kind>/<uuid>``; the compiler watches them. An index outside every watched prefix, below
+Resources are at ``/<path>/<kind>/<uuid>``; running compilers watch them. An index outside every watched prefix, below
 ``/intentc/apiserver/<path>/``, mirrors the resources' values:
 
     name/<kind>/<fq_name joined by :>            the uuid

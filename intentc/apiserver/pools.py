@@ -10,6 +10,8 @@ its own with the family's ranges. It is created with its first number and delete
 
 It reads these keys through the draft, and stages them on the draft; ``mutation`` commits.
 
+State: the free ranges of a ``Pool``, while one mutation takes numbers from it.
+
 Touches: nothing itself; through others: etcd.
 """
 

@@ -25,7 +25,7 @@ Named = tuple[str, str]
 _NO_CONSEQUENCE = frozenset({"dropped"})
 """States that an operator chose."""
 _ASKED = 200
-"""Entries that the compiler is queried about, the latest first."""
+"""Entries that the running compiler is asked about, the latest first."""
 
 
 async def verdict(where: Diagnostics, status: Mapping[str, Any], about: Collection[Named]) -> int:

@@ -49,7 +49,7 @@ class AzureGateway:
         self._bridge = bridge
 
     async def recorded(self) -> None:
-        """Wait until the compiler can know the gateway."""
+        """Wait until the running compiler can know the gateway."""
         from intentc.bridges.azure.document import RECORD
 
         while not self._bridge.stored.of_kind(RECORD):  # noqa: ASYNC110  # as below

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .dev_servers import Running
 
 _LOOK_SECONDS = 0.2
-"""Between two looks whether there is something to do: users and the compiler change manifests at any time."""
+"""Between two looks whether there is something to do: users and intents change manifests at any time."""
 
 
 @asynccontextmanager

@@ -1,7 +1,7 @@
-"""Stores directives for the compiler: finds their target, signs them, and waits until a compiler applied them.
+"""Stores directives for running compilers: finds their target, signs them, and waits until one has applied them.
 
 Why it exists: ``pause``, ``resume``, ``allow-deletes`` and ``quarantine`` store different directives and share the
-rest. A directive is a key in etcd, so it can be stored while no compiler runs; the compiler applies it.
+rest. A directive is a key in etcd, so it can be stored while no compiler runs; the next one applies it.
 
 It reads names from the API server, revisions and directives from etcd, status from diagnostics, and for signatures the
 clock, user and host; the commands write through ``book``. State: the connection to etcd.
@@ -116,7 +116,7 @@ class DirectivesClient:
             return None
 
     async def obeyed(self, revision: int, timeout: float | None) -> dict[str, Any] | None:
-        """Wait until the compiler has applied the directives up to ``revision``, and return its status. None if
+        """Wait until the running compiler has applied the directives up to ``revision``, and return its status. None if
         ``timeout`` is None, or if no compiler answers, which a line on stderr says."""
         from .waiting import url_of, wait_for
 

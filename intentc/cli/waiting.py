@@ -36,7 +36,7 @@ _CANDIDATES = 5
 async def wait_until_converged(
     where: Diagnostics, revision: int, timeout: float, transport: httpx2.AsyncBaseTransport | None = None
 ) -> dict[str, Any]:
-    """Wait until the compiler at ``where`` has applied ``revision`` and converged, and return its status.
+    """Wait until the running compiler at ``where`` has applied ``revision`` and converged, and return its status.
 
     Raises ``CommandError`` if it can't be reached, or not within ``timeout`` seconds.
     """
@@ -64,8 +64,8 @@ async def wait_for(
     timeout: float,
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> tuple[dict[str, Any], bool]:
-    """Wait until ``condition`` holds for the compiler's status, ``timeout`` seconds at most; the last status, and
-    whether.
+    """Wait until ``condition`` holds for the running compiler's status, ``timeout`` seconds at most; the last status,
+    and whether.
 
     Raises ``CommandError`` if it can't be reached.
     """
@@ -81,20 +81,20 @@ async def wait_for(
 
 
 async def current_status(where: Diagnostics) -> dict[str, Any]:
-    """The current status of the compiler at ``where``. Raises ``CommandError`` if it can't be reached."""
+    """The current status of the running compiler at ``where``. Raises ``CommandError`` if it can't be reached."""
     async with _client(where) as http:
         return await _answer(http, url_of(where, "/status"), "does not report its status")
 
 
 async def asked(where: Diagnostics, path: str, parameters: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """The answer of the compiler at ``where`` to ``GET path``, including answers with ``"exists": false``. Raises
-    ``CommandError`` if it can't be reached, or with the compiler's own error message."""
+    """The answer of the running compiler at ``where`` to ``GET path``, including answers with ``"exists": false``.
+    Raises ``CommandError`` if it can't be reached, or with its own error message."""
     async with _client(where, _ANSWER_SECONDS) as http:
         return await _answer(http, url_of(where, path), "does not answer", parameters)
 
 
 def url_of(where: Diagnostics, path: str) -> str:
-    """The URL of ``path`` at the compiler. One that listens on all addresses is queried on loopback."""
+    """The URL of ``path`` at the running compiler. One that listens on all addresses is queried on loopback."""
     address = where.address
     if address.host in ("0.0.0.0", "::"):  # noqa: S104 - nothing is bound here
         address = Address(f"{'[::1]' if ':' in address.host else '127.0.0.1'}:{address.port}")

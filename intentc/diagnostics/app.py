@@ -1,6 +1,6 @@
 """Builds the diagnostics' HTTP application: the paths of ``PATHS``, and ``/``, which lists them.
 
-No path changes anything in the compiler: the paths ask ``Observed``, ``Browsed`` and ``Asked``. ``Events`` keeps the
+No path changes anything in the process: the paths ask ``Observed``, ``Browsed`` and ``Asked``. ``Events`` keeps the
 followers.
 
 Why the strict headers: pages show names from a control plane, so no browser may frame, sniff, cache or embed them, and

@@ -1,9 +1,9 @@
 """Answers questions about resources and their history as JSON: ``/why``, ``/objects``, ``/journal`` …
 
-Why it exists: commands, pages and people with ``curl`` ask the same questions. This module checks the parameters and
-bounds the answers; an ``Asked`` computes them.
-
-It asks ``Asked`` and ``Observed``, which change nothing in the engine.
+Why it exists: commands, pages and people with ``curl`` ask the same questions. This module checks the parameters, such
+as a page's ``limit`` (at most 500) and a neighbourhood's ``depth`` (at most 4), and answers 400 where one is wrong. An
+``Asked`` computes the answers within these limits; for ``/quarantine`` and ``/pending`` an ``Observed`` does, where
+there is no ``Asked``. Both only read.
 
 Touches: HTTP; through others: clock, files, logs, processes, randomness, threads.
 """

@@ -1,6 +1,6 @@
 """Makes the registry of a process's metrics, which are measured at each scrape.
 
-Why it exists: the compiler and each bridge define metrics of their own, and all of them show the process's figures
+Why it exists: `intentc run` and each bridge define metrics of their own, and all of them show the process's figures
 beside these.
 
 Touches: metrics.

@@ -1,4 +1,4 @@
-"""Serves the diagnostics in the compiler's own process and event loop.
+"""Serves the diagnostics of a running compiler or bridge, in its own process and event loop.
 
 Why it exists: uvicorn by default takes over the process's signals and logging; here it runs within a context manager.
 ``app`` builds the application.

@@ -1,7 +1,7 @@
 """Puts, withdraws and lists directives.
 
-Why apart from watching: commands put and list directives without a compiler. Withdrawing compares the revision, so that
-a directive that was put again meanwhile is not lost.
+Why apart from watching: commands put and list directives while no compiler runs. Withdrawing compares the revision, so
+that a directive that was put again meanwhile is not lost.
 
 Touches: etcd, logs.
 """

@@ -1,6 +1,6 @@
 """Finds, starts and ends an etcd for ``intentc dev`` and for tests, on free ports.
 
-Why it exists: a newcomer should see the compiler work without installing a cluster, and tests need servers that they
+Why it exists: a newcomer should see intentc work without installing a cluster, and tests need servers that they
 may stop, freeze and kill. It is not for production data: the data directory is deleted unless one is given, and the
 wheel's etcd 3.5.1 has a known corruption bug. ``watch.etcd`` is the client.
 

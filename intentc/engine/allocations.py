@@ -1,13 +1,15 @@
-"""Requests and releases the allocations of intents at the API server's allocator.
+"""Requests allocations from the API server's allocator for intents, and frees them (docs/engine.md §8).
 
-Requests are granted before objects are written; an allocation is freed when its owner is deleted. The rules are
-docs/engine.md §8: the owner is ``installation/origin uuid/purpose``; an allocation is freed when its owner's key is
-absent (or no longer asks for it) and the deletion of the objects that carry it is acknowledged. The compilers decide
-what allocations are used for; the API server decides who holds which.
+The owner of an allocation is ``installation/uuid of the intent/purpose``. Requests are made before objects are written.
+An allocation is freed when two things are true: its owner is absent, or asks for it no longer; and no stored object may
+show its value. The second is true when the deletion of what was made for the owner is acknowledged, and so is the write
+of each object on which the owner changed its claims; ``marked_objects`` knows that. The compilers decide what
+allocations are used for; the API server decides who holds which.
 
-State: requested, held and uncertain allocations, in memory. It lists, requests and frees allocations at the API server,
-by permission. It puts numbers into ``logic`` and rejected requests into the state tables, schedules the intents that
-read them, and reports answers to the permission, the throttle and ``marked_objects``.
+It asks the API server only with permission. Numbers go into ``logic``, rejected requests into the state tables, the
+intents that read them to the scheduler, and the API server's answers to the permission and the throttle.
+
+State: requested, held and uncertain allocations.
 
 Touches: API server, logs; through others: clock, randomness.
 """

@@ -114,7 +114,8 @@ _DRAIN = 8.0
 
 
 class Engine:
-    """One compiler at work. ``run`` serves until it is cancelled; ``step`` makes one pass in the caller's own task.
+    """A running compiler: all compilers that are loaded, over one world. ``run`` serves until it is cancelled; ``step``
+    makes one pass in the caller's own task.
 
     ``names``: program (``envoy``) → how the names in its statistics and logs map to objects."""
 
@@ -208,7 +209,7 @@ class Engine:
 
     async def run(self, events: AsyncIterator[Snapshot | Batch]) -> None:
         """Serve until cancelled. After that no write begins; writes under way may end. The allocations must have been
-        loaded. Raises ``Fenced`` if the server rejects our writes in favour of another compiler though we never claimed
+        loaded. Raises ``Fenced`` if the server rejects our writes in favour of another process though we never claimed
         to lead."""
         try:
             async with anyio.create_task_group() as group:

@@ -1,11 +1,20 @@
-"""Knows which stored objects may show what an intent no longer claims, so that an allocation is freed only after them.
+"""Tracks which stored objects may still show what an intent no longer claims.
 
-It follows the marks in the store, and the creations that are under way. It follows the objects of which an intent with
-allocations changed its claims, until their next plan is carried out; and, for allocations that it did not know while
-that happened, since another process was given them, all that may have been written. An intent that has to wait waits
-for one object at a time, or for all that other processes wrote together, so that nobody looks at all intents after each
-write. Who claims an object now is in the claim book. State: the objects of each intent and the reverse, and who waits,
-in memory. It reads the claim book, the plans and the queue, and changes none of them.
+``allocations`` asks before it frees a value: while an object may show the value, it must not be given to another owner
+(docs/engine.md §8). For one intent these objects are tracked:
+
+- the objects that carry its mark, or are being created with it, and that it does not claim;
+- if it has allocations: the objects on which it changed its claims, until their next plan is carried out;
+- if it has allocations that another process was given: every object that other processes may have written, until a
+  pass has found these objects and they are planned again.
+
+An intent waits for one object at a time, or for all objects of other processes together. So an acknowledged write
+concerns only the intents that wait for its object, and nobody looks at all of them.
+
+``planner.ending`` is given ``of`` when the steps are built, since it must know the objects that are being created.
+Otherwise the claim book, the plans and the queue are only read.
+
+State: the objects of each intent, the intents of each object, and who waits for what.
 
 Touches: nothing outside memory.
 """
@@ -19,13 +28,15 @@ from ..planning import Assumed, ClaimBook, Plan, Planner
 from .object_queue import ObjectQueue
 
 _ANY_LEFT_OVER = Name("", ())
-"""What intents wait for that wait for everything of other processes."""
+"""Stands for all objects that other processes may have written, as what an intent waits for."""
 _NEXT_PASS = Name("", ("",))
-"""What intents wait for of which it is unknown what other processes wrote."""
+"""Stands for the next pass, as what an intent waits for: it finds what other processes may have written."""
 
 
 class MarkedObjects:
-    """The objects by the uuid of the intent in their mark (``origin``)."""
+    """The objects of each intent, by its uuid, which is the ``origin`` in their mark.
+
+    The constructor sets ``planner.ending.made_for``."""
 
     def __init__(self, *, assumed: Assumed, book: ClaimBook, planner: Planner, objects: ObjectQueue) -> None:
         planner.ending.made_for = self.of
@@ -64,15 +75,15 @@ class MarkedObjects:
             self._marked.setdefault(origin, set()).add(name)
 
     def claims_changed(self, origin: str, names: Iterable[Name]) -> None:
-        """The claims of ``origin`` on these objects changed: until they are planned and written, they may show what it
+        """The claims of ``origin`` on these objects changed. Until they are planned and written, they may show what it
         claimed before."""
         for name in names:
             self._changed.setdefault(origin, set()).add(name)
             self._changed_by.setdefault(name, set()).add(origin)
 
     def await_pass(self, origin: str) -> None:
-        """An allocation of ``origin`` is to be freed that another process was given: what that wrote for it is unknown
-        until the next pass."""
+        """An allocation of ``origin``, which another process was given, is to be freed. Which objects that process
+        wrote is unknown until the next pass."""
         self._until_pass.add(origin)
 
     @property
@@ -81,8 +92,9 @@ class MarkedObjects:
         return bool(self._until_pass)
 
     def left_over(self, names: Iterable[Name], released: Iterable[str] = ()) -> None:
-        """A pass found these objects with something of ours that nobody claims, and all claimed ones are planned again:
-        any of them may show what another process wrote for the origins that await a pass, and for ``released``."""
+        """A pass is done: these objects have something of ours that nobody claims, and all claimed objects are planned
+        again. Any of both may show what another process wrote for the origins that await a pass, and for ``released``.
+        """
         self._unfollowed |= {*self._until_pass, *released}
         self._until_pass.clear()
         if self._unfollowed:
@@ -92,9 +104,9 @@ class MarkedObjects:
         self._frees(_NEXT_PASS)
 
     def carried_out(self, plan: Plan, *, in_full: bool = True) -> None:
-        """The plan of this object is carried out: if the object is absent, no creation is under way, and if nothing is
-        left to remove from it, it shows only what is claimed now. ``in_full``: nothing of it is contended or rejected.
-        """
+        """The plan of this object is carried out. If the object is absent now, no creation of it is under way; if
+        nothing is left to remove from it, it shows only what is claimed now. ``in_full``: nothing of it is contended or
+        rejected."""
         name = plan.name
         is_followed = name in self._changed_by or name in self._left_over or name in self._waiting
         if not is_followed and (name not in self._origin or _leaves_it_there(plan)):
@@ -114,9 +126,11 @@ class MarkedObjects:
             self._frees(name)
 
     def _may_show(self, plan: Plan, *, in_full: bool) -> bool:
-        """Whether something that nobody claims may stay in an object although its plan is carried out. What is stored
-        decides where the plan does not clear everything: it reports a problem or defers a removal, the object waits for
-        its own deletion, or its claims changed during the write. These may last, and be others' affair."""
+        """Whether something that nobody claims may stay in an object although its plan is carried out.
+
+        A plan does not clear everything if it reports a problem or defers a removal, if the object waits for its own
+        deletion, or if its claims changed during the write. Then what is stored decides: these reasons may last, and
+        have nothing to do with what this intent claimed."""
         name = plan.name
         waits = name in plan.waits_for or (bool(plan.waits_for) and name not in self._book)
         clears = in_full and not (plan.problems or plan.deferred or waits or self._objects.is_asked_again(name))
@@ -145,7 +159,7 @@ class MarkedObjects:
         return True
 
     def take_freed(self) -> Set[str]:
-        """The origins whose object no longer holds them up; another one may. Each is given out once."""
+        """Return, once, the origins whose object no longer holds them up; another object may."""
         freed = self._freed
         if freed:
             self._freed = set()
@@ -172,7 +186,7 @@ class MarkedObjects:
                 self._frees(_ANY_LEFT_OVER)
 
     def _frees(self, name: Name) -> None:
-        """The object no longer shows what the origins that wait for it don't claim."""
+        """Free the origins that wait for this object: it shows nothing unclaimed any more."""
         for origin in self._waiting.pop(name, ()):
             del self._waits[origin]
             self._freed.add(origin)

@@ -1,6 +1,6 @@
 """Decides whether writes may begin now, and under which fence; every change passes through it.
 
-Why one place: a compiler that observes, stands by, has just lost its leadership, or sees a restored store must write
+Why one place: a process that observes, stands by, has just lost its leadership, or sees a restored store must write
 *nothing*, allocations included, and go on with everything else. The callers of ``withhold`` and ``lift`` know what
 leading means, and when a restored store can be trusted again. State: the reasons, in memory.
 
@@ -91,7 +91,7 @@ class Permission:
         return Warrant(fence) if fence is not None else None
 
     def fenced(self, error: Fenced, fence: str | None) -> bool:
-        """The server rejected a write because another compiler leads. True if this process leads or led: writes stop,
+        """The server rejected a write because another process leads. True if this process leads or led: writes stop,
         and the election runs again. False if it never claimed to lead; nothing here can repair that."""
         if self._on_fenced is None or fence is None:
             return False

@@ -69,7 +69,7 @@ class Reconciler:
 
     async def serve_next(self, ended: Callable[[], None]) -> bool:
         """Wait for an object, and plan it. True if it needs a write now: that is begun, and calls ``ended`` at its end.
-        Raises ``Fenced`` if the server rejected a write of ours in favour of another compiler though we never claimed
+        Raises ``Fenced`` if the server rejected a write of ours in favour of another process though we never claimed
         to lead: that write left it in ``write_failures``."""
         name = await self._objects.next()
         await self._may_plan()

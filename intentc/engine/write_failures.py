@@ -3,7 +3,7 @@
 The object is planned again, at once or after a back-off; nothing is repeated blindly. A fault of our own is such an
 outcome, too, also while planning. ``sender`` sends the writes.
 
-State: the conflicts of each object so far, and that another compiler leads. It changes the states of objects, their
+State: the conflicts of each object so far, and that another process leads. It changes the states of objects, their
 queue, the permission and the throttle.
 
 Touches: logs; through others: API server, clock, randomness.
@@ -31,7 +31,7 @@ _ROUNDS = 3
 
 
 class WriteFailures:
-    """``fenced``: set if the server rejected us in favour of another compiler though we never claimed to lead."""
+    """``fenced``: set if the server rejected us in favour of another process though we never claimed to lead."""
 
     def __init__(
         self,

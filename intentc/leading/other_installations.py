@@ -1,4 +1,4 @@
-"""Finds traces of other installations below an unclaimed path: marks on objects, and leading compilers.
+"""Finds traces of other installations below an unclaimed path: marks on objects, and leading processes.
 
 Versions before claims wrote below a path without claiming it. Their traces show whose the path is, and are checked
 once in the life of a path, before it is claimed. ``path_claim`` claims paths.
@@ -48,7 +48,7 @@ async def marks_below(store: Store, path: str) -> Counter[tuple[str, str]]:
 
 
 async def leaders_without_claim(store: Store) -> list[str]:
-    """The installations with a leading compiler, on a lease, that have claimed no path: those of versions before
+    """The installations with a leading process, on a lease, that have claimed no path: those of versions before
     claims. Empty if this user of etcd may not read them. Raises ``StoreError``."""
     try:
         claims = await store.range(CLAIMS_PREFIX, prefix_end(CLAIMS_PREFIX))

@@ -61,8 +61,8 @@ class PathMarked(Exception):
 
 
 class OtherLeader(Exception):
-    """No installation has claimed the path, and a compiler of another installation without any claim leads: it may
-    write below this path. Ends when that compiler ends, or a newer version of it claims its path."""
+    """No installation has claimed the path, and a process of another installation without any claim leads: it may
+    write below this path. Ends when that process ends, or one of a newer version claims its path."""
 
     def __init__(self, path: str, other: str) -> None:
         super().__init__(
@@ -83,7 +83,7 @@ class UnreadableClaim(Exception):
 
 
 class PathInUse(Exception):
-    """A compiler of the installation that holds the path leads. ``key``: the leader's key."""
+    """A process of the installation that holds the path leads. ``key``: the leader's key."""
 
     def __init__(self, path: str, installation: str, key: str) -> None:
         super().__init__(f"a compiler of the installation {installation} runs, and writes below the path {path}")

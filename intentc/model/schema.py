@@ -3,7 +3,7 @@
 A declaration is the content of a schema file as plain values (``KindSpec``); ``loading`` reads the files, with line
 numbers in errors. The registry finds a kind by its name for every other part.
 
-A value that is not changed once it is built.
+State: the kinds, which do not change once the registry is built.
 
 Touches: nothing outside memory.
 """

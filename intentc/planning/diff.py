@@ -1,8 +1,9 @@
 """Computes the least change from what an object has to its desired state, field by field (docs/engine.md §5.1 to §5.4).
 
-Functions of values that change none of them; they ask ``may_remove``, by which the planner notes what is deferred. A
-field is compared after the schema's defaults, a list of references as a set. ``MayRemove`` decides what must not be
-removed now. The planner decides which fields may be written on which object, and orders the writes.
+A field is compared after the schema's defaults, a list of references as a set. Before it removes a part, each function
+calls ``may_remove`` (a ``MayRemove``), which the planner passes in: it returns False for what must stay now, and the
+planner records that as deferred. The planner also decides which fields of which object may be written, and orders the
+writes. Nothing that is passed in is changed.
 
 Touches: nothing outside memory.
 """
@@ -28,7 +29,8 @@ Entries = Mapping[Key, ReferenceValue]
 NO_ENTRIES: Entries = {}
 
 MayRemove = Callable[[Item], bool]
-"""Whether a part of one object may be removed now; if not, the object is planned again when that changes."""
+"""A function of the planner: whether this part of the object may be removed now. If not, the planner defers the
+removal, and plans the object again when it may."""
 
 
 class Wanted(NamedTuple):

@@ -1,4 +1,4 @@
-"""Reloads the reaction map and the settings while the compiler runs (fault F23).
+"""Reloads the reaction map and the settings while the process runs (fault F23).
 
 The new files are checked first; if one is unreadable or wrong, everything stays in force as it was. A valid change is
 applied between two batches, and only the affected intents are evaluated again. Keys that can't change while the process

@@ -1,6 +1,6 @@
 """Gathers writes: those that arrive while others are under way share the next ``POST /sync``.
 
-Why it exists: a request of any size costs the compiler and the server 0.5 ms each; a hundred writes in one request
+Why it exists: a request of any size costs client and server 0.5 ms each; a hundred writes in one request
 share that, and one etcd transaction. There is no timer: a write that finds a free connection is sent at once, alone;
 only those that would have to wait are gathered. A batch is one transaction, so one bad item fails all: the item that
 the server names gets its error, and the others are sent again; if it names none, the batch is halved until the bad item

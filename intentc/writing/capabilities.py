@@ -1,6 +1,6 @@
 """Learns what the API server can do: from ``GET /``, asked once, and from its answers.
 
-Why it exists: Contrail's server lacks what ours adds (``apiserver/app.py`` lists it), and the compiler works with both.
+Why it exists: Contrail's server lacks what ours adds (``apiserver/app.py`` lists it), and intentc works with both.
 Each missing capability is logged once. The modules that write adapt to it.
 
 State: what is known of the server.

@@ -4,6 +4,8 @@ What Azure adds to a document, and what it never gives back, is left out: ETags,
 data of certificates, and properties that have the value that Azure fills in. Ids are compared without case, collections
 by name (docs/appgw.md §11).
 
+State: the defaults that were learned from Azure's answers (``Learned``).
+
 Touches: nothing outside memory.
 """
 

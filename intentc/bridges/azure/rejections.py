@@ -4,6 +4,8 @@
 says which owners to leave out of the next document, and learns from Azure's answer, by halving (docs/appgw.md §11).
 Neither sends anything, and neither decides what is left out: ``rejected_ingresses`` does.
 
+State: what one search has learned.
+
 Touches: nothing outside memory.
 """
 

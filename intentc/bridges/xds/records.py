@@ -1,8 +1,8 @@
 """Writes rejections to etcd, and deletes them: ``/<path>/envoy_rejection/<uuid>``.
 
-Why it exists: the compiler holds what Envoy rejected, and a restarted server must not offer it again; both read these
-records. They are written directly to the store, not through the API server, so that Envoys' answers are recorded while
-the API server is down. ``rejections`` decides what to write, and when.
+Why it exists: the compiler ``ambassador`` holds what Envoy rejected, and a restarted server must not offer it again;
+both read these records. They are written directly to the store, not through the API server, so that Envoys' answers are
+recorded while the API server is down. ``rejections`` decides what to write, and when.
 
 It puts and deletes these keys; nobody else writes them. State: what is still to be written, and which records exist, in
 memory.

@@ -4,6 +4,8 @@ Why it exists: a stream asks what it has missed since the publication that it sa
 are remembered for that, within a limit; a stream that is further behind compares everything. ``world`` decides what is
 served, and numbers the publications.
 
+State: the resources, the publication in which each changed last, and the deleted names.
+
 Touches: nothing outside memory.
 """
 

@@ -4,9 +4,12 @@ Why it exists: four rules decide which of the elements in etcd an Envoy is sent.
 sent again (``element_states``). A route or listener waits until its clusters are in force, and its former version stays
 until then. A deleted cluster stays while anything in force refers to it, until every Envoy has answered the change, and
 until old filter chains that may use it are drained (``draining``). Changes that belong together are sent together:
-``publish`` gives everything since the last time one number, by which ``served`` says what a stream has missed.
+``publish`` gives one number to all changes since it was last called. ``served`` keeps the changes by these numbers, and
+so knows what a stream has missed.
 
 ``watch_consumer`` puts elements in, ``rejections`` and ``session`` report answers, ``serving`` decides when to publish.
+
+State: the elements in force, those that wait and those that are to be removed, and what is not published yet.
 
 Touches: randomness; through others: clock, files, logs.
 """

@@ -1,4 +1,4 @@
-"""``intentc allow-deletes``: approves a deletion of many objects that the compiler withholds.
+"""``intentc allow-deletes``: approves a deletion of many objects that the running compiler withholds.
 
 It reads the diagnostics, puts a directive into etcd, and prints.
 
@@ -77,8 +77,8 @@ async def _allow_mirrored(kind_name: str, reason: str, loaded: Loaded) -> int:
 
 
 def may_withhold(status: dict[str, Any], kind: str) -> bool:
-    """Whether the compiler may withhold deletes of a kind, from its status: it does not know before the first pass, and
-    lists only the first of many."""
+    """Whether the running compiler may withhold deletes of a kind, from its status: it does not know before the first
+    pass, and lists only the first of many."""
     listed = status.get("withheld_deletes", [])
     whole = status.get("counts", {}).get("withheld_deletes", 0) <= len(listed)
     known = bool(status.get("first_pass_complete")) and whole

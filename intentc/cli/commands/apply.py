@@ -108,8 +108,8 @@ async def _apply_plan(file: Path, output: str, timeout: float | None, loaded: Lo
 async def _compiled(
     resources: Sequence[Input], revision: int, timeout: float | None, configuration: Configuration
 ) -> int:
-    """Wait until the compiler has converged on ``revision``, unless ``timeout`` is None; and print its problems with
-    ``resources``."""
+    """Wait until the running compiler has converged on ``revision``, unless ``timeout`` is None; and print its problems
+    with ``resources``."""
     from intentc.model import Problem
 
     from ..consequences import verdict

@@ -1,8 +1,8 @@
-"""``intentc check``: checks configuration, schemas, reaction maps and compilers before the service starts.
+"""``intentc check``: checks configuration, schemas, reaction maps and compilers, from their files.
 
-With ``--reads`` it also compares a reaction map with recorded reads. Other commands inspect a running system.
-
-It reads files; with ``--reads`` alone it asks the diagnostics; with ``--schemas`` it writes JSON Schemas.
+``--reads FILE...`` also compiles the files offline, and compares the reaction map with what the intents read; the API
+server and etcd of this compile are in memory. ``--reads`` alone has the same comparison from the diagnostics of a
+running compiler, the only case in which it needs one. ``--schemas`` writes JSON Schemas, and checks nothing.
 
 Touches: files, terminal; through others: API server, clock, environment, etcd, HTTP, logs, processes, randomness,
 sockets, threads.

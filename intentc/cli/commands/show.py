@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from intentc.loading.configuration import Loaded
 
 _PAGE = 500
-"""Rows in one answer of the compiler."""
+"""Rows in one answer of the running compiler."""
 
 
 @click.command(name="show")

@@ -1,7 +1,7 @@
 """``intentc status``: shows whether the running compiler has converged, whether it is healthy, and what it waits for.
 
-It prints a dozen lines of the compiler's ``/status``. ``status_text`` selects and formats them, ``status_display``
-shows them live.
+It prints a dozen lines of the running compiler's ``/status``. ``status_text`` selects and formats them,
+``status_display`` shows them live.
 
 It asks the diagnostics, and prints. State: with ``--watch -o json`` the last line.
 

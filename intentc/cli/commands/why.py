@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from intentc.loading.configuration import Loaded
 
 _PAGE = 500
-"""Parts in one answer of the compiler."""
+"""Parts in one answer of the running compiler."""
 
 
 @click.command(name="why")

@@ -93,7 +93,8 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 def settings(ctx: Context) -> Settings:
-    """The settings in effect. A value that can't be read counts as the default, which is the safer one."""
+    """The settings in effect. Raises ``InvalidInput`` for an unknown ``ownership``: no value of it is a safe default.
+    Any other value that can't be read counts as the default, which is the safer one."""
     gateway = _text(ctx, "gateway")
     name = gateway.rpartition("/")[2] or _text(ctx, "name") or "gateway"
     subscription, group = _text(ctx, "subscription"), _text(ctx, "group")

@@ -22,7 +22,7 @@ from ..applier import Applier
 
 
 class World:
-    """``installation``: the name in the marks of this compiler's objects. ``names``: other names that people use for
+    """``installation``: the name in the marks of the objects that we create. ``names``: other names that people use for
     compiled objects."""
 
     __slots__ = ("_applier", "_logic", "installation", "names")

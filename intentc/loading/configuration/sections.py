@@ -186,7 +186,7 @@ class Server(Section, frozen=True):
 
 
 class Compilation(Section, frozen=True):
-    """``compilation``: the compiler itself.
+    """``compilation``: the running compiler.
 
     ``enabled: false`` in Contrail's all-in-one file means that no compiler runs. ``max_job_queue_len``,
     ``msg_index_string`` and ``read_lock_string`` are accepted for compatibility with the ancestor: our queue holds each
@@ -352,7 +352,7 @@ class Log(Section, frozen=True):
 class Intentc(Section, frozen=True):
     """``intentc``: settings that Contrail's file does not have.
 
-    ``installation`` distinguishes several compilers that share an etcd, and is part of every mark and fence: after a
+    ``installation`` distinguishes running compilers that share an etcd, and is part of every mark and fence: after a
     change all existing objects belong to another installation. Two installations with the same compiler have different
     values of ``etcd.path``, which each claims in etcd. ``compilers``: those that run. ``compiler_users``: ids of the
     users that ``intentc apiserver`` lets write the fields that schemas give to compilers; without it ``client.id``.

@@ -3,8 +3,9 @@
 Why it exists: a printed configuration must not show a secret, and an invalid address, URL or duration should be
 rejected where it is written, not where it is first used. ``sections`` assigns types to settings.
 
-A secret that a file holds is read when it is asked for, and kept until the file changes; ``FilePath.lack`` reads the
-beginning of its file.
+A secret that a file holds is read when it is asked for; ``FilePath.lack`` reads the beginning of its file.
+
+State: the text of each secret, and the former ones, until the process ends.
 
 Touches: nothing itself; through others: files.
 """

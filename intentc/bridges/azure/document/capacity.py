@@ -1,6 +1,8 @@
 """Which Ingresses fit into the gateway, in order of precedence (docs/appgw.md §9).
 
-Pure functions of values.
+The functions are pure.
+
+State: while one document is fitted, what the Ingresses that fit use.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Converts one AuthService to its filter and its upstream (docs/ambassador.md §4.3).
 
-A mistake that would let requests pass unchecked raises ``Unusable``; a mistake that only gives the service less
-information is reported, and the setting is left out.
-
-It reads through ``ctx`` and the views that it gets, and reports mistakes by calling the ``report`` that it gets.
+A mistake in a setting that decides whether and how requests are checked (the service, the protocol, the path, the body,
+the headers that are added) raises ``Unusable``: the AuthService is not used, and its caller lets no request pass
+unchecked. In the other settings (the headers that the service and the upstream may see, the status on errors, what has
+no effect) the wrong value is left out, and reported by ``report``, which the caller passes in.
 """
 
 from __future__ import annotations

@@ -114,8 +114,7 @@ _DRAIN = 8.0
 
 
 class Engine:
-    """A running compiler: all compilers that are loaded, over one world. ``run`` serves until it is cancelled; ``step``
-    makes one pass in the caller's own task.
+    """A running compiler. ``run`` serves until it is cancelled; ``step`` makes one pass in the caller's own task.
 
     ``names``: program (``envoy``) → how the names in its statistics and logs map to objects."""
 

@@ -3,8 +3,8 @@
 Each user names its first and last wait and the jitter, and makes the attempts itself. No library: those on PyPI wrap
 the attempt as well, and here a queue, an event or an election decides when one is due.
 
-``Backoff`` is a value; the waits have random jitter. State: ``Retries`` counts the failures of one connection, whose
-owner calls it.
+``Backoff`` is a value; the waits have random jitter. State: ``Retries`` counts the failures of one connection, and
+``PartRepairs`` the repairs of one part of an object; their owners call them.
 
 Touches: clock, randomness.
 """
@@ -78,3 +78,39 @@ class Retries:
         self._well_since = None
         self._failures += 1
         return self._backoff.seconds(self._failures, self._chance)
+
+
+CONTENTION_REVERTS = 5
+CONTENTION_SECONDS = 600.0
+"""As many repairs of one part of an object within so many seconds are contention with another writer."""
+CONTENDED = Backoff(60.0, 3600.0, jitter=0)
+"""The pauses until a contended part is tried again."""
+
+
+class PartRepairs:
+    """One part of an object that another writer reverts: when it was repaired, and until when it backs off."""
+
+    __slots__ = ("contentions", "times", "until")
+
+    def __init__(self) -> None:
+        self.times: tuple[float, ...] = ()
+        self.contentions = 0
+        self.until = 0.0
+
+    @property
+    def rest(self) -> float:
+        """The length of its last pause in seconds."""
+        return CONTENDED.seconds(self.contentions) if self.contentions else 0.0
+
+    def repaired(self, now: float) -> bool:
+        """Count one more repair. True if the part becomes contended by it."""
+        self.times = (*self.times[1 - CONTENTION_REVERTS :], now)
+        again = self.contentions > 0 and now - self.until < self.rest
+        if again or (len(self.times) == CONTENTION_REVERTS and now - self.times[0] <= CONTENTION_SECONDS):
+            self.contentions = self.contentions + 1 if again else 1
+            self.until = now + self.rest
+            self.times = ()
+            return True
+        if now - self.times[0] > CONTENTION_SECONDS:
+            self.contentions = 0
+        return False

@@ -5,10 +5,10 @@ journalled as drift. An object that others made and that is deleted, since nobod
 again within ten minutes. A difference that our own writes cause (a target is replaced, a deferred removal is due) is no
 drift: the object's revision is unchanged since it stood right. If others revert a part of an object five times in ten
 minutes, that part (one field, one reference, or the object itself) is in contention: it is retried after 1 minute, and
-the pause doubles up to 1 hour. The other parts are written as usual.
+the pause doubles up to 1 hour (``backoff``). The other parts are written as usual.
 
-State: the revision at which each object was last right, and the repair times and back-off of each part. ``repairs``
-decides what is written.
+State: the revision at which each object was last right, and the repairs of each part. ``repairs`` decides what is
+written.
 
 Touches: nothing itself; through others: randomness.
 """
@@ -18,17 +18,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
-from ..backoff import Backoff
+from ..backoff import CONTENTION_SECONDS, PartRepairs
 from ..model import AddReference, Create, Delete, Name, Operation, RemoveReference, Update, UpdateStatus
 from ..model.status import STATUS, status_item
 from ..planning.claims import EXISTENCE, Item
 from ..planning.items import text
 
-REVERTS = 5
-WINDOW = 600.0
-"""As many repairs of one part of an object within this many seconds are contention."""
-CONTENDED = Backoff(60.0, 3600.0, jitter=0)
-"""The pauses until a contended part is tried again."""
 _SHOWN = 5
 """The number of contended parts of one object that are named; the others are counted."""
 
@@ -47,42 +42,13 @@ class Contention(NamedTuple):
         return (*named[:_SHOWN], *more)
 
 
-class _Record:
-    """One part of an object: when it was repaired, and until when it backs off."""
-
-    __slots__ = ("contentions", "times", "until")
-
-    def __init__(self) -> None:
-        self.times: tuple[float, ...] = ()
-        self.contentions = 0
-        self.until = 0.0
-
-    @property
-    def rest(self) -> float:
-        """The length of its last pause in seconds."""
-        return CONTENDED.seconds(self.contentions) if self.contentions else 0.0
-
-    def repaired(self, now: float) -> bool:
-        """Count one more repair. True if the part becomes contended by it."""
-        self.times = (*self.times[1 - REVERTS :], now)
-        again = self.contentions > 0 and now - self.until < self.rest
-        if again or (len(self.times) == REVERTS and now - self.times[0] <= WINDOW):
-            self.contentions = self.contentions + 1 if again else 1
-            self.until = now + self.rest
-            self.times = ()
-            return True
-        if now - self.times[0] > WINDOW:
-            self.contentions = 0
-        return False
-
-
 class Drift:
     """Which objects stand as they should, and which parts are contended. ``clock``: seconds, monotonic."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._standing: dict[Name, int | None] = {}
-        self._records: dict[Name, dict[Item, _Record]] = {}
+        self._records: dict[Name, dict[Item, PartRepairs]] = {}
         self.repairs = 0
         self.contentions = 0
 
@@ -105,7 +71,7 @@ class Drift:
 
     def deleted(self, name: Name) -> None:
         """An object that others made was deleted, since nobody claims it. If they make it again, that is drift."""
-        record = self._records.setdefault(name, {}).setdefault(EXISTENCE, _Record())
+        record = self._records.setdefault(name, {}).setdefault(EXISTENCE, PartRepairs())
         record.times = record.times or (self._clock(),)
         self._standing[name] = 0
 
@@ -135,7 +101,7 @@ class Drift:
             return False
         self.repairs += 1
         records = self._records.setdefault(name, records)
-        contended = [records.setdefault(item, _Record()).repaired(now) for item in tried]
+        contended = [records.setdefault(item, PartRepairs()).repaired(now) for item in tried]
         self.contentions += any(contended)
         return True
 
@@ -151,7 +117,7 @@ class Drift:
         now = self._clock()
         for name, records in list(self._records.items()):
             for item, record in list(records.items()):
-                latest = max(record.until + record.rest, record.times[-1] + WINDOW if record.times else 0.0)
+                latest = max(record.until + record.rest, record.times[-1] + CONTENTION_SECONDS if record.times else 0.0)
                 if latest < now:
                     del records[item]
             if not records:

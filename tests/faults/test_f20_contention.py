@@ -12,8 +12,8 @@ import anyio
 import msgspec
 import pytest
 
+from intentc import backoff
 from intentc.backoff import Backoff
-from intentc.engine import drift
 from intentc.service.service import CompilerService
 from intentc.watch.protocol import prefix_end
 from tests.faults.scale_writing import FULL, SCALE
@@ -34,7 +34,7 @@ INSTANCE = (*PROJECT, "network-0", "network-0")
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """A contended object backs off from 1 second instead of 1 minute, unless there is time."""
     if not FULL:
-        monkeypatch.setattr(drift, "CONTENDED", Backoff(1.0, 3600.0, jitter=0))
+        monkeypatch.setattr(backoff, "CONTENDED", Backoff(1.0, 3600.0, jitter=0))
 
 
 async def empty_list(world: LiveSystem) -> bool:
@@ -118,7 +118,7 @@ async def test_a_contention_is_reported_with_its_field_the_others_converge_and_i
             assert service.status()["counters"]["contentions"] >= 1
             assert service.status()["healthy"] is False
             reverts, begun = opponent.reverts, anyio.current_time()
-            assert reverts <= 2 * drift.REVERTS
+            assert reverts <= 2 * backoff.CONTENTION_REVERTS
 
             await many_groups(faulty, SCALE.groups)
             await until_true(lambda: all_listed(faulty))
@@ -149,7 +149,7 @@ async def test_one_intent_that_makes_sixty_objects_and_often_others_is_no_conten
         await tenant(faulty)
         uuid = await network(faulty, "large", route_target_list=targets(*(f"target:60:{n}" for n in range(60))))
         await faulty.settle(service)
-        for turn in range(2 * drift.REVERTS):
+        for turn in range(2 * backoff.CONTENTION_REVERTS):
             some = targets(*(f"target:60:{number}" for number in range(60) if number % (turn + 2)))
             await faulty.update("virtual_network", uuid, route_target_list=some)
             await faulty.settle(service)
@@ -167,7 +167,7 @@ async def test_users_who_change_a_group_faster_than_it_is_written_are_no_content
         made = await tenant(faulty)
         await faulty.settle(service)
         faulty.faults.rule = lambda request: Slow(0.02) if request.mutates else None
-        for turn in range(10 * drift.REVERTS):
+        for turn in range(10 * backoff.CONTENTION_REVERTS):
             ring = rule(f"bdf042c0-0000-4000-8000-0000000000{turn:02}", group("group-1"), LOCAL)
             await faulty.update("security_group", made["security_group"][0], **rules(ring))
             some = targets(*(f"target:61:{number}" for number in range(turn % 7)))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from intentc.engine.drift import REVERTS
+from intentc.backoff import CONTENTION_REVERTS
 from intentc.inspection.outputs import lower_level
 from intentc.inspection.why.why import why
 from intentc.model import Key
@@ -203,7 +203,7 @@ async def test_a_link_that_is_made_again_and_again_where_the_mesh_wants_none_is_
     for name in ("r1", "r2"):
         await mesh.add(name)
     await mesh.add("r3", cluster_id=1)
-    for _ in range(REVERTS):
+    for _ in range(CONTENTION_REVERTS):
         assert await mesh.peers("r1") == "r3"
         await mesh.change("r1", bgp_router_refs=[link, star])
     assert await mesh.peers("r1") == "r2 r3"

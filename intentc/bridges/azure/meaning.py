@@ -11,8 +11,11 @@ Touches: nothing outside memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+import msgspec
 
 Document = Mapping[str, Any]
 Path = tuple[str, ...]
@@ -59,25 +62,46 @@ def differing_parts(one: Document, other: Document, learned: Learned | None = No
     """What differs between two documents: ``httpListeners/fl-…`` for a sub-resource, ``tags`` or a property's name for
     what is none; sorted. ``one``: what is wanted, where ``learned`` is given."""
     first, second = dict(_parts(one)), dict(_parts(other))
-    names = first.keys() | second.keys()
-    different = (name for name in names if first.get(name) != second.get(name))
+    different = _different(first, second)
     known = learned.parts if learned is not None else {}
-    return sorted(name for name in different if known.get(name) != (first.get(name), second.get(name)))
+    return sorted(name for name in different if name not in known or known[name] != _digests(name, first, second))
+
+
+def digests_of(document: Document) -> dict[str, str]:
+    """Part → a digest of what it means (32 hexadecimal digits)."""
+    return {name: _digest(value) for name, value in _parts(document)}
+
+
+def digest_of(document: Document) -> str:
+    """A digest of what a document means (32 hexadecimal digits)."""
+    return _digest(dict(_parts(document)))
 
 
 class Learned:
     """What Azure made of documents that it accepted: properties that it fills in and that are not known here would
     differ for ever, and the same document would be sent again and again.
 
-    State: the parts that differed after a write, as they were wanted and as they were shown."""
+    State: ``parts``, those that differed after a write: digests of what was wanted, and of what was shown."""
 
-    def __init__(self) -> None:
-        self.parts: dict[str, tuple[Any, Any]] = {}
+    def __init__(self, parts: Iterable[tuple[str, str, str]] = ()) -> None:
+        self.parts = {name: (wanted, shown) for name, wanted, shown in parts}
+
+    @property
+    def listed(self) -> tuple[tuple[str, str, str], ...]:
+        """(part, digest of what was wanted, digest of what was shown), sorted."""
+        return tuple(sorted((name, wanted, shown) for name, (wanted, shown) in self.parts.items()))
 
     def accepted(self, wanted: Document, shown: Document) -> None:
         """Take note of what Azure shows after it has taken a document."""
         first, second = dict(_parts(wanted)), dict(_parts(shown))
-        self.parts = {name: (first.get(name), second.get(name)) for name in differing_parts(wanted, shown)}
+        self.parts = {name: _digests(name, first, second) for name in _different(first, second)}
+
+    def filled_in(self, wanted: Document, shown: Document) -> None:
+        """Take note of the parts to which Azure has only added something; nobody saw the end of that write."""
+        first, second = dict(_parts(wanted)), dict(_parts(shown))
+        for name in _different(first, second):
+            if name in first and name in second and _adds_only(first[name], second[name]):
+                self.parts[name] = _digests(name, first, second)
 
 
 def dangling(document: Document) -> str:
@@ -91,6 +115,27 @@ def dangling(document: Document) -> str:
                 have.add(f"{own}{collection}/{item['name']}".lower())
                 uses.update(_referred(item.get("properties"), collection))
     return next((found for found in sorted(uses) if found.startswith(own) and found not in have), "")
+
+
+def _different(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
+    return [name for name in first.keys() | second.keys() if first.get(name) != second.get(name)]
+
+
+def _digests(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[str, str]:
+    return _digest(first.get(name)), _digest(second.get(name))
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()[:32]
+
+
+def _adds_only(one: Any, other: Any) -> bool:
+    """Whether ``other`` has all that ``one`` has."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return all(name in other and _adds_only(value, other[name]) for name, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_adds_only, one, other))
+    return bool(one == other)
 
 
 def _referred(value: Any, collection: str) -> Iterator[str]:

@@ -16,6 +16,7 @@ LEADING = "intentc_appgw_leading"
 APPLIED = "intentc_appgw_applied"
 DOCUMENTS = "intentc_appgw_documents"
 PASSES = "intentc_appgw_passes"
+CONTENDED = "intentc_appgw_contended_parts"
 
 
 def metrics(status: Mapping[str, Any]) -> Iterator[Metric]:
@@ -23,6 +24,8 @@ def metrics(status: Mapping[str, Any]) -> Iterator[Metric]:
     yield GaugeMetricFamily(LEADING, "1 if this process publishes.", value=int(status["leading"]))
     yield GaugeMetricFamily(APPLIED, "1 if the gateway has what was compiled.", value=int(status["converged"]))
     yield CounterMetricFamily(DOCUMENTS, "Documents that Azure accepted.", value=status["documents"])
+    contended = len(status["contended"])
+    yield GaugeMetricFamily(CONTENDED, "Parts of the gateway that another writer reverts, and that wait.", contended)
     passes = CounterMetricFamily(PASSES, "Looks at the gateway, by what they found.", labels=["state"])
     for state, count in sorted(status["counters"].items()):
         passes.add_metric([state], count)

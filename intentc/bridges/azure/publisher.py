@@ -17,17 +17,17 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-import msgspec
-
-from .certificates import PASSWORD
+from .certificates import PASSWORD, Pair
 from .client import Absent, Changed, Denied, NotAccepted, Throttled, Unanswered
+from .compiled_world import RejectionRecords, World
+from .contended_parts import ContendedParts
 from .document import Assembled, Parts, assemble
-from .meaning import Learned, dangling, differing_parts
+from .meaning import Learned, dangling, differing_parts, digest_of, digests_of
 from .rejected_ingresses import RejectedIngresses
-from .repairs import Repairs
-from .world import RejectionRecords, World
+from .retried_ingresses import RetriedIngresses
 
 Document = dict[str, Any]
+Problems = tuple[tuple[str, str, str], ...]
 MANAGED = "managed-by-k8s-ingress"
 """The tag of a gateway that such a controller manages."""
 _TIERS = ("Standard_v2", "WAF_v2")
@@ -44,11 +44,17 @@ class Manager(Protocol):
     async def put(self, resource: str, document: Mapping[str, Any], etag: str) -> None: ...
 
 
-class Published(msgspec.Struct, frozen=True):
-    """What the gateway has of ours: the ids that were made, and certificate → digest of the content that was sent."""
+class Published(NamedTuple):
+    """What the gateway has of ours: the ids that were made, and certificate → digest of the content that was sent.
+
+    ``learned``: see ``meaning.Learned``. ``sent``: a digest of the document whose write has begun, empty once its end
+    was seen; ``etag``: that of the gateway before it."""
 
     made: tuple[str, ...] = ()
     certificates: tuple[tuple[str, str], ...] = ()
+    learned: tuple[tuple[str, str, str], ...] = ()
+    sent: str = ""
+    etag: str = ""
 
 
 class Gateway(NamedTuple):
@@ -86,13 +92,14 @@ class Records(RejectionRecords, Protocol):
 class Pass(NamedTuple):
     """What a pass found. ``state``: applied, written, or why nothing was written. ``after``: seconds until the next
     look; 0: at once; None: at the next change or comparison. ``failed``: back off. ``problems``: (Ingress, reason,
-    message)."""
+    message). ``is_firm``: a change does not end the wait."""
 
     state: str
     message: str = ""
     after: float | None = None
     failed: bool = False
-    problems: tuple[tuple[str, str, str], ...] = ()
+    problems: Problems = ()
+    is_firm: bool = False
 
 
 class Publisher:
@@ -117,11 +124,17 @@ class Publisher:
         self._records = records
         self._world = world
         self._settings = settings
-        self._learned = Learned()
+        self._learned = Learned(published.learned)
+        self._contended = ContendedParts(clock)
         self._rejected_ingresses = RejectedIngresses(records, suspected)
-        self._repairs = Repairs(records, clock)
+        self._retried_ingresses = RetriedIngresses(records, clock)
         self._doubted: Document | None = None
         """The document that Azure rejected last. Nobody is left out before it is rejected twice."""
+
+    @property
+    def contended(self) -> tuple[str, ...]:
+        """The parts of the gateway that another writer reverts, and that wait."""
+        return self._contended.parts
 
     async def publish(self) -> Pass:
         """Look once. Raises what ``records`` raise."""
@@ -134,13 +147,15 @@ class Publisher:
                 "ARMAuthFailure", f"give the identity the role Contributor on the gateway: {error}", failed=True
             )
         except Throttled as error:
-            return Pass("Throttled", str(error), after=error.seconds or None, failed=True)
+            return Pass("Throttled", str(error), after=error.seconds or None, failed=True, is_firm=True)
         except Unanswered as error:
             return Pass("FailedApplyingAppGwConfig", str(error), failed=True)
 
     async def _publish(self) -> Pass:
         shown = await self._manager.get(self._settings.gateway)
         await self._records.gateway(shown, self.published)
+        # etcd may have been restored to a state that lacks it.
+        await self._records.published(self.published)
         properties = shown.get("properties") or {}
         if (found := self._unready(properties)) is not None:
             if found.state == "GatewayStopped":
@@ -149,7 +164,7 @@ class Publisher:
         world = self._world()
         if world is None:
             return Pass("Waiting", "the compiler's objects are not known completely yet")
-        await self._repairs.release(world)
+        await self._retried_ingresses.release(world)
         if not await self._rejected_ingresses.is_ready(world):
             return Pass("Searching", "the compiler leaves out the Ingresses that are suspected")
         assembled = assemble(world.parts, shown, limits=self._settings.limits, made=self.published.made)
@@ -165,7 +180,7 @@ class Publisher:
 
     def _unready(self, properties: Mapping[str, Any]) -> Pass | None:
         if properties.get("provisioningState") in ("Updating", "Deleting"):
-            return Pass("Updating", "another operation runs", after=_UPDATING_SECONDS)
+            return Pass("Updating", "another operation runs", after=_UPDATING_SECONDS, is_firm=True)
         if properties.get("operationalState") in ("Stopped", "Stopping"):
             return Pass("GatewayStopped", "the gateway is stopped; a write would start it")
         tier = (properties.get("sku") or {}).get("tier")
@@ -181,32 +196,44 @@ class Publisher:
         return total and has_parts and not self.published.made and MANAGED not in (shown.get("tags") or {})
 
     async def _write(self, world: World, assembled: Assembled, shown: Document) -> Pass:
-        digests = _digests(assembled.document)
         wanted = _without_digests(assembled.document)
-        present = {str(item["name"]) for item in shown["properties"].get(_CERTIFICATES) or ()}
-        sent = {name: digest for name, digest in self.published.certificates if name in present}
-        stale = {name for name, digest in digests.items() if sent.get(name) != digest}
+        problems = tuple((one.owner, one.reason, one.message) for one in assembled.problems)
         if lost := dangling(wanted):
             return Pass("Waiting", f"{lost} is referred to, and not compiled yet")
+        try:
+            certificates, unsent = self._certificates(world, assembled, shown)
+        except ValueError as error:
+            return Pass("Waiting", str(error), problems=problems)
+        if self._has_ended(wanted, shown):
+            # A former process began this write, and it was carried out.
+            self._learned.filled_in(wanted, shown)
         parts = differing_parts(wanted, shown, self._learned)
-        problems = tuple((one.owner, one.reason, one.message) for one in assembled.problems)
-        if not parts and not stale:
-            await self._keep(assembled, digests)
+        has_failed = bool(self.published.sent) and _state(shown) == "Failed"
+        if not (parts or unsent or has_failed):
+            await self._keep(assembled, certificates)
             await self._announce(world, assembled, shown)
             if await self._rejected_ingresses.on_accepted(world):
                 return Pass("Searching", problems=problems)
             return Pass("Applied", problems=problems)
+        digests = digests_of(wanted)
+        differing = {part: digests.get(part, "") for part in parts}
+        if (seconds := self._contended.seconds({} if unsent or has_failed else differing)) > 0:
+            return self._contended_pass(parts, seconds, problems)
         try:
-            document = _with_data(assembled.document, stale, world.secret)
+            document = _with_data(assembled.document, unsent)
         except ValueError as error:
             return Pass("Waiting", str(error), problems=problems)
         made = tuple(sorted({*self.published.made, *assembled.made}))
-        await self._remember(Published(made, self.published.certificates))
+        etag = str(shown.get("etag", ""))
+        await self._remember(self.published._replace(made=made, sent=digest_of(wanted), etag=etag))
         try:
-            await self._manager.put(self._settings.gateway, document, str(shown.get("etag", "")))
+            await self._manager.put(self._settings.gateway, document, etag)
         except Changed as error:
-            return Pass("Changed", str(error), after=0.0)
+            await self._remember(self.published._replace(sent="", etag=""))
+            self._contended.on_overtaken()
+            return Pass("Changed", str(error), after=0.0, problems=problems)
         except NotAccepted as error:
+            await self._remember(self.published._replace(sent="", etag=""))
             if wanted != self._doubted:
                 # The compiler may have been in the middle of its writes.
                 self._doubted = wanted
@@ -216,11 +243,55 @@ class Publisher:
             return Pass(state, f"{found}: {error}" if found else str(error), failed=not found, problems=problems)
         self.sent += 1
         self._doubted = None
+        self._contended.on_written(differing)
         after = await self._manager.get(self._settings.gateway)
-        self._learned.accepted(wanted, after)
-        await self._keep(assembled, digests)
+        if _state(after) == "Succeeded":
+            # Otherwise another writer has begun, and what is shown may be its work.
+            self._learned.accepted(wanted, after)
+        await self._keep(assembled, certificates)
         await self._rejected_ingresses.on_accepted(world)
         return Pass("Written", ", ".join(parts[:10]), after=0.0, problems=problems)
+
+    def _has_ended(self, wanted: Document, shown: Document) -> bool:
+        """Whether ``shown`` is what became of a write of ``wanted`` whose end nobody saw."""
+        published = self.published
+        has_changed = _state(shown) == "Succeeded" and published.etag != str(shown.get("etag", ""))
+        return has_changed and bool(published.sent) and published.sent == digest_of(wanted)
+
+    def _contended_pass(self, parts: Sequence[str], seconds: float, problems: Problems) -> Pass:
+        names = self._contended.shown(self._contended.parts)
+        message = (
+            f"another writer changes {names} again and again, so {len(parts)} parts of the gateway differ; "
+            "stop that writer, or set appgw.ownership to marked or prohibited"
+        )
+        return Pass("Contended", message, after=seconds, problems=problems)
+
+    def _certificates(
+        self, world: World, assembled: Assembled, shown: Document
+    ) -> tuple[dict[str, str], dict[str, Pair]]:
+        """Name → digest of what the gateway has after this pass, and what of it must be sent. Raises ``ValueError``.
+
+        The Secret as it is now decides, and not the compiler's digest of it: it may have changed since."""
+        there = {
+            str(item["name"]): item.get("properties") or {} for item in shown["properties"].get(_CERTIFICATES) or ()
+        }
+        sent = {name: digest for name, digest in self.published.certificates if name in there}
+        digests: dict[str, str] = {}
+        unsent: dict[str, Pair] = {}
+        for name, secret in _secrets(assembled.document).items():
+            try:
+                pair = world.secret(secret)
+            except ValueError:
+                if name not in sent:
+                    raise
+                # The compiler has not seen yet that the Secret is gone.
+                digests[name] = sent[name]
+                continue
+            digests[name] = pair.digest
+            is_there = name in there and pair.is_in(str(there[name].get("publicCertData") or ""))
+            if sent.get(name) != pair.digest and not is_there:
+                unsent[name] = pair
+        return digests, unsent
 
     async def _announce(self, world: World, assembled: Assembled, shown: Document) -> None:
         """Record which Ingresses are served, now that the gateway has what they ask for."""
@@ -242,8 +313,9 @@ class Publisher:
         served = {name: private if name in world.private else public for name in world.parts.owners}
         await self._records.publications({name: found for name, found in served.items() if name not in left_out})
 
-    async def _keep(self, assembled: Assembled, digests: Mapping[str, str]) -> None:
-        await self._remember(Published(assembled.made, tuple(sorted(digests.items()))))
+    async def _keep(self, assembled: Assembled, certificates: Mapping[str, str]) -> None:
+        """Record what the gateway has, now that no write is under way."""
+        await self._remember(Published(assembled.made, tuple(sorted(certificates.items())), self._learned.listed))
 
     async def _remember(self, published: Published) -> None:
         if published != self.published:
@@ -251,10 +323,14 @@ class Publisher:
             self.published = published
 
 
-def _digests(document: Mapping[str, Any]) -> dict[str, str]:
-    """Our certificates in an assembled document: name → digest."""
+def _state(shown: Document) -> str:
+    return str((shown.get("properties") or {}).get("provisioningState") or "Succeeded")
+
+
+def _secrets(document: Mapping[str, Any]) -> dict[str, str]:
+    """Our certificates in an assembled document: name → the name of its Secret."""
     items = document["properties"].get(_CERTIFICATES) or ()
-    return {str(item["name"]): str(item["properties"]["digest"]) for item in items if "digest" in item["properties"]}
+    return {str(item["name"]): str(item["properties"]["secret"]) for item in items if "digest" in item["properties"]}
 
 
 def _without_digests(document: Document) -> Document:
@@ -265,11 +341,14 @@ def _without_digests(document: Document) -> Document:
     return found
 
 
-def _with_data(document: Document, stale: set[str], secret: Callable[[str], str]) -> Document:
+def _with_data(document: Document, unsent: Mapping[str, Pair]) -> Document:
     """The document as it is sent: with the data of certificates that Azure does not have yet. Raises ``ValueError``."""
     found = copy.deepcopy(document)
     for item in found["properties"].get(_CERTIFICATES) or ():
         if "digest" in item["properties"]:
-            place = str(item["properties"]["secret"])
-            item["properties"] = {"data": secret(place), "password": PASSWORD} if item["name"] in stale else {}
+            place, pair = item["properties"]["secret"], unsent.get(item["name"])
+            try:
+                item["properties"] = {"data": pair.pfx(), "password": PASSWORD} if pair is not None else {}
+            except ValueError as error:
+                raise ValueError(f"Secret {place}: {error}") from None
     return found

@@ -20,11 +20,11 @@ from intentc.model import Key, kebab
 from intentc.model.manifest import manifest_uuid
 from intentc.writing import Written
 
+from .compiled_world import Digests
 from .document import RECORD, record_of
 from .publisher import Address, Published
 from .rejections import Rejection
 from .stored import PUBLICATION, PUBLISHED, REJECTION, StoredWorld
-from .world import Digests
 
 _MESSAGE = 2000
 """Characters of Azure's words that are kept."""
@@ -70,7 +70,14 @@ class GatewayRecords:
 
     async def published(self, published: Published) -> None:
         certificates = [{"name": name, "digest": digest} for name, digest in published.certificates]
-        fields = {"made": list(published.made), "certificates": certificates}
+        learned = [{"part": part, "wanted": wanted, "shown": shown} for part, wanted, shown in published.learned]
+        fields = {
+            "made": list(published.made),
+            "certificates": certificates,
+            "learned": learned,
+            "sent": published.sent,
+            "etag": published.etag,
+        }
         await self._put(PUBLISHED, [self._name], fields)
 
     async def publications(self, served: Mapping[str, Sequence[Address]]) -> None:

@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .compiled_world import Digests, RejectionRecords, World
 from .document import Parts
 from .rejections import OwnerSearch, Rejection, named_parts
-from .world import Digests, RejectionRecords, World
 
 _MOST_WAITS = 20
 """After so many calls of ``is_ready`` in which the compiler's objects do not fit the search, the search ends."""

@@ -23,6 +23,7 @@ import anyio
 from intentc.backoff import Backoff
 from intentc.diagnostics.registry import registry_of
 from intentc.leading import DEFAULT_TTL_SECONDS, Election, KeeperFactory, Leadership
+from intentc.model.events import Batch, Correction, Snapshot
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.protocol import Store
 from intentc.watch.source import Source
@@ -46,7 +47,8 @@ __all__ = ["RECORDS", "Bridge", "Gateway", "Settings", "running_publisher"]
 class Settings(NamedTuple):
     """``path``: of resources in etcd. ``gateway``: which one, and how. ``name``: of its records; ``prefix``: of our
     names; ``plurals``: of their kinds. ``collect_seconds``: changes wait for each other; ``period_seconds``: between
-    comparisons; ``again``: the waits after failures."""
+    comparisons; ``again``: the waits after failures; ``shown_seconds``: the longest wait for etcd to show a record;
+    ``quiet_seconds``: after etcd was restored, nothing is published before the objects have stayed the same so long."""
 
     path: str
     installation: str
@@ -60,6 +62,12 @@ class Settings(NamedTuple):
     collect_seconds: float = 1.0
     period_seconds: float = 60.0
     again: Backoff = _AGAIN
+    shown_seconds: float = 60.0
+    quiet_seconds: float = 30.0
+
+
+class NotShown(Exception):
+    """etcd has not delivered what was written: it is silent, or was restored to an older state."""
 
 
 class Bridge:
@@ -102,6 +110,8 @@ class Bridge:
         self._delivered = anyio.Event()
         self._changed = anyio.Event()
         self._failures = 0
+        self._quiet_at = 0.0
+        """Until then nothing is published, since etcd was restored."""
         self._is_working = False
         self._under_way = anyio.CancelScope()
         """Of the present pass, which ends with the leadership."""
@@ -145,7 +155,8 @@ class Bridge:
 
     def status(self) -> dict[str, Any]:
         """The status as JSON: ``state`` and ``message`` of the last pass, ``problems`` that only the whole document
-        shows (``ingress``, ``reason``, ``message`` each), and what a person must do in ``attention``."""
+        shows (``ingress``, ``reason``, ``message`` each), parts that another writer reverts in
+        ``contended``, and what a person must do in ``attention``."""
         applied = self.last.state == "Applied"
         shown = f"{self.last.state}: {self.last.message}" if self.last.message else self.last.state
         return {
@@ -158,6 +169,7 @@ class Bridge:
             "message": self.last.message,
             "documents": self._publisher.sent if self._publisher is not None else 0,
             "counters": dict(self.passes),
+            "contended": list(self._publisher.contended) if self._publisher is not None else [],
             "problems": [
                 {"ingress": owner, "reason": reason, "message": message}
                 for owner, reason, message in self.last.problems
@@ -168,15 +180,27 @@ class Bridge:
     async def _follow(self) -> None:
         async with aclosing(self._source.events()) as events:
             async for item in events:
-                if self.stored.take(item):
-                    self._changed.set()
+                self._take(item)
                 self._listed.set()
                 self._delivered.set()
                 self._delivered = anyio.Event()
 
+    def _take(self, item: Snapshot | Batch | Correction) -> None:
+        restores = self.stored.restores
+        has_changed = self.stored.take(item)
+        if self.stored.restores > restores or (has_changed and self._quiet_at > anyio.current_time()):
+            self._quiet_at = anyio.current_time() + self._settings.quiet_seconds
+        if has_changed:
+            self._changed.set()
+
     async def _until_shown(self, revision: int) -> None:
-        while self.stored.revision < revision:
-            await self._delivered.wait()
+        """Wait until etcd has delivered ``revision``. Raises ``NotShown``."""
+        restores = self.stored.restores
+        with anyio.move_on_after(self._settings.shown_seconds):
+            while self.stored.revision < revision and self.stored.restores == restores:
+                await self._delivered.wait()
+        if self.stored.revision < revision:
+            raise NotShown(f"etcd has not shown revision {revision}, at which a record was written")
 
     def _on_won(self, leadership: Leadership) -> None:
         gateway = self._settings.gateway
@@ -204,11 +228,21 @@ class Bridge:
                     await self._pass(self._publisher)
             self._is_working = False
 
+    def _withheld(self) -> Pass | None:
+        """Why nothing is published now: after a restore of etcd the compiler's objects are former ones at first."""
+        seconds = self._quiet_at - anyio.current_time()
+        if seconds <= 0:
+            return None
+        message = f"etcd was restored to an older state; the objects must stay the same for {seconds:.0f} s more"
+        return Pass("Restored", message, after=seconds)
+
     async def _pass(self, publisher: Publisher) -> None:
         try:
-            found = await publisher.publish()
+            found = self._withheld() or await publisher.publish()
         except WriteError as error:
             found = Pass("FailedWriting", f"the API server: {error}", failed=True)
+        except NotShown as error:
+            found = Pass("FailedWriting", str(error), failed=True)
         if (found.state, found.message) != (self.last.state, self.last.message):
             _LOG.log(logging.WARNING if found.failed else logging.INFO, "%s: %s", found.state, found.message)
         self.last = found
@@ -218,11 +252,16 @@ class Bridge:
         if found.failed:
             wait = max(found.after or 0.0, self._settings.again.seconds(self._failures))
         if wait is not None:
-            await anyio.sleep(wait)
+            floor = wait if found.is_firm else min(wait, self._settings.again.first)
+            await anyio.sleep(floor)
+            with anyio.move_on_after(wait - floor):
+                await self._changed.wait()
             self._changed.set()
 
 
-_PASSING = frozenset({"Written", "Updating", "Changed", "Waiting", "Searching", "Doubted", "Standby", "Rejected"})
+_PASSING = frozenset(
+    {"Written", "Updating", "Changed", "Waiting", "Searching", "Doubted", "Standby", "Rejected", "Restored"}
+)
 """States that end by themselves."""
 
 

@@ -7,21 +7,20 @@ Touches: nothing outside memory.
 
 from __future__ import annotations
 
-import base64
 import binascii
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
 
 from intentc.model.events import Batch, Change, Correction, Snapshot
 
-from .certificates import pfx
+from .certificates import Pair
+from .compiled_world import Digests, World
 from .document import RECORD, parts_of
 from .document.parts import COLLECTIONS
 from .publisher import Published
 from .rejected_ingresses import SUSPECTED
-from .world import Digests, World
 
 REJECTION = "appgw_rejection"
 PUBLISHED = "appgw_published"
@@ -42,10 +41,12 @@ class Stored(NamedTuple):
 
 
 class StoredWorld:
-    """What was delivered so far. ``revision``: up to which; ``changed_at``: that of the last change of an object."""
+    """What was delivered so far. ``revision``: up to which; ``restores``: how often etcd was found restored to an older
+    state, in which what we wrote may be missing."""
 
     def __init__(self) -> None:
         self.revision = 0
+        self.restores = 0
         self._found: dict[tuple[str, str], Stored] = {}
 
     def take(self, item: Snapshot | Batch | Correction) -> bool:
@@ -57,6 +58,10 @@ class StoredWorld:
             del self._found[key]
         for change in concerned:
             self._take(change)
+        if isinstance(item, Snapshot):
+            # A restored store has gone back.
+            self.revision = item.revision
+            self.restores += item.restored
         self.revision = max(self.revision, item.revision)
         return bool(lost) or any(change.kind in _OBJECTS or change.kind == _SECRET for change in concerned)
 
@@ -81,17 +86,20 @@ class StoredWorld:
             for found in self.of_kind(REJECTION)
             if found.fields.get("code") != SUSPECTED
         }
-        return World(parts_of(objects), said, self._pfx, private, served, rejected)
+        return World(parts_of(objects), said, self._certificate, private, served, rejected)
 
     def published(self, gateway: str) -> Published:
         """What a former process has published."""
         found = self.named(PUBLISHED, gateway)
         if found is None:
             return Published()
-        certificates = found.fields.get("certificates") or ()
+        fields = found.fields
         return Published(
-            tuple(found.fields.get("made") or ()),
-            tuple((str(one["name"]), str(one["digest"])) for one in certificates),
+            tuple(fields.get("made") or ()),
+            tuple((str(one["name"]), str(one["digest"])) for one in fields.get("certificates") or ()),
+            tuple((str(one["part"]), str(one["wanted"]), str(one["shown"])) for one in fields.get("learned") or ()),
+            str(fields.get("sent") or ""),
+            str(fields.get("etag") or ""),
         )
 
     def suspected(self) -> list[str]:
@@ -111,14 +119,17 @@ class StoredWorld:
             return
         self._found[key] = Stored(change.uuid, name, fields, change.mod_revision)
 
-    def _pfx(self, name: str) -> str:
+    def _certificate(self, name: str) -> Pair:
         found = self.named(_SECRET, name)
-        data = (found.fields.get("data") or {}) if found is not None else {}
+        fields = found.fields if found is not None else {}
         try:
-            chain, key = (base64.b64decode(data[member], validate=True) for member in ("tls.crt", "tls.key"))
-        except (KeyError, TypeError, binascii.Error):
+            return Pair(_content(fields, "tls.crt"), _content(fields, "tls.key"))
+        except (KeyError, TypeError, AttributeError, binascii.Error):
             raise ValueError(f"Secret {name} has no tls.crt and tls.key in base64") from None
-        try:
-            return pfx(chain, key)
-        except ValueError as error:
-            raise ValueError(f"Secret {name}: {error}") from None
+
+
+def _content(fields: Mapping[str, Any], member: str) -> bytes:
+    """The bytes of a member. A store without a cluster keeps ``stringData``."""
+    if plain := (fields.get("stringData") or {}).get(member):
+        return str(plain).encode()
+    return binascii.a2b_base64("".join(fields["data"][member].split()), strict_mode=True)

@@ -12,6 +12,7 @@ Touches: nothing outside memory.
 
 from __future__ import annotations
 
+import base64
 import copy
 import itertools
 from collections.abc import Callable, Mapping
@@ -61,7 +62,7 @@ class ResourceManager:
     with which the next operations end. ``answers``: errors that the next requests meet. ``puts``: the documents that
     were accepted, as sent; ``on_put`` gets the former one and each. ``requests``: the methods of all requests.
     ``addresses``: id of a public IP resource, in lower case → its properties. ``most_at_once``: the most writes that
-    ran at the same time."""
+    ran at the same time. ``fills_in``: collection → properties that it adds to what was written."""
 
     gateway: Document | None
     clock: Callable[[], float]
@@ -74,6 +75,7 @@ class ResourceManager:
     addresses: dict[str, Document] = field(default_factory=dict)
     on_put: Callable[[Document, Document], None] = lambda former, sent: None
     most_at_once: int = 0
+    fills_in: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     _operations: dict[str, Operation] = field(default_factory=dict)
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
     _secrets: dict[str, Document] = field(default_factory=dict)
@@ -169,7 +171,7 @@ class ResourceManager:
         item.update(etag=etag, type=f"{_TYPE}/{collection}")
         item.setdefault("id", place)
         given = item.setdefault("properties", {})
-        for name, value in _DEFAULTS.get(collection, {}).items():
+        for name, value in {**_DEFAULTS.get(collection, {}), **self.fills_in.get(collection, {})}.items():
             given.setdefault(name, copy.deepcopy(value))
         given["provisioningState"] = state
 
@@ -186,7 +188,10 @@ class ResourceManager:
         """Move what nobody may read back out of a document."""
         for item in items_of(document, "sslCertificates"):
             given = {name: item["properties"].pop(name) for name in _SECRETS if name in item["properties"]}
-            self._secrets.setdefault(item["name"], {}).update(given)
+            kept = self._secrets.setdefault(item["name"], {})
+            kept.update(given)
+            if public := _public_part(kept):
+                item["properties"]["publicCertData"] = public
 
     def _rejected(self, document: Document) -> Fault | None:
         for collection in COLLECTIONS:
@@ -194,6 +199,20 @@ class ResourceManager:
                 if self.rejects & {item["name"], *item["properties"].get("hostNames", ())}:
                     return Fault("ApplicationGatewayRejectedForATest", f"{item['id']} is not allowed here.")
         return None
+
+
+def _public_part(secrets: Document) -> str:
+    """The certificates of a PFX as Azure shows them: PKCS #7 in base64; empty if it can't be read."""
+    from cryptography.hazmat.primitives.serialization import Encoding
+    from cryptography.hazmat.primitives.serialization.pkcs7 import serialize_certificates
+    from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
+
+    try:
+        archive = load_pkcs12(base64.b64decode(secrets["data"]), str(secrets.get("password", "")).encode())
+    except (KeyError, ValueError):
+        return ""
+    chain = [one.certificate for one in (archive.cert, *archive.additional_certs) if one is not None]
+    return base64.b64encode(serialize_certificates(chain, Encoding.DER)).decode()
 
 
 def _add_back_references(document: Document) -> None:

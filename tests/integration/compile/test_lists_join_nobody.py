@@ -10,7 +10,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from intentc.engine.drift import REVERTS
+from intentc.backoff import CONTENTION_REVERTS
 from tests.support.contrail_content import instance_targets, network, targets
 from tests.support.live_system import LiveSystem
 
@@ -34,7 +34,7 @@ async def test_networks_that_come_and_go_under_a_listed_number_are_joined_with_n
         past_the_server = {**stored, "route_target_list": targets("target:1:1", following)}
         await world.put_raw("virtual_network", mine, msgspec.json.encode(past_the_server))
         await world.settle(service)
-        for _ in range(REVERTS + 1):
+        for _ in range(CONTENTION_REVERTS + 1):
             other = await network(world, "b")
             await world.settle(service)
             assert list(await instance_targets(world, "b")) == [following]

@@ -12,6 +12,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import anyio
+
 from intentc.bridges.azure.client import Changed, NotAccepted, Unanswered
 from intentc.bridges.azure.publisher import MANAGED, Gateway, Pass, Publisher
 from intentc.bridges.azure.records import GatewayRecords
@@ -50,6 +52,10 @@ class PublishedSystem:
         self.steps = self.kill_at = 0
         self.compiles = True
         self.passes: list[Pass] = []
+        self._processes = 0
+        self._compiling = anyio.Lock()
+        self.fences: list[str | None] = []
+        """That of each write of a record."""
 
     async def start(self, *manifests: Manifest) -> None:
         """The first process, in a world with ``manifests``."""
@@ -68,6 +74,7 @@ class PublishedSystem:
     async def restart(self) -> None:
         """A new process, which knows what is stored."""
         self.kill_at = 0
+        self._processes += 1
         self.stored = StoredWorld()
         listing = await list_all(self.offline.store, _LAYOUT, lambda key: None)
         self.stored.take(listing.snapshot)
@@ -131,33 +138,45 @@ class PublishedSystem:
             raise Unanswered(fault.message)
 
     def create(self, key: Key, collection: str, data: bytes, fence: str | None) -> asyncio.Future[Written]:
-        return self._write({"kind": key.kind, "operation": "CREATE", "data": json.loads(data)})
+        return self._write({"kind": key.kind, "operation": "CREATE", "data": json.loads(data)}, fence)
 
     def update(
         self, key: Key, data: bytes, fence: str | None, revision: int, mask: tuple[str, ...] = ()
     ) -> asyncio.Future[Written]:
-        return self._write({"kind": key.kind, "operation": "UPDATE", "data": json.loads(data), "if_match": revision})
+        return self._write(
+            {"kind": key.kind, "operation": "UPDATE", "data": json.loads(data), "if_match": revision}, fence
+        )
 
     def remove(self, key: Key, revision: int, fence: str | None) -> asyncio.Future[Written]:
-        return self._write({"kind": key.kind, "operation": "DELETE", "data": {"uuid": key.uuid}, "if_match": revision})
+        return self._write(
+            {"kind": key.kind, "operation": "DELETE", "data": {"uuid": key.uuid}, "if_match": revision}, fence
+        )
 
-    def _write(self, entry: dict[str, Any]) -> asyncio.Future[Written]:
+    async def _compile(self) -> None:
+        async with self._compiling:
+            if self.compiles:
+                await self.offline.settle()
+
+    def _write(self, entry: dict[str, Any], fence: str | None) -> asyncio.Future[Written]:
+        process = self._processes
+
         async def write() -> Written:
-            self._step()
+            self._step(process)
             _, revision = await self.offline.server.sync([entry])
-            self._step()
+            self.fences.append(fence)
+            self._step(process)
+            await self._compile()
             return Written(revision)
 
         return asyncio.ensure_future(write())
 
     async def _shown(self, revision: int) -> None:
         """The compiler works, and the publisher sees what is stored."""
-        if self.compiles:
-            await self.offline.settle()
+        await self._compile()
         for batch in self.offline.store.batches(_LAYOUT.prefix, self.stored.revision):
             self.stored.take(Batch(batch.revision, _LAYOUT.changes(batch.events, lambda key: None)))
 
-    def _step(self) -> None:
+    def _step(self, process: int = 0) -> None:
         self.steps += 1
-        if self.kill_at and self.steps >= self.kill_at:
+        if (self.kill_at and self.steps >= self.kill_at) or (process and process != self._processes):
             raise Killed

@@ -46,7 +46,9 @@ def xds_metrics() -> set[tuple[str, str]]:
 
 def bridge_metrics() -> set[tuple[str, str]]:
     kubernetes = metrics_of_bridge({"leading": True, "kinds": {}, "counters": {}})
-    publisher = metrics_of_publisher({"leading": True, "converged": True, "documents": 0, "counters": {}})
+    publisher = metrics_of_publisher(
+        {"leading": True, "converged": True, "documents": 0, "contended": [], "counters": {}}
+    )
     return {
         (f"{family.name}_total" if family.type == "counter" else family.name, family.type)
         for family in (*kubernetes, *publisher)

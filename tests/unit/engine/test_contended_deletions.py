@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from intentc.engine.drift import CONTENDED, REVERTS, WINDOW
+from intentc.backoff import CONTENDED, CONTENTION_REVERTS, CONTENTION_SECONDS
 from intentc.evaluation import Compiler, Context, Intent
 from intentc.logic.dependencies.reactions import ReactionMap
 from intentc.model import Claim, Fact, Name, Schema
@@ -91,7 +91,7 @@ async def shelves() -> Shelves:
 
 
 async def contend(shelves: Shelves) -> None:
-    for _ in range(REVERTS):
+    for _ in range(CONTENTION_REVERTS):
         assert (await shelves.labels(), shelves.contended) == (0, [])
         await shelves.others_make()
 
@@ -99,7 +99,7 @@ async def contend(shelves: Shelves) -> None:
 async def test_it_is_left_alone_and_reported(shelves: Shelves) -> None:
     await contend(shelves)
     assert (await shelves.labels(), shelves.contended) == (1, ["a:label"])
-    assert shelves.counters == (REVERTS - 1, 1), "the first was there before we looked"
+    assert shelves.counters == (CONTENTION_REVERTS - 1, 1), "the first was there before we looked"
     status = engine_status(shelves.engine)
     assert status["converged"] and not status["healthy"]
 
@@ -150,17 +150,17 @@ async def test_what_its_makers_delete_themselves_is_not_reported_any_more(shelve
 
 
 async def test_what_is_made_now_and_then_is_deleted_each_time(shelves: Shelves) -> None:
-    for _ in range(2 * REVERTS):
+    for _ in range(2 * CONTENTION_REVERTS):
         await shelves.others_make()
         assert await shelves.labels() == 0
-        shelves.now += WINDOW / (REVERTS - 2)
+        shelves.now += CONTENTION_SECONDS / (CONTENTION_REVERTS - 2)
     assert shelves.counters[1] == 0
-    shelves.now += WINDOW
+    shelves.now += CONTENTION_SECONDS
     assert shelves.remembered() == 0
 
 
 async def test_a_label_of_ours_that_comes_and_goes_is_no_drift(shelves: Shelves) -> None:
-    for _ in range(2 * REVERTS):
+    for _ in range(2 * CONTENTION_REVERTS):
         await shelves.shelf("ours")
         await shelves.shelf("")
     assert shelves.counters == (0, 0)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from msgspec.structs import astuple
 
-from intentc.engine.drift import REVERTS
+from intentc.backoff import CONTENTION_REVERTS
 from intentc.evaluation import Compiler, Context, Intent
 from intentc.evaluation.claiming import refer, shared
 from intentc.logic.dependencies.reactions import ReactionMap
@@ -102,7 +102,7 @@ async def shelves() -> Shelves:
 async def test_whose_shared_target_others_come_to_own_and_leave_is_not_written_at_all(shelves: Shelves) -> None:
     await shelves.put("a", "x next")
     before = await shelves.revision("a")
-    for _ in range(2 * REVERTS):
+    for _ in range(2 * CONTENTION_REVERTS):
         await shelves.put("b", "=next")
         assert (await shelves.labels("b"), await shelves.labels("a")) == (["next"], ["next", "x"])
         await shelves.delete("b")
@@ -115,7 +115,7 @@ async def test_a_target_that_is_replaced_again_and_again_brings_its_holders_no_c
     """Its owner goes, and another comes: the object is another one each time."""
     await shelves.put("a", "x next")
     await shelves.put("a", "x")
-    for _ in range(2 * REVERTS):
+    for _ in range(2 * CONTENTION_REVERTS):
         await shelves.put("b", "=next")
         await shelves.put("a", "x next")
         await shelves.delete("b")
@@ -127,7 +127,7 @@ async def test_a_target_that_is_replaced_again_and_again_brings_its_holders_no_c
 
 async def test_the_removal_of_one_entry_again_and_again_leaves_the_others_to_the_compiler(shelves: Shelves) -> None:
     await shelves.put("a", "x y")
-    for _ in range(REVERTS):
+    for _ in range(CONTENTION_REVERTS):
         assert await shelves.labels("a") == ["x", "y"]
         await shelves.set("a", "y")
     assert await shelves.labels("a") == ["y"]
@@ -139,7 +139,7 @@ async def test_the_removal_of_one_entry_again_and_again_leaves_the_others_to_the
     await shelves.set("a")
     assert await shelves.labels("a") == ["y"], "what nobody contends is repaired as ever"
     assert list(shelves.contended) == ["a"]
-    for _ in range(REVERTS - 1):
+    for _ in range(CONTENTION_REVERTS - 1):
         await shelves.set("a")
     assert await shelves.labels("a") == [], "now that one is in contention, too"
     assert "label_refs[y]" in shelves.contended["a"]
@@ -149,7 +149,7 @@ async def test_what_is_in_contention_gets_what_others_need_of_it(shelves: Shelve
     """The label can be made anew for its new owner only once the shelf has let go of it."""
     await shelves.put("b", "=next")
     await shelves.put("a", "x next")
-    for _ in range(REVERTS):
+    for _ in range(CONTENTION_REVERTS):
         await shelves.set("a", "next")
     assert await shelves.labels("a") == ["next"]
     assert list(shelves.contended) == ["a"]
@@ -175,7 +175,7 @@ async def test_an_audit_names_what_differs_and_what_waits_for_that(shelves: Shel
 
 async def test_a_retry_puts_all_entries_right(shelves: Shelves) -> None:
     await shelves.put("a", "x y")
-    for _ in range(REVERTS):
+    for _ in range(CONTENTION_REVERTS):
         await shelves.set("a", "y")
     assert shelves.offline.engine.operator_actions.retry(await shelves.key("a")) == 1
     await shelves.offline.settle()

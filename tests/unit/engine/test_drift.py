@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.engine.drift import CONTENDED, REVERTS, WINDOW, Drift
+from intentc.backoff import CONTENDED, CONTENTION_REVERTS, CONTENTION_SECONDS
+from intentc.engine.drift import Drift
 from intentc.journal import Write
 from intentc.model import Name
 from tests.support.box_system import BoxSystem, Gate, part
@@ -51,7 +52,7 @@ def test_an_object_whose_claims_changed_has_not_drifted(drift: Drift) -> None:
 
 
 def test_an_object_that_is_set_back_again_and_again_is_contended_and_the_field_is_named(drift: Drift) -> None:
-    reverted(drift, REVERTS - 1)
+    reverted(drift, CONTENTION_REVERTS - 1)
     assert drift.contention(NAME) is None
     reverted(drift, 1)
     contention = drift.contention(NAME)
@@ -61,14 +62,14 @@ def test_an_object_that_is_set_back_again_and_again_is_contended_and_the_field_i
 
 
 def test_the_same_number_of_repairs_over_a_long_time_is_no_contention(drift: Drift, clock: Clock) -> None:
-    for _ in range(3 * REVERTS):
+    for _ in range(3 * CONTENTION_REVERTS):
         reverted(drift, 1)
-        clock.now += WINDOW / 2
+        clock.now += CONTENTION_SECONDS / 2
     assert drift.contention(NAME) is None
 
 
 def test_after_the_rest_it_is_tried_again_and_one_more_revert_doubles_the_rest(drift: Drift, clock: Clock) -> None:
-    reverted(drift, REVERTS)
+    reverted(drift, CONTENTION_REVERTS)
     clock.now += CONTENDED.first
     assert drift.contention(NAME) is None
     reverted(drift, 1)
@@ -78,15 +79,15 @@ def test_after_the_rest_it_is_tried_again_and_one_more_revert_doubles_the_rest(d
 
 
 def test_what_stood_for_longer_than_the_rest_begins_anew(drift: Drift, clock: Clock) -> None:
-    reverted(drift, REVERTS)
+    reverted(drift, CONTENTION_REVERTS)
     clock.now += 2 * CONTENDED.first + 1
     reverted(drift, 1)
     assert drift.contention(NAME) is None
 
 
 def test_what_was_long_ago_is_forgotten(drift: Drift, clock: Clock) -> None:
-    reverted(drift, REVERTS)
-    clock.now += WINDOW + 2 * CONTENDED.first
+    reverted(drift, CONTENTION_REVERTS)
+    clock.now += CONTENTION_SECONDS + 2 * CONTENDED.first
     drift.tidy()
     assert not drift._records
 
@@ -135,7 +136,7 @@ async def test_what_was_changed_while_no_compiler_ran_is_no_drift(box_system: Bo
 
 async def test_contention_stops_the_writes_for_that_object_alone(box_system: BoxSystem) -> None:
     await box_system.boxes("a", "b")
-    for _ in range(REVERTS + 3):
+    for _ in range(CONTENTION_REVERTS + 3):
         await revert(box_system)
     assert await box_system.contents() == {"a": "mine", "b": "hello"}
     status = engine_status(box_system.engine)
@@ -150,7 +151,7 @@ async def test_contention_stops_the_writes_for_that_object_alone(box_system: Box
 
 async def test_a_retry_ends_the_rest_of_a_contention(box_system: BoxSystem) -> None:
     await box_system.boxes("a")
-    for _ in range(REVERTS):
+    for _ in range(CONTENTION_REVERTS):
         await revert(box_system)
     assert box_system.engine.operator_actions.retry(await box_system.key("part", "a", "one")) == 1
     await box_system.offline.settle()
@@ -160,7 +161,7 @@ async def test_a_retry_ends_the_rest_of_a_contention(box_system: BoxSystem) -> N
 
 async def test_an_object_that_nobody_wants_any_more_goes_also_if_it_is_contended(box_system: BoxSystem) -> None:
     await box_system.boxes("a")
-    for _ in range(REVERTS):
+    for _ in range(CONTENTION_REVERTS):
         await revert(box_system)
     await box_system.remove("a")
     assert await box_system.contents() == {}
@@ -189,7 +190,7 @@ async def test_what_is_wanted_anew_while_it_is_written_is_no_drift(box_system: B
 
 async def test_a_contended_object_gets_what_is_wanted_of_it_anew(box_system: BoxSystem) -> None:
     await box_system.boxes("a")
-    for _ in range(REVERTS):
+    for _ in range(CONTENTION_REVERTS):
         await revert(box_system)
     await box_system.change("a", text="bye")
     assert await box_system.contents() == {"a": "bye"}

@@ -1,6 +1,6 @@
 """What one pass of the publisher reads of etcd: the compiler's objects, and which Ingresses are rejected.
 
-``stored`` makes it. ``rejected_ingresses`` and ``repairs`` compare what was rejected with what is there now.
+``stored`` makes it. ``rejected_ingresses`` and ``retried_ingresses`` compare what was rejected with what is there now.
 
 Touches: nothing outside memory.
 """
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from .certificates import Pair
 from .document import Parts
 from .rejections import Rejection
 
@@ -26,14 +27,14 @@ class Digests(NamedTuple):
 
 
 class World(NamedTuple):
-    """What the compiler made. ``said``: Ingress → ``Digests.said``. ``secret``: name (namespace:name) → the PFX; it
-    raises ``ValueError`` if there is none. ``private``: the Ingresses that are to be served at the private address.
-    ``served``: those that the gateway serves, by the records. ``rejected``: those that Azure rejected, by the records,
-    with what they asked for then."""
+    """What the compiler made. ``said``: Ingress → ``Digests.said``. ``secret``: name (namespace:name) → its
+    certificate; it raises ``ValueError`` if there is none. ``private``: the Ingresses that are to be served at the
+    private address. ``served``: those that the gateway serves, by the records. ``rejected``: those that Azure rejected,
+    by the records, with what they asked for then."""
 
     parts: Parts
     said: Mapping[str, str]
-    secret: Callable[[str], str]
+    secret: Callable[[str], Pair]
     private: frozenset[str] = frozenset()
     served: frozenset[str] = frozenset()
     rejected: Mapping[str, Digests] = {}

@@ -15,12 +15,12 @@ from collections.abc import Callable, Mapping
 
 from intentc.backoff import Backoff
 
-from .world import Digests, RejectionRecords, World
+from .compiled_world import Digests, RejectionRecords, World
 
 _TRIES = Backoff(5.0, 300.0)
 
 
-class Repairs:
+class RetriedIngresses:
     """``clock``: seconds."""
 
     def __init__(self, records: RejectionRecords, clock: Callable[[], float]) -> None:

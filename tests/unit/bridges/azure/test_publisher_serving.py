@@ -1,0 +1,145 @@
+"""When the publisher looks at the gateway, who may, and what it does when etcd goes back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+
+from intentc.backoff import Backoff
+from intentc.bridges.azure.client import Throttled, Unanswered
+from intentc.bridges.azure.serving import Bridge, Gateway, Settings, running_publisher
+from intentc.watch.keys import Layout
+from intentc.watch.listing import list_all
+from tests.support.appgw.manifests import endpoint_slice, ingress, rule, service
+from tests.support.appgw.published_system import PublishedSystem
+from tests.support.azure_gateway import OWN
+from tests.support.waiting import PATIENCE, until
+
+pytestmark = pytest.mark.anyio
+CART = (service("cart"), endpoint_slice("cart", "10.0.0.1"))
+WEB = ingress("web", rule("shop.test", ("/", "Prefix", "cart")))
+NEW = ingress("new", rule("new.test", ("/", "Prefix", "cart")))
+
+
+@pytest.fixture
+async def system() -> PublishedSystem:
+    found = PublishedSystem()
+    await found.start(*CART, WEB)
+    return found
+
+
+@asynccontextmanager
+async def served(system: PublishedSystem, process: str = "one", **given: Any) -> AsyncIterator[Bridge]:
+    plurals = {name: kind.plural for name, kind in system.offline.server.schema.kinds.items()}
+    settings = Settings("contrail", "test", process, Gateway(OWN), "gw", "", plurals, collect_seconds=0.0)
+    async with running_publisher(system, system.offline.store, system, settings._replace(**given)) as bridge:
+        yield bridge
+
+
+async def test_a_change_ends_a_back_off(system: PublishedSystem) -> None:
+    async with served(system, again=Backoff(0.01, 10 * PATIENCE, jitter=0)) as bridge:
+        await until(lambda: bridge.last.state == "Applied")
+        get = system.get
+
+        async def fail(resource: str) -> dict[str, Any]:
+            raise Unanswered("no answer")
+
+        system.get = fail  # type: ignore[method-assign]
+        await system.apply(endpoint_slice("cart", "10.0.0.2"))
+        # The waits double from 0.01 s: the last of these is longer than the test's patience.
+        bridge._failures = 60
+        await until(lambda: bridge.passes["FailedApplyingAppGwConfig"] > 0)
+        system.get = get  # type: ignore[method-assign]
+        await system.apply(NEW)
+        await until(lambda: "new.test" in system.hosts)
+
+
+async def test_a_change_does_not_end_the_wait_that_azure_asks_for(system: PublishedSystem) -> None:
+    async with served(system) as bridge:
+        await until(lambda: bridge.last.state == "Applied")
+
+        async def throttle(resource: str) -> dict[str, Any]:
+            raise Throttled(10 * PATIENCE)
+
+        system.get = throttle  # type: ignore[method-assign]
+        await system.apply(endpoint_slice("cart", "10.0.0.2"))
+        await until(lambda: bridge.last.state == "Throttled")
+        await system.apply(NEW)
+        await until(lambda: bridge.stored.revision == system.offline.engine.revision)
+        await anyio.lowlevel.checkpoint()
+        assert bridge.passes["Throttled"] == 1
+
+
+async def test_a_record_that_etcd_never_shows_ends_the_pass(system: PublishedSystem) -> None:
+    async with served(system, shown_seconds=0.01) as bridge:
+        await until(lambda: bridge.last.state == "Applied")
+        with pytest.raises(Exception, match="has not shown revision 1000000"):
+            await bridge._until_shown(1_000_000)
+
+
+async def test_nothing_is_published_until_the_objects_of_a_restored_store_rest(system: PublishedSystem) -> None:
+    async with served(system, quiet_seconds=10 * PATIENCE) as bridge:
+        await until(lambda: bridge.last.state == "Applied")
+        listing = await list_all(system.offline.store, Layout.of("/contrail/"), lambda key: None)
+        bridge._take(listing.snapshot._replace(restored=True))
+        await system.apply(endpoint_slice("cart", "10.0.0.2"))
+        await until(lambda: bridge.last.state == "Restored")
+        assert "restored to an older state" in bridge.last.message
+        sent = len(system.azure.puts)
+        await system.apply(NEW)
+        await until(lambda: bridge.stored.revision == system.offline.engine.revision)
+        assert len(system.azure.puts) == sent
+
+
+async def test_a_leader_begins_with_what_etcd_holds(system: PublishedSystem) -> None:
+    async with served(system) as bridge:
+        await until(lambda: bridge.last.state == "Applied")
+    async with served(system, "two") as bridge:
+        await until(lambda: bridge.last.state == "Applied")
+        assert bridge._publisher is not None
+        assert bridge._publisher.published.made, "it was read from etcd before the election"
+    assert len(system.azure.puts) == 1
+
+
+async def test_a_publisher_that_loses_the_leadership_ends_its_pass(system: PublishedSystem) -> None:
+    asked, answered = anyio.Event(), anyio.Event()
+    original = system.get
+
+    async def get(resource: str) -> dict[str, Any]:
+        asked.set()
+        await answered.wait()
+        return await original(resource)
+
+    system.get = get  # type: ignore[method-assign]
+    async with served(system) as bridge:
+        await asked.wait()
+        fence = bridge.election.fence()
+        assert fence is not None
+        bridge.election.invalidate(fence)
+        answered.set()
+        await until(lambda: bridge.last.state == "Standby")
+        assert system.azure.puts == [] and bridge.election.fence() is None
+
+
+async def test_each_record_is_written_with_the_fence_of_its_pass(system: PublishedSystem) -> None:
+    async with served(system) as bridge:
+        await until(lambda: bridge.last.state == "Applied")
+        assert set(system.fences) == {bridge.election.fence()}
+
+
+async def test_the_parts_that_another_writer_reverts_are_in_the_status(system: PublishedSystem) -> None:
+    original = system.put
+
+    async def put(resource: str, document: Mapping[str, Any], etag: str) -> None:
+        system.azure.change(lambda properties: properties.update(enableHttp2=not properties.get("enableHttp2")))
+        await original(resource, document, etag)
+
+    system.put = put  # type: ignore[method-assign]
+    async with served(system) as bridge:
+        await until(lambda: bridge.last.state == "Contended")
+        assert bridge.status()["contended"] == ["gateway"]
+        assert "another writer" in bridge.status()["attention"][0]

@@ -1,10 +1,11 @@
 """The golden pairs of the compiler ``gateway``: steps of users and of a cluster, and what is said and made afterwards.
 
 ``<case>.in.yaml`` is a list of steps: ``create``, ``update``, ``delete`` (manifests), ``put`` (an object of somebody
-else in the cluster), ``hold_back``, ``let_go`` (objects that the cluster's controllers leave alone), ``reject``, and
-``status`` (of an object in the cluster). ``<case>.out.yaml`` has only what the case is about: ``status`` (a resource →
-parts of it, None: no status), ``objects`` and ``no_objects`` of the cluster, ``ports`` of Services, ``fields`` of
-objects, ``problems`` (all of them), ``log`` (of the cluster during the last step), ``finalizers``, and ``gone``.
+else in the cluster), ``hold_back``, ``let_go`` (objects that the cluster's controllers leave alone), ``reject``,
+``status`` (of an object in the cluster), and ``reload`` (other settings). ``<case>.out.yaml`` has only what the case is
+about: ``status`` (a resource → parts of it, None: no status), ``objects`` and ``no_objects`` of the cluster, ``ports``
+of Services, ``fields`` of objects, ``problems`` (all of them), ``log`` (of the cluster during the last step),
+``finalizers``, and ``gone``.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ CASES = sorted(str(path.relative_to(FOLDER)).removesuffix(".in.yaml") for path i
 
 def test_there_is_a_case_for_each_section() -> None:
     topics = {case.partition("/")[0] for case in CASES}
-    assert topics == {"addresses", "classes", "conditions", "deletion", "holders", "listeners", "missing", "parameters"}
+    assert topics == {
+        "addresses", "classes", "conditions", "deletion", "holders", "listeners", "missing", "names", "parameters",
+        "upgrades",
+    }  # fmt: skip
     assert len(CASES) >= 40
 
 
@@ -69,6 +73,8 @@ async def take(world: World, step: Mapping[str, Any]) -> None:
                 for place, status in given.items():
                     world.cluster.set_status(*_place(place), **status)
                 await world.settle()
+            case "reload":
+                await world.reload(given)
             case "settings":
                 pass
             case _:

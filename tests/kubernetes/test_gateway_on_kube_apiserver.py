@@ -184,7 +184,7 @@ def conditions(owner: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
 
 
 async def test_the_sample_runs_is_reported_and_is_deleted_in_order(cluster: KubeApiserver, world: LiveSystem) -> None:
-    job = "contour-certgen-v1.33.0-web"
+    job = "contour-certgen-v1.33.7-web"
     async with bridging(cluster, world) as bridge, world.compiling():
         await kubectl(cluster, "apply", "-f", str(SAMPLE))
         await answer(cluster, job)

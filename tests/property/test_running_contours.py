@@ -27,11 +27,21 @@ from tests.support.gateway.documents import (
 from tests.support.gateway.system import GatewaySystem
 
 _LISTENERS = st.sampled_from([(HTTP,), (HTTP, ADMIN), (HTTP, HTTPS), (INVALID,)])
-_GATEWAYS = st.builds(lambda name, listeners: gateway(name, *listeners), st.sampled_from(["a", "b"]), _LISTENERS)
+_MEETING = [("shop", "a"), ("shop", "certgen-a"), ("shop", "b-a"), ("shop-b", "a")]
+"""Gateways that want one ServiceAccount or ClusterRole; the last of ``_INSTANCES`` wants that of the first."""
+_INSTANCES = ["shop", "shop", "shop-a"]
+_GATEWAYS = st.builds(
+    lambda place, listeners: gateway(place[1], *listeners, namespace=place[0]),
+    st.sampled_from(_MEETING),
+    _LISTENERS,
+)
 _EARLY = st.builds(lambda name, listeners: early_gateway(name, *listeners), st.sampled_from(["e", "f"]), _LISTENERS)
 _CONTOURS = st.builds(
-    lambda name, replicas, type_: contour(name, replicas=replicas, networkPublishing={"envoy": {"type": type_}}),
+    lambda name, instance, replicas, type_: contour(
+        name, instance=instance, replicas=replicas, networkPublishing={"envoy": {"type": type_}}
+    ),
     st.sampled_from(["c", "d"]),
+    st.sampled_from(_INSTANCES),
     st.integers(1, 3),
     st.sampled_from(["LoadBalancerService", "LoadBalancerService", "Nonsense"]),
 )
@@ -81,8 +91,10 @@ async def _live(history: list[Step]) -> set[str]:
         seen.add("kept its Service")
     await system.assert_done()
     system.services.clear()
-    for document in [one for kind in ("a", "b") for one in (gateway(kind), early_gateway({"a": "e", "b": "f"}[kind]))]:
-        await is_taken(system.delete(document))
+    for namespace, name in _MEETING:
+        await is_taken(system.delete(gateway(name, namespace=namespace)))
+    for name in ("e", "f"):
+        await is_taken(system.delete(early_gateway(name)))
     for name in ("c", "d"):
         await is_taken(system.delete(contour(name)))
     await system.work()
@@ -105,20 +117,23 @@ async def _repair(system: GatewaySystem) -> None:
         # One that was being deleted is gone only now.
         await is_taken(system.put(document))
     for kind, make in (("gateway", gateway), ("gateway_v1alpha1", early_gateway)):
-        for _, name in await system.documents(kind):
-            await is_taken(system.put(make(name, HTTP)))
-    for _, name in await system.documents("contour"):
-        await is_taken(system.put(contour(name)))
+        for namespace, name in await system.documents(kind):
+            await is_taken(system.put(make(name, HTTP, namespace=namespace)))
+    for (_, name), found in (await system.documents("contour")).items():
+        await is_taken(system.put(contour(name, instance=found["namespace"]["name"])))
     await system.work()
 
 
 async def _track(system: GatewaySystem) -> None:
     """Note which of Envoy's Services must go on: those of owners that stay."""
-    for name in ("a", "b"):
-        found = await system.document("gateway", "shop", name)
-        system.must_go_on(f"envoy-{name}", live=found is not None and _stays(found))
+    for namespace, name in _MEETING:
+        found = await system.document("gateway", namespace, name)
+        system.must_go_on(f"envoy-{name}", namespace, live=found is not None and _stays(found))
     early, contours = await system.documents("gateway_v1alpha1"), await system.documents("contour")
-    system.must_go_on("envoy", live=any(_stays(one) for one in (*early.values(), *contours.values())))
+    for instance in set(_INSTANCES):
+        holders = [one for one in contours.values() if one["namespace"]["name"] == instance]
+        holders += early.values() if instance == "shop" else ()
+        system.must_go_on("envoy", instance, live=any(map(_stays, holders)))
 
 
 def _stays(document: Document) -> bool:
@@ -129,7 +144,11 @@ async def _take(system: GatewaySystem, step: Step, seen: set[str]) -> None:
     cluster = system.cluster
     match step:
         case ("put", document):
+            if document["kind"] == "Contour":
+                # It may want another namespace now.
+                system.services.clear()
             await is_taken(system.put(document))
+            await work_or_die(system, 0, seen)
         case ("delete" | "force" as verb, document):
             if document["kind"] in ("Gateway", "Contour"):
                 system.services.clear()

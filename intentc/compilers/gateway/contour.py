@@ -14,6 +14,7 @@ from intentc import Claim, Context, Fact, Intent, status
 from .candidates import candidate_of, others_of
 from .conditions.condition import Condition
 from .conditions.contours import of_instance, of_parameters
+from .contenders import contest, of_holder
 from .holder import holder, instance_name
 from .instance import Instance
 from .objects import objects_of
@@ -54,7 +55,8 @@ class ContourIntent(Intent):
         other = held_by.title if held_by is not None and held_by is not candidate else ""
         seen: Running | None = None
         if instance is not None and not other:
-            seen = running(ctx, objects_of(self, ctx, instance), instance.publishing.type)
+            made, lost = contest(ctx, of_holder(candidate, given.namespace), objects_of(self, ctx, instance))
+            seen = running(ctx, made, instance.publishing.type, lost)
         yield from self._available(ctx, of_instance(checked.faults, other, seen))
         yield from self._counts(seen.contours if seen else 0, seen.envoys if seen else 0)
 

@@ -13,10 +13,11 @@ from collections.abc import Iterable, Iterator
 
 from intentc import Claim, Context, Fact, Intent, View
 
+from .contenders import contest, names_wanted, of_holder
 from .finalizers import keeping
 from .holder import Candidate, holder
 from .instance import Instance, Resource
-from .objects import objects_of
+from .objects import Object, objects_of
 from .reasons import explain_instance
 from .settings import images
 
@@ -28,16 +29,21 @@ class ContourInstanceIntent(Intent):
         held_by = holder(value for _, value in ctx.contributions(self.kind, self.uuid))
         if held_by is None:
             return
+        own = of_holder(held_by, self.uuid.partition("/")[2])
         if held_by.is_ending:
-            if self._has_objects(ctx):
+            left = self._left(ctx)
+            if left:
+                yield from names_wanted(own, left)
                 yield from self._finalizers(ctx, held_by)
             return
         if held_by.instance is None:
-            if self._has_objects(ctx):
+            if self._left(ctx):
                 ctx.hold(f"{held_by.title} can't be used now: {held_by.fault}. What runs for it goes on as it is")
             return
         yield from self._finalizers(ctx, held_by)
-        made = objects_of(self, ctx, held_by.instance)
+        wanted = objects_of(self, ctx, held_by.instance)
+        yield from names_wanted(own, wanted)
+        made, _ = contest(ctx, own, wanted)
         yield from (claim for _, claim in made)
         explain_instance(ctx, held_by, made)
 
@@ -45,14 +51,15 @@ class ContourInstanceIntent(Intent):
         own = (held_by.kind, held_by.namespace, held_by.name)
         yield from keeping(*(_found(ctx, name) for name in (own, held_by.parameters, held_by.gateway_class)))
 
-    def _has_objects(self, ctx: Context) -> bool:
-        """Whether any object of the instance is left: its manifest stays until a bridge has seen that it is gone."""
+    def _left(self, ctx: Context) -> tuple[Object, ...]:
+        """The objects of the instance if any is left: its manifest stays until a bridge has seen that it is gone."""
         namespace = self.uuid.partition("/")[2]
         any_one = Instance(
             layout="operator", namespace=namespace, images=images(ctx, "operator"), contour=Resource(namespace, "any")
         )
-        names = [claim.name for _, claim in objects_of(self, ctx, any_one)]
-        return any(ctx.find(name.kind, name.fq_name) is not None for name in names)
+        objects = objects_of(self, ctx, any_one)
+        is_left = any(ctx.find(claim.name.kind, claim.name.fq_name) is not None for _, claim in objects)
+        return objects if is_left else ()
 
 
 def _found(ctx: Context, name: tuple[str, ...]) -> View | None:

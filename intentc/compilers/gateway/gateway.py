@@ -14,6 +14,7 @@ from intentc import Claim, Context, Fact, Intent, View, status
 
 from .conditions.condition import Condition, GatewayState
 from .conditions.current import gateway_conditions, listener_status
+from .contenders import contest, names_wanted, of_gateway
 from .finalizers import has_ours, keeping
 from .gateways import addresses_of, instance_of, state_of, use_of_parameters
 from .instance import Instance
@@ -41,11 +42,13 @@ class GatewayIntent(Intent):
             yield from self._stay(ctx, next(one.message for one in conditions if not one.status))
             return
         instance = instance_of(ctx, self, found.parameters, state)
-        made = objects_of(self, ctx, instance)
+        own, wanted = of_gateway(self), objects_of(self, ctx, instance)
+        yield from names_wanted(own, wanted)
+        made, lost = contest(ctx, own, wanted)
         yield from keeping(self, view, found.holder)
         yield from (claim for _, claim in made)
         explain(ctx, self, state.listeners, made)
-        yield from self._outcome(ctx, state, instance, made)
+        yield from self._outcome(ctx, state, instance, made, lost)
 
     def _stay(self, ctx: Context, reason: str) -> Iterator[Claim]:
         """What was made stays. Of a Gateway for which nothing was made, nothing is said."""
@@ -64,9 +67,9 @@ class GatewayIntent(Intent):
         return parameters_at(ctx, view, place)
 
     def _outcome(
-        self, ctx: Context, state: GatewayState, instance: Instance, made: tuple[Object, ...]
+        self, ctx: Context, state: GatewayState, instance: Instance, made: tuple[Object, ...], lost: tuple[str, ...]
     ) -> Iterator[Claim | Fact]:
-        seen = running(ctx, made, instance.publishing.type)
+        seen = running(ctx, made, instance.publishing.type, lost)
         state = state._replace(running=seen)
         yield from self._status(ctx, state, gateway_conditions(state))
         yield from use_of_parameters(self, instance, seen)

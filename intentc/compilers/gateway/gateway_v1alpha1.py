@@ -15,6 +15,7 @@ from intentc import Claim, Context, Fact, Intent, status
 from .candidates import candidate_of, others_of
 from .conditions.condition import Condition, GatewayState
 from .conditions.early import class_missing, gateway_conditions, listener_status
+from .contenders import contest, of_holder
 from .finalizers import has_ours
 from .gateways import addresses_of, instance_of, state_of, use_of_parameters
 from .holder import holder, instance_name
@@ -29,11 +30,12 @@ class EarlyGatewayIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         view = class_named(ctx, EARLY_CLASS, self.gatewayClassName)
         if view is None or not is_ours(view):
-            condition = class_missing(self.gatewayClassName)
+            conditions = class_missing(self.gatewayClassName)
+            ready = conditions[0]
             if view is None:
-                ctx.problem(condition.reason, condition.message)
-                yield condition.of(self)
-            yield from self._remains(condition.message)
+                ctx.problem(ready.reason, ready.message)
+                yield from (one.of(self) for one in conditions)
+            yield from self._remains(ready.message)
             return
         found = read_class(ctx, view)
         state = state_of(ctx, self, found)
@@ -53,7 +55,9 @@ class EarlyGatewayIntent(Intent):
             yield from self._status(ctx, state, "", held_by.title)
             return
         if usable:
-            seen = running(ctx, objects_of(self, ctx, instance), instance.publishing.type)
+            own = of_holder(candidate, self.fq_name[0])
+            made, lost = contest(ctx, own, objects_of(self, ctx, instance))
+            seen = running(ctx, made, instance.publishing.type, lost)
             state = state._replace(running=seen)
             yield from use_of_parameters(self, instance, seen)
         yield from self._status(ctx, state, "", "")
@@ -73,7 +77,8 @@ class EarlyGatewayIntent(Intent):
     def _status(self, ctx: Context, state: GatewayState, elsewhere: str, held_by: str) -> Iterator[Claim]:
         conditions = gateway_conditions(state, elsewhere, held_by)
         ready = conditions[0]
-        if not ready.status and (ready.reason != "ContourNotAvailable" or held_by or elsewhere):
+        taken = state.running is not None and (state.running.taken or state.running.rejected)
+        if not ready.status and (ready.reason != "ContourNotAvailable" or held_by or elsewhere or taken):
             ctx.problem(ready.reason, ready.message)
         yield from (one.of(self) for one in conditions)
         yield from self._details(state, ready)

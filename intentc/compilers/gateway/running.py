@@ -42,10 +42,13 @@ class Running(NamedTuple):
         return "no Envoy is available"
 
 
-def running(ctx: Context, objects: Iterable[tuple[Child, ResourceClaim]], service_type: str) -> Running:
-    """What was observed of an instance's objects. ``service_type``: the publishing type of its Service."""
+def running(
+    ctx: Context, objects: Iterable[tuple[Child, ResourceClaim]], service_type: str, lost: Iterable[str] = ()
+) -> Running:
+    """What was observed of an instance's objects. ``service_type``: the publishing type of its Service. ``lost``: the
+    objects of its names that other instances have."""
     state = Running()
-    taken: list[str] = []
+    taken = list(lost)
     rejected: list[str] = []
     workloads: list[str] = []
     for child, claim in objects:

@@ -22,8 +22,8 @@ _IMAGES: dict[Layout, tuple[tuple[str, str], tuple[str, str]]] = {
         ("gateway.operator_envoy_image", "docker.io/envoyproxy/envoy:v1.18.3"),
     ),
     "provisioner": (
-        ("gateway.contour_image", "ghcr.io/projectcontour/contour:v1.33.0"),
-        ("gateway.envoy_image", "docker.io/envoyproxy/envoy:distroless-v1.35.2"),
+        ("gateway.contour_image", "ghcr.io/projectcontour/contour:v1.33.7"),
+        ("gateway.envoy_image", "docker.io/envoyproxy/envoy:distroless-v1.38.4"),
     ),
 }
 SETTINGS = (OPERATOR_NAMESPACE, STATUS, *(name for images in _IMAGES.values() for name, _ in images))

@@ -37,9 +37,11 @@ def early_gateway(name: str, *listeners: Document, namespace: str = "shop", **sp
     return _document(EARLY, "Gateway", {"name": name, "namespace": namespace}, {**listening, **spec})
 
 
-def contour(name: str, namespace: str = "shop", **spec: Any) -> Document:
+def contour(name: str, namespace: str = "shop", instance: str = "shop", **spec: Any) -> Document:
+    """``instance``: the namespace of its instance; one of its own ends with it."""
     kind = "operator.projectcontour.io/v1alpha1"
-    return _document(kind, "Contour", {"name": name, "namespace": namespace}, {"namespace": {"name": "shop"}, **spec})
+    wanted = {"name": instance, "removeOnDeletion": instance != namespace}
+    return _document(kind, "Contour", {"name": name, "namespace": namespace}, {"namespace": wanted, **spec})
 
 
 def contour_deployment(**spec: Any) -> Document:

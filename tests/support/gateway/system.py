@@ -31,8 +31,8 @@ class GatewaySystem:
     def __init__(self) -> None:
         self.store = MemoryStore()
         self.cluster = FakeCluster()
-        self.services: dict[str, str] = {}
-        """Envoy's Services that must go on → their uids."""
+        self.services: dict[tuple[str, str], str] = {}
+        """Name and namespace of Envoy's Services that must go on → their uids."""
         self.writes: Dying
         self.offline: Offline
         self.start()
@@ -85,17 +85,17 @@ class GatewaySystem:
 
     def check(self) -> None:
         """Services that must go on have the uid that they had."""
-        for name, uid in self.services.items():
-            body = self.cluster.get("Service", name, "shop")
-            assert body is not None and body["metadata"]["uid"] == uid, f"Service {name} was made anew"
+        for place, uid in self.services.items():
+            body = self.cluster.get("Service", *place)
+            assert body is not None and body["metadata"]["uid"] == uid, f"Service {place} was made anew"
 
-    def must_go_on(self, name: str, *, live: bool) -> None:
+    def must_go_on(self, name: str, namespace: str, *, live: bool) -> None:
         """``live``: Envoy's Service of this name must not be deleted from now on, if it exists."""
-        body = self.cluster.get("Service", name, "shop")
+        body = self.cluster.get("Service", name, namespace)
         if not live:
-            self.services.pop(name, None)
+            self.services.pop((name, namespace), None)
         elif body is not None and not body["metadata"].get("deletionTimestamp"):
-            self.services.setdefault(name, body["metadata"]["uid"])
+            self.services.setdefault((name, namespace), body["metadata"]["uid"])
 
     async def outcome(self) -> dict[str, Any]:
         """The objects of the cluster, and the statuses and finalizers of owners, without what differs by history."""

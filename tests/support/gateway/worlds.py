@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from intentc.plugins import find_compilers, load_all
 from intentc.testing import FakeCluster, service_for
 
 Document = Mapping[str, Any]
@@ -37,6 +38,12 @@ class World:
 
     async def delete(self, *documents: Document) -> None:
         await self.service.delete(*map(dict, documents))
+
+    async def reload(self, settings: Mapping[str, Any]) -> None:
+        """Use other settings from now on, as after a changed configuration."""
+        reactions = load_all(find_compilers(["gateway"])).reactions
+        self.service.offline.engine.reload(reactions, settings, (), other_edges=False)
+        await self.settle()
 
     async def settle(self) -> None:
         await self.service.settle()

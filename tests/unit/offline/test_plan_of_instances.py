@@ -78,7 +78,7 @@ async def test_a_class_with_other_parameters_restarts_its_instances(sample: Plan
 
 async def test_other_images_are_due_and_restart_what_has_them(sample: PlannedSystem) -> None:
     plan = await sample.plan(texts(), settings={"gateway.contour_image": "example.com/contour:v2"})
-    former = "ghcr.io/projectcontour/contour:v1.33.0"
+    former = "ghcr.io/projectcontour/contour:v1.33.7"
     assert [remark for change in plan.due for remark in change.remarks] == [
         f"restarts: deployment sample/contour-web (image {former} → example.com/contour:v2)",
         f"restarts: deployment sample/envoy-web (image {former} → example.com/contour:v2)",

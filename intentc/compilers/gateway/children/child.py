@@ -50,6 +50,12 @@ class Child(NamedTuple):
         del given["manifest"]
         return {**given, "phase": int(self.phase), "adopts": dict(self.adopts)}
 
+    @property
+    def place(self) -> str:
+        """``<namespace>/<name>``; the namespace of a cluster-scoped object is empty."""
+        own = self.manifest["metadata"]
+        return f"{own.get('namespace', '')}/{own['name']}"
+
 
 Observed = Callable[[Child], Any]
 """What is known of an object: a view of its ``observed``, None before anybody has looked (docs/engine.md §13.4)."""

@@ -30,7 +30,7 @@ def of_instance(faults: tuple[str, ...], holder: str, running: Running | None) -
         return Condition("Available", False, "ContourUnavailable", "nothing is made yet")
     if running.taken:
         names = ", ".join(running.taken)
-        return Condition("Available", False, "NameTaken", f"others made {names}; rename or delete them")
+        return Condition("Available", False, "NameTaken", f"others have {names}; rename or delete them")
     rejected = "; ".join(running.rejected)
     if running.missing or running.is_contour_available is False:
         return Condition("Available", False, "ContourUnavailable", rejected or running.waits_for)

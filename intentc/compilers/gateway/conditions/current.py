@@ -50,7 +50,7 @@ def _programmed(state: GatewayState, accepted: Condition) -> Condition:
     if running is None:
         return no("Pending", "nothing is made yet")
     if running.taken:
-        return no("NoResources", f"others made objects of these names; rename or delete them: {_list(running.taken)}")
+        return no("NoResources", f"others have objects of these names; rename or delete them: {_list(running.taken)}")
     if running.rejected:
         return no("NoResources", f"the cluster rejects {_list(running.rejected)}")
     if not running.is_up:

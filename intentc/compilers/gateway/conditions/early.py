@@ -16,19 +16,26 @@ from .condition import Checked, Condition, GatewayState, faults_of, unresolved
 READY = Condition("Ready", True, "GatewayReady")
 
 
-def class_missing(name: str) -> Condition:
-    return Condition("Ready", False, "NonExistentGatewayClass", f"there is no GatewayClass {name}; create it")
+def class_missing(name: str) -> tuple[Condition, ...]:
+    """Ready and Scheduled of a Gateway whose class does not exist."""
+    ready = Condition("Ready", False, "NonExistentGatewayClass", f"there is no GatewayClass {name}; create it")
+    return ready, _scheduled(ready)
 
 
 def gateway_conditions(state: GatewayState, elsewhere: str, holder: str) -> tuple[Condition, ...]:
-    """``elsewhere``: why nothing is made in this namespace, if the parameters want it in another one. ``holder``: who
-    holds the namespace, empty if it is this Gateway."""
+    """Ready and Scheduled. ``elsewhere``: why nothing is made in this namespace, if the parameters want it in another
+    one. ``holder``: who holds the namespace, empty if it is this Gateway."""
     ready = _ready(state, elsewhere, holder)
     if holder:
         return ready, Condition("Scheduled", False, "NoResources", f"{holder} holds the namespace")
     if state.running is not None:
         return ready, Condition("Scheduled", True, "Scheduled")
-    return (ready,)
+    return ready, _scheduled(ready)
+
+
+def _scheduled(ready: Condition) -> Condition:
+    """Of a Gateway for which nothing is made, for the reason that it is not ready."""
+    return Condition("Scheduled", False, ready.reason, ready.message)
 
 
 def _ready(state: GatewayState, elsewhere: str, holder: str) -> Condition:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import re
 from typing import Any
 
 from tests.oracle.appgw_backends import Backends, short
@@ -17,8 +16,10 @@ from tests.oracle.appgw_reading import (
     PREFIX,
     backend_of,
     challenges,
+    covered_by,
     covering,
     parsed,
+    read_path,
     rewrite_rules,
     tags_of,
     valid_host,
@@ -138,17 +139,12 @@ class Naive:
             if not rule.get("http", {}).get("paths"):
                 continue
             names = self.names(item, rule.get("host", ""), extension)
-            paths = [self.path(item, j, path) for j, path in enumerate(rule["http"]["paths"])]
+            read = [read_path(j, path) for j, path in enumerate(rule["http"]["paths"])]
+            self.problems |= {(item["name"], reason) for _, reasons in read for reason in reasons}
+            paths = [path for path, _ in read]
             found.append({"i": i, "host": rule.get("host", "").lower(), "names": names, "paths": paths})
         if not spec.get("rules"):
-            path = {
-                "j": 0,
-                "text": "",
-                "patterns": [],
-                "weak": False,
-                "all": True,
-                "backend": backend_of(spec["defaultBackend"]),
-            }
+            path, _ = read_path(0, {"path": "", "backend": spec["defaultBackend"]})
             if path["backend"]:
                 found.append({"i": -1, "host": "", "names": self.names(item, "", extension), "paths": [path]})
         return found
@@ -160,34 +156,6 @@ class Naive:
         if valid != names:
             self.problems.add((item["name"], "HostInvalid"))
         return valid if names else [""]
-
-    def path(self, item: Json, j: int, path: Json) -> Json:
-        text, kind = path.get("path", ""), path.get("pathType", "")
-        found = {
-            "j": j,
-            "text": text,
-            "patterns": [],
-            "weak": False,
-            "all": False,
-            "backend": backend_of(path["backend"]),
-        }
-        if found["backend"] is None:
-            self.problems.add((item["name"], "UnsupportedBackend"))
-        if text in ("", "/", "/*"):
-            found["all"] = True
-            if kind == "Exact":
-                self.problems.add((item["name"], "ExactRootNotSupported"))
-        elif not re.fullmatch(r"/[A-Za-z0-9._~!$()'+,;=:@/-]*\*?", text):
-            self.problems.add((item["name"], "PathInvalid"))
-            found["backend"] = None
-        elif kind == "Exact":
-            found["patterns"] = [text.removesuffix("*")]
-        elif kind == "Prefix" and not text.endswith("*"):
-            bare = text.rstrip("/")
-            found |= {"patterns": [bare, bare + "/*"], "weak": True} if bare else {"all": True}
-        else:
-            found["patterns"] = [text]
-        return found
 
     def certificate(self, item: Json, name: str, host: str) -> tuple[str, bool]:
         """(certificate, whether the name has an entry in tls)"""
@@ -240,7 +208,38 @@ class Naive:
                         self.problems.add((item["name"], "RedirectWithNoTLS"))
                     else:
                         found.setdefault((frontend, override or 80, "Http", name), []).append(base)
-        return self.possible(found)
+        return self.closed(self.possible(found))
+
+    def covered(self) -> set[str]:
+        """The names that an Ingress has in tls, whether it takes part or not."""
+        found = set()
+        for one in self.of("Ingress"):
+            spec, given = one.get("spec", {}), one["metadata"].get("annotations", {})
+            if not self.is_ours(given, spec) or not (spec.get("rules") or spec.get("defaultBackend")):
+                continue
+            found |= covered_by(spec, parsed(given)[0].get("hostname-extension", []))
+        return found
+
+    def closed(self, sites: dict[tuple[str, int, str, str], list[Json]]) -> dict[Any, list[Json]]:
+        """Without what would be served in the clear though some Ingress has the name in tls."""
+        covered = self.covered()
+        found = {}
+        for (frontend, port, protocol, name), claims in sites.items():
+            kept = claims
+            wildcard = "*" + name[name.index(".") :] if "." in name else name
+            if protocol == "Http" and {name, wildcard} & covered:
+                kept = []
+                for claim in claims:
+                    paths = challenges(claim["paths"]) if claim["mode"] == "serve" else claim["paths"]
+                    if claim["mode"] == "serve":
+                        if len(paths) < sum(path["backend"] is not None for path in claim["paths"]):
+                            self.problems.add((claim["item"]["name"], "CoveredByTLS"))
+                        claim = {**claim, "mode": "challenge", "paths": paths, "waf": ""}
+                    if paths or claim["mode"] == "redirect":
+                        kept.append(claim)
+            if kept:
+                found[frontend, port, protocol, name] = kept
+        return found
 
     def possible(self, sites: dict[tuple[str, int, str, str], list[Json]]) -> dict[Any, list[Json]]:
         """Without the sites whose protocol loses, and redirects to them."""

@@ -71,6 +71,18 @@ def covering(entries: list[Json], name: str) -> Json | None:
     return None
 
 
+def covered_by(spec: Json, extension: list[str]) -> set[str]:
+    """The names that an Ingress has in tls: those that it lists, and those of its rules that an entry covers."""
+    entries = spec.get("tls", [])
+    found = {host.lower() for entry in entries for host in entry.get("hosts", []) if host}
+    for host in [rule.get("host", "").lower() for rule in spec.get("rules", [])] or [""]:
+        names = [name.lower() for name in [host, *extension] if name]
+        for name in [name for name in names if valid_host(name)] if names else [""]:
+            if covering(entries, name) or (host and covering(entries, host)):
+                found.add(name)
+    return found
+
+
 def valid_host(name: str) -> bool:
     labels = name.split(".")
     good = all(re.fullmatch(r"[a-z0-9_*?-]{1,63}", one) and one[0] != "-" and one[-1] != "-" for one in labels)
@@ -83,6 +95,30 @@ def backend_of(backend: Json | None) -> tuple[str, str] | None:
         return None
     port = backend["service"].get("port", {})
     return backend["service"]["name"], str(port.get("name") or port.get("number") or 0)
+
+
+def read_path(j: int, path: Json) -> tuple[Json, list[str]]:
+    """(a path of a rule: what it matches and where it leads, the reasons of its problems)"""
+    text, kind = path.get("path", ""), path.get("pathType", "")
+    backend, reasons = backend_of(path["backend"]), []
+    found = {"j": j, "text": text, "patterns": [], "weak": False, "all": False, "backend": backend}
+    if backend is None:
+        reasons.append("UnsupportedBackend")
+    if text in ("", "/", "/*"):
+        found["all"] = True
+        if kind == "Exact":
+            reasons.append("ExactRootNotSupported")
+    elif not re.fullmatch(r"/[A-Za-z0-9._~!$()'+,;=:@/-]*\*?", text):
+        reasons.append("PathInvalid")
+        found["backend"] = None
+    elif kind == "Exact":
+        found["patterns"] = [text.removesuffix("*")]
+    elif kind == "Prefix" and not text.endswith("*"):
+        bare = text.rstrip("/")
+        found |= {"patterns": [bare, bare + "/*"], "weak": True} if bare else {"all": True}
+    else:
+        found["patterns"] = [text]
+    return found, reasons
 
 
 def challenges(paths: list[Json]) -> list[Json]:

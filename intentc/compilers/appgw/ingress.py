@@ -17,6 +17,7 @@ from . import certificates
 from .annotations import Annotations, read_annotations
 from .backend_uses import backend_uses, rule_contents
 from .checks import REJECTED, frontend_of, left_out, rewrite_of
+from .covered_names import covered_names
 from .ownership import is_served
 from .precedence import Owner
 from .settings import Settings, settings
@@ -39,6 +40,7 @@ class IngressIntent(Intent):
         owner = Owner(self.metadata.creationTimestamp, *self.fq_name)
         if annotations.waf_policy_for_path:
             yield Fact("appgw_default_policy", "all", (owner, annotations.waf_policy_for_path))
+        yield from covered_names(self, annotations, owner)
         if self.rules and not any(rule.http.paths for rule in self.rules):
             ctx.problem("NoHTTPRules", "none of its rules has http paths, so it is ignored; write some")
             return

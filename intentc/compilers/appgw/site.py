@@ -1,17 +1,20 @@
 """A site: it settles what the rules that claim it want together, and joins others in a listener.
 
+A name that any Ingress has in ``tls`` is served in the clear to nobody but solvers of ACME challenges.
+
 It reads, reports conflicts on Ingresses through ``ctx``, and yields facts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from intentc import Claim, Context, Fact, Intent
 
-from .sites import HTTPS, REDIRECT, Site, settled
+from .covered_names import covering_owner
+from .sites import HTTP, HTTPS, REDIRECT, SERVE, Site, settled, without_certificate
 from .sites import Claim as SiteClaim
 from .this_gateway import foreign_listener, protocol_holder
 
@@ -25,6 +28,7 @@ class SiteIntent(Intent):
             claim for _, found in ctx.contributions(self.kind, self.uuid) for claim in found
         )
         claims = [claim for claim in claims if self._is_possible(ctx, site, claim)]
+        claims = list(self._closed(ctx, site, claims))
         if not claims:
             return
         share, conflicts = settled(site, claims)
@@ -32,6 +36,22 @@ class SiteIntent(Intent):
             message = f"{_shown(site)}: Ingress {conflict.winner.owner.shown} has another one, which counts"
             ctx.problem_on("ingress", conflict.loser.owner.shown, conflict.reason, message)
         yield Fact("appgw_listener_group", share.group, share)
+
+    def _closed(self, ctx: Context, site: Site, claims: list[SiteClaim]) -> Iterator[SiteClaim]:
+        """The claims without what must not be served in the clear; reports what is left out (docs/appgw.md §6.5)."""
+        covering = covering_owner(ctx, site.name) if site.protocol == HTTP else None
+        for claim in claims:
+            if covering is None or claim.mode != SERVE:
+                yield claim
+                continue
+            if set(claim.paths) != set(claim.challenges):
+                message = (
+                    f"{_shown(site)} is not served, since Ingress {covering.shown} has the name in tls; add it to tls"
+                    " here, too, or remove it there"
+                )
+                ctx.problem_on("ingress", claim.owner.shown, "CoveredByTLS", message)
+            if claim.challenges:
+                yield without_certificate(claim)
 
     def _is_possible(self, ctx: Context, site: Site, claim: SiteClaim) -> bool:
         """Whether a claim can be met; reports why it can't."""

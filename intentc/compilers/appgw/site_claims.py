@@ -82,6 +82,7 @@ class SiteClaims:
             redirects = False
         secure = given.override_frontend_port or SECURE_PORT
         plain = given.override_frontend_port or PLAIN_PORT
+        challenges = tuple(one for one in challenge_paths(content) if one in paths)
         catches_all = any(path.catch_all for path in content.paths if path.position in paths)
         common: dict[str, Any] = {
             "policy": given.waf_policy_for_path if catches_all else "",
@@ -98,7 +99,6 @@ class SiteClaims:
                 claim = Claim(self._owner, number, REDIRECT, paths, position, target=secure, **common)
                 yield Site(self._frontend, PLAIN_PORT, HTTP, name), claim
         elif cover.is_closed:
-            challenges = tuple(one for one in challenge_paths(content) if one in paths)
             if challenges:
                 claim = Claim(self._owner, number, CHALLENGE, challenges, position, priority=given.rule_priority)
                 yield Site(self._frontend, PLAIN_PORT, HTTP, name), claim
@@ -108,7 +108,8 @@ class SiteClaims:
             )
             self._report("RedirectWithNoTLS", f"{message}. Until then it is not served")
         else:
-            yield Site(self._frontend, plain, HTTP, name), Claim(self._owner, number, SERVE, paths, position, **common)
+            claim = Claim(self._owner, number, SERVE, paths, position, challenges=challenges, **common)
+            yield Site(self._frontend, plain, HTTP, name), claim
 
     def _kept(self, name: str, content: RuleContent) -> tuple[int, ...]:
         """The positions of the paths that nobody has reserved."""

@@ -62,6 +62,8 @@ class Claim(msgspec.Struct, frozen=True, order=True):
     target: int = 0
     is_target: bool = False
     """Whether a redirect leads to this site."""
+    challenges: tuple[int, ...] = ()
+    """Of a claim without a certificate: the positions of those ``paths`` that lead to ACME challenges."""
 
     @property
     def content(self) -> str:
@@ -100,6 +102,11 @@ class Conflict(msgspec.Struct, frozen=True):
     loser: Claim
     reason: str
     winner: Claim
+
+
+def without_certificate(claim: Claim) -> Claim:
+    """What is left of a claim to be served in the clear once the name is covered by a ``tls`` entry."""
+    return msgspec.structs.replace(claim, mode=CHALLENGE, paths=claim.challenges, policy="")
 
 
 def names_of(host: str, extension: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from intentc.bridges.kubernetes.mirrored_kinds import mirrored_kinds
+from intentc.bridges.kubernetes.rights import rights as needs
 from intentc.compilers.gateway import compiler
 from intentc.compilers.gateway.children import MADE_KINDS, children
 from intentc.compilers.gateway.children.rules import (
@@ -27,7 +28,6 @@ from intentc.compilers.gateway.children.rules import (
 from intentc.compilers.gateway.finalizers import OF_KIND
 from intentc.compilers.gateway.instance import Instance
 from intentc.loading.schemas import load_schema
-from intentc.model.manifest import CORE
 
 RULES = Path(__file__).parents[3] / "config" / "kubernetes" / "rbac-gateway.yml"
 CASES = Path(__file__).parent / "children"
@@ -46,24 +46,14 @@ def rights(rules: Iterable[Rule]) -> set[Right]:
 
 
 def needed() -> set[Right]:
+    """Those of Contour and its operator, and what the bridge itself says that it needs."""
     found = {
         right
         for rules in (operator_rules(), cluster_rules(), namespaced_rules(()), leading_rules(), certgen_rules())
         for right in rights(rules)
     }
-    for kind in mirrored_kinds(load_schema("gateway")):
-        group = "" if kind.manifests.group == CORE else kind.manifests.group
-        plural = kind.manifests.plural or kind.plural.replace("_", "")
-        found |= {(group, plural, "list"), (group, plural, "watch")}
-        if kind.status is not None and not kind.status.is_input:
-            found |= {(group, plural, "get"), (group, f"{plural}/status", "patch")}
-        if kind.name in OF_KIND:
-            found |= {(group, plural, "get"), (group, plural, "patch")}
-    for made in MADE_KINDS:
-        version, _, name = made.rpartition("/")
-        group = version.rpartition("/")[0]
-        found |= {(group, f"{name.lower()}s", verb) for verb in ("get", "list", "watch", "create", "patch", "delete")}
-    return found | {("", "events", "create"), ("events.k8s.io", "events", "create"), ("", "namespaces", "get")}
+    of_bridge = needs(mirrored_kinds(load_schema("gateway")), compiler.makes, OF_KIND)
+    return found | {(one.group, one.resource, verb) for one in of_bridge for verb in one.verbs}
 
 
 def test_the_role_that_ships_has_the_needed_rights_and_no_others() -> None:

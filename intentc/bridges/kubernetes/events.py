@@ -1,10 +1,11 @@
-"""Reports problems with the objects of an owner as Kubernetes Events on it, once for each change.
+"""Reports problems as Kubernetes Events on objects of the cluster, once for each change.
 
-Why it exists: ``kubectl describe`` of an owner shows its Events. An Event's name follows from what it says and from the
-answer that it precedes, so that a process that is killed in between reports nothing twice. Events help people alone:
-one that can't be written is logged, and nothing waits for it.
+Why it exists: ``kubectl describe`` of an object shows its Events. An Event's name follows from what it says and, on an
+owner, from the answer that it precedes, so that a process that is killed in between reports nothing twice. Events help
+people alone: one that can't be written is logged, and nothing waits for it.
 
-It writes to the cluster: ``events.k8s.io/v1``, or ``v1`` where that is not served. State: which of both.
+It writes to the cluster: ``events.k8s.io/v1``, or ``v1`` where that is not served. State: which of both; whether it was
+said that we may not.
 
 Touches: clock, logs; through others: environment, files, HTTP, processes, randomness, sockets.
 """
@@ -21,7 +22,7 @@ from typing import Any, NamedTuple
 from intentc.outgoing import Target
 
 from .cluster import Cluster
-from .errors import ClusterError, NotServed, Rejected
+from .errors import AccessDenied, ClusterError, NotServed, Rejected
 from .wire import Identity
 
 _LOG = logging.getLogger(__name__)
@@ -32,12 +33,24 @@ _LONGEST_NAME = 200
 
 
 class Regarding(NamedTuple):
-    """The object of an Event: a mirrored owner in the cluster."""
+    """The object of an Event: one of a mirrored kind in the cluster."""
 
     version: str
     kind: str
     identity: Identity
     uid: str
+
+
+class _Event(NamedTuple):
+    about: Regarding
+    reason: str
+    action: str
+    note: str
+
+    @property
+    def short_note(self) -> str:
+        """As much of the note as Kubernetes takes."""
+        return self.note.encode()[:_LONGEST_NOTE].decode(errors="ignore")
 
 
 class Events:
@@ -56,38 +69,51 @@ class Events:
         self._instance = instance
         self._now = now
         self._only_core = False
+        self._is_denied = False
 
     async def record(self, owner: str, target: Target, words: str, revision: int) -> None:
         """Report ``words`` about an object of the owner with this uuid. ``revision``: of the answer that had others."""
         about = self._regarding(owner)
         if about is None:
             return
-        digest = hashlib.sha256(f"{owner}\0{target}\0{words}\0{revision}".encode()).hexdigest()[:16]
-        name = f"{about.identity.name[:_LONGEST_NAME]}.{digest}"
-        namespace = about.identity.namespace or "default"
-        note = f"{target}: {words}".encode()[:_LONGEST_NOTE].decode(errors="ignore")
+        await self._write(_Event(about, "ObjectRejected", "CarryOut", f"{target}: {words}"), str(revision))
+
+    async def report(self, about: Regarding, reason: str, action: str, words: str) -> None:
+        """Report ``words`` about an object. ``reason`` and ``action``: in CamelCase, as Kubernetes has them."""
+        await self._write(_Event(about, reason, action, words))
+
+    async def _write(self, event: _Event, salt: str = "") -> None:
+        about = event.about
         try:
-            await self._send(name, namespace, about, note)
+            await self._send(event, salt)
+            self._is_denied = False
         except Rejected as error:
             if error.status != HTTPStatus.CONFLICT:
                 _LOG.warning("an Event about %s %s can't be written: %s", about.kind, about.identity, error)
         except ClusterError as error:
-            _LOG.warning("an Event about %s %s can't be written: %s", about.kind, about.identity, error)
+            # Without the right none is written: that is said once.
+            level = logging.DEBUG if self._is_denied else logging.WARNING
+            self._is_denied = isinstance(error, AccessDenied)
+            _LOG.log(level, "an Event about %s %s can't be written: %s", about.kind, about.identity, error)
 
-    async def _send(self, name: str, namespace: str, about: Regarding, note: str) -> None:
+    async def _send(self, event: _Event, salt: str) -> None:
+        about = event.about
+        digest = hashlib.sha256("\0".join((about.uid, event.reason, event.note, salt)).encode()).hexdigest()[:16]
+        name = f"{about.identity.name[:_LONGEST_NAME]}.{digest}"
+        namespace = about.identity.namespace or "default"
         if not self._only_core:
             try:
                 path = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"
-                await self._cluster.send("POST", path, None, self._event(name, namespace, about, note))
+                await self._cluster.send("POST", path, None, self._event(name, namespace, event))
             except NotServed:
                 self._only_core = True
             else:
                 return
         await self._cluster.send(
-            "POST", f"/api/v1/namespaces/{namespace}/events", None, self._core_event(name, namespace, about, note)
+            "POST", f"/api/v1/namespaces/{namespace}/events", None, self._core_event(name, namespace, event)
         )
 
-    def _event(self, name: str, namespace: str, about: Regarding, note: str) -> dict[str, Any]:
+    def _event(self, name: str, namespace: str, event: _Event) -> dict[str, Any]:
         return {
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
@@ -95,22 +121,22 @@ class Events:
             "eventTime": self._now().strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
             "reportingController": _CONTROLLER,
             "reportingInstance": self._instance[:128],
-            "action": "CarryOut",
-            "reason": "ObjectRejected",
-            "regarding": _reference(about),
-            "note": note,
+            "action": event.action,
+            "reason": event.reason,
+            "regarding": _reference(event.about),
+            "note": event.short_note,
             "type": "Warning",
         }
 
-    def _core_event(self, name: str, namespace: str, about: Regarding, note: str) -> dict[str, Any]:
+    def _core_event(self, name: str, namespace: str, event: _Event) -> dict[str, Any]:
         now = self._now().strftime("%Y-%m-%dT%H:%M:%SZ")
         return {
             "apiVersion": "v1",
             "kind": "Event",
             "metadata": {"name": name, "namespace": namespace},
-            "involvedObject": _reference(about),
-            "reason": "ObjectRejected",
-            "message": note,
+            "involvedObject": _reference(event.about),
+            "reason": event.reason,
+            "message": event.short_note,
             "source": {"component": _CONTROLLER},
             "firstTimestamp": now,
             "lastTimestamp": now,

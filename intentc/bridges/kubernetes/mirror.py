@@ -235,6 +235,8 @@ class Mirror:
 
     def name_of(self, key: Key) -> Identity | None:
         """The name of an object in the cluster, or of its copy; None if neither is known."""
+        if key in self.unusable:
+            return self.unusable[key][0]
         known = self._wanted[key.kind].get(key.uuid) or self._stored[key.kind].get(key.uuid)
         return known.identity if known is not None else None
 

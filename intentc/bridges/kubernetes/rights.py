@@ -49,9 +49,8 @@ def rights(mirrored: Iterable[Kind], makes: Iterable[str] = (), holding: Collect
             found.add(Right(group, plural, ("get",)))
     made = [one.rsplit("/", 1) for one in makes]
     found |= {Right(version.rpartition("/")[0], _plural(kind), _MAKE) for version, kind in made}
-    if made:
-        found |= {Right(group, "events", ("create",)) for group in ("", "events.k8s.io")}
-    return frozenset(found)
+    # On owners, and on what can't be mirrored.
+    return frozenset(found | {Right(group, "events", ("create",)) for group in ("", "events.k8s.io")})
 
 
 def rules_of(found: Iterable[Right]) -> list[dict[str, Any]]:

@@ -54,6 +54,7 @@ from .status import status_of
 from .stored import StoredCopies
 from .stored_manifests import FOLLOWED
 from .synced import SyncedMarks
+from .unmirrored import Unmirrored
 
 _LOG = logging.getLogger(__name__)
 _TEND_SECONDS = 1.0
@@ -128,6 +129,8 @@ class Bridge:
         )
         self.copies = StoredCopies(source, projectors, self.mirror, self._applied, self._noted, FOLLOWED)
         self.registry = registry_of(lambda: metrics(self.status()))
+        self._events = Events(cluster, self._owner, settings.process)
+        self.unmirrored = Unmirrored(self._events, self._reasons, self._regarding, self._may_write)
         self.cluster = cluster
         self.identity = ClusterIdentity(cluster)
         self.tasks: dict[str, KindTask] = {}
@@ -163,7 +166,7 @@ class Bridge:
             self._fence,
             self.election.invalidate,
             self.identity.ask,
-            Events(cluster, self._regarding, settings.process),
+            self._events,
             self.finalizers.lacks,
             declared=[Sort(*one.rsplit("/", 1)) for one in sorted(settings.makes)],
             not_served_seconds=settings.not_served_seconds,
@@ -185,6 +188,7 @@ class Bridge:
                 group.start_soon(self.sender.run)
                 group.start_soon(self.reporter.run)
                 group.start_soon(self.finalizers.run)
+                group.start_soon(self.unmirrored.run, self._settings.tend_seconds)
                 if self.carrier is not None:
                     group.start_soon(self.carrier.run)
                 group.start_soon(self._tend)
@@ -269,13 +273,22 @@ class Bridge:
         if self.carrier is not None:
             self.carrier.owner_changed()
 
-    def _regarding(self, uuid: str) -> Regarding | None:
+    def _owner(self, uuid: str) -> Regarding | None:
         """The object of the cluster with this uid; None if it is not mirrored."""
-        for name, task in self.tasks.items():
-            identity, served = self.mirror.name_of(Key(name, uuid)), task.watcher.served
-            if identity is not None and served is not None:
-                return Regarding(served.version, manifest_kind(task.kind).name, identity, uuid)
-        return None
+        found = (self._regarding(Key(name, uuid)) for name in self.tasks)
+        return next((one for one in found if one is not None), None)
+
+    def _regarding(self, key: Key) -> Regarding | None:
+        """The object of the cluster under a key; None if it is not known, or its kind not served."""
+        task, identity = self.tasks[key.kind], self.mirror.name_of(key)
+        served = task.watcher.served
+        if identity is None or served is None:
+            return None
+        return Regarding(served.version, manifest_kind(task.kind).name, identity, key.uuid)
+
+    def _reasons(self) -> dict[Key, str]:
+        """Why objects can't be mirrored."""
+        return {**{key: reason for key, (_, reason) in self.mirror.unusable.items()}, **self.sender.rejected}
 
     def _served(self, name: str) -> Served | None:
         task = self.tasks.get(name)

@@ -333,9 +333,17 @@ async def test_an_object_that_the_api_server_rejects_is_reported_and_the_others_
         assert list(await world.stored()) == ["good"]
         (words,) = bridge.status()["attention"]
         assert words.startswith("mapping default/bad is not mirrored: 400: mapping: timeout_ms: ")
+        await until(lambda: bool(world.cluster.events))
         world.cluster.put(MAPPINGS, _mapping("bad"))
         await until_true(world.same)
         assert bridge.status()["attention"] == []
+        (event,) = world.cluster.events.values()
+        assert (event["reason"], event["regarding"]["kind"], event["regarding"]["name"]) == (
+            "NotMirrored",
+            "Mapping",
+            "bad",
+        )
+        assert event["note"].startswith("400: mapping: timeout_ms: ")
 
 
 async def test_an_object_that_is_no_manifest_of_its_kind_is_reported(world: _World) -> None:
@@ -347,6 +355,9 @@ async def test_an_object_that_is_no_manifest_of_its_kind_is_reported(world: _Wor
         assert bridge.status()["attention"][0].startswith(
             "mapping default/bad is not mirrored: spec: Expected `object`"
         )
+        await until(lambda: bool(world.cluster.events))
+        (event,) = world.cluster.events.values()
+        assert event["regarding"]["name"] == "bad"
 
 
 async def test_a_name_that_a_person_took_is_reported(world: _World) -> None:

@@ -88,6 +88,10 @@ class Records(RejectionRecords, Protocol):
         """The Ingresses that it serves, all of them, and where (kind ``appgw_publication``)."""
         ...
 
+    async def problems(self, problems: Problems) -> None:
+        """What only the whole document shows, all of it (kind ``appgw_document_problem``)."""
+        ...
+
 
 class Pass(NamedTuple):
     """What a pass found. ``state``: applied, written, or why nothing was written. ``after``: seconds until the next
@@ -198,6 +202,7 @@ class Publisher:
     async def _write(self, world: World, assembled: Assembled, shown: Document) -> Pass:
         wanted = _without_digests(assembled.document)
         problems = tuple((one.owner, one.reason, one.message) for one in assembled.problems)
+        await self._records.problems(problems)
         if lost := dangling(wanted):
             return Pass("Waiting", f"{lost} is referred to, and not compiled yet")
         try:

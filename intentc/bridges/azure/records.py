@@ -22,9 +22,9 @@ from intentc.writing import Written
 
 from .compiled_world import Digests
 from .document import RECORD, record_of
-from .publisher import Address, Published
+from .publisher import Address, Problems, Published
 from .rejections import Rejection
-from .stored import PUBLICATION, PUBLISHED, REJECTION, StoredWorld
+from .stored import DOCUMENT_PROBLEM, PUBLICATION, PUBLISHED, REJECTION, StoredWorld
 
 _MESSAGE = 2000
 """Characters of Azure's words that are kept."""
@@ -81,18 +81,25 @@ class GatewayRecords:
         await self._put(PUBLISHED, [self._name], fields)
 
     async def publications(self, served: Mapping[str, Sequence[Address]]) -> None:
-        lost = [found for found in self._stored.of_kind(PUBLICATION) if found.name not in served]
+        addresses = {
+            ingress: [{"ip": one.ip, "hostname": one.hostname} for one in found] for ingress, found in served.items()
+        }
+        await self._all(PUBLICATION, "addresses", addresses)
+
+    async def problems(self, problems: Problems) -> None:
+        found: dict[str, list[dict[str, str]]] = {}
+        for ingress, reason, message in problems:
+            found.setdefault(ingress, []).append({"reason": reason, "message": message})
+        await self._all(DOCUMENT_PROBLEM, "problems", found)
+
+    async def _all(self, kind: str, field: str, wanted: Mapping[str, Sequence[Mapping[str, str]]]) -> None:
+        """Let the records of a kind be those of ``wanted``: Ingress → the value of ``field``."""
+        lost = [found for found in self._stored.of_kind(kind) if found.name not in wanted]
         removals = [
-            self._written(self._writer.remove(Key(PUBLICATION, found.uuid), found.revision, self.fence))
-            for found in lost
+            self._written(self._writer.remove(Key(kind, found.uuid), found.revision, self.fence)) for found in lost
         ]
         puts = [
-            self._put(
-                PUBLICATION,
-                ingress.split(":"),
-                {"ingress": ingress, "addresses": [{"ip": one.ip, "hostname": one.hostname} for one in addresses]},
-            )
-            for ingress, addresses in served.items()
+            self._put(kind, ingress.split(":"), {"ingress": ingress, field: value}) for ingress, value in wanted.items()
         ]
         # Together, so that they share requests.
         await asyncio.gather(*removals, *puts)

@@ -29,16 +29,13 @@ from intentc.watch.protocol import Store
 from intentc.watch.source import Source
 from intentc.writing import WriteError
 
-from .document import RECORD
 from .metrics import metrics
 from .publisher import Gateway, Manager, Pass, Publisher
 from .records import GatewayRecords, RecordWriter
-from .stored import PUBLICATION, PUBLISHED, REJECTION, StoredWorld
+from .stored import RECORDS, StoredWorld
 
 _LOG = logging.getLogger(__name__)
 _AGAIN = Backoff(5.0, 300.0)
-RECORDS = (RECORD, PUBLISHED, PUBLICATION, REJECTION)
-"""The kinds that a publisher writes."""
 
 
 __all__ = ["RECORDS", "Bridge", "Gateway", "Settings", "running_publisher"]

@@ -25,10 +25,13 @@ from .rejected_ingresses import SUSPECTED
 REJECTION = "appgw_rejection"
 PUBLISHED = "appgw_published"
 PUBLICATION = "appgw_publication"
+DOCUMENT_PROBLEM = "appgw_document_problem"
 _SECRET = "secret"  # noqa: S105  # a kind
 _OWNER = "appgw_owner"
 _OBJECTS = frozenset({*COLLECTIONS, _OWNER, "appgw_document"})
-KINDS = _OBJECTS | {RECORD, REJECTION, PUBLISHED, PUBLICATION, _SECRET}
+RECORDS = (RECORD, PUBLISHED, PUBLICATION, REJECTION, DOCUMENT_PROBLEM)
+"""The kinds that a publisher writes."""
+KINDS = _OBJECTS.union(RECORDS, [_SECRET])
 
 
 class Stored(NamedTuple):

@@ -55,6 +55,9 @@ class IngressIntent(Intent):
                 yield self.owned("appgw_owner", self.fq_name, **itself, rejected=True)
             return
         yield from self._parts(ctx, config, annotations, owner)
+        if (found := ctx.find("appgw_document_problem", self.fq_name)) is not None:
+            for one in found.problems:
+                ctx.problem(one.reason, one.message)
         yield self.owned("appgw_owner", self.fq_name, **itself)
         published = ctx.find("appgw_publication", self.fq_name)
         if published is not None:

@@ -41,10 +41,11 @@ class PublishedSystem:
     """``steps``: how many there were; ``kill_at``: the number of the step at which the process ends, 0: none;
     ``compiles``: whether the compiler works. It is ``publisher.Manager`` and ``records.RecordWriter``."""
 
-    def __init__(self, gateway: dict[str, Any] | None = None, settings: dict[str, Any] | None = None) -> None:
-        shown = small_gateway() if gateway is None else gateway
-        shown.setdefault("tags", {})[MANAGED] = "before"
-        self.compiler = DocumentSystem(shown, {"applicationGatewayID": OWN, **(settings or {})})
+    def __init__(self, limits: Mapping[str, int] | None = None) -> None:
+        shown = small_gateway()
+        shown["tags"][MANAGED] = "before"
+        self._limits = limits or {}
+        self.compiler = DocumentSystem(shown, {"applicationGatewayID": OWN})
         self.offline = self.compiler.offline
         self._plurals = {name: kind.plural for name, kind in self.offline.server.schema.kinds.items()}
         self.now = 0.0
@@ -84,7 +85,7 @@ class PublishedSystem:
             self,
             records,
             self.stored.world,
-            Gateway(OWN),
+            Gateway(OWN, limits=self._limits),
             published,
             self.stored.suspected(),
             clock=lambda: self.now,

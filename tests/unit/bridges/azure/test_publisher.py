@@ -12,7 +12,7 @@ from intentc.bridges.azure.certificates import Pair
 from intentc.bridges.azure.client import Changed, NotAccepted, Throttled, Unanswered
 from intentc.bridges.azure.compiled_world import Digests, World
 from intentc.bridges.azure.document import parts_of
-from intentc.bridges.azure.publisher import MANAGED, Address, Gateway, Pass, Published, Publisher
+from intentc.bridges.azure.publisher import MANAGED, Address, Gateway, Pass, Problems, Published, Publisher
 from intentc.bridges.azure.rejected_ingresses import SUSPECTED
 from intentc.bridges.azure.rejections import Rejection
 from intentc.testing.azure import ResourceManager
@@ -69,6 +69,9 @@ class System:
 
     async def publications(self, served: Mapping[str, Sequence[Address]]) -> None:
         self.served = {name: [one.ip for one in addresses] for name, addresses in served.items()}
+
+    async def problems(self, problems: Problems) -> None:
+        self.found = problems
 
     async def reject(self, ingress: str, digests: Digests, rejection: Rejection) -> None:
         assert digests.said == f"digest of {ingress}"

@@ -5,12 +5,12 @@ runs there between two bytecodes of the author's code, and raises (docs/engine.m
 
 - **Arming costs nothing.** An evaluation that begins sets an attribute; the clock is read by the tick that first sees
   it. So a budget is accurate to two ticks.
-- **Only the author's code is hit.** The handler raises only while the frame of ``guarded`` is on the stack, whose
-  caller catches the exception. While the world is read, which is our code, it does not raise; the next read does.
+- **Only the author's code is hit.** The handler raises only while a function marked as ``guarded`` is on the stack,
+  whose caller catches the exception. While the world is read, which is our code, it does not raise; the next read does.
 - **It gets through.** Code that catches everything catches this exception as well. So each cut makes the signal pending
-  again, and the next one is raised at the very next point where the interpreter checks signals, until ``guarded``
-  returns. No construct catches at every such point: the backward jump of a loop lies outside the ``try`` in it.
-- **The collector waits.** It would run finalisers and callbacks of any code below ``guarded``: they would be hit as
+  again, and the next one is raised at the very next point where the interpreter checks signals, until that function
+  ends. No construct catches at every such point: the backward jump of a loop lies outside the ``try`` in it.
+- **The collector waits.** It would run finalisers and callbacks of any code below that function: they would be hit as
   well, or fail for lack of stack at the depth that the author's code has reached. So it doesn't run during an
   evaluation.
 
@@ -35,8 +35,8 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from types import FrameType
-from typing import Protocol, TypeVar, TypeVarTuple
+from types import FrameType, FunctionType
+from typing import Any, Protocol, TypeVar
 
 from .author_lines import CONTEXT_MODULE, author_line
 from .limits import Limits
@@ -51,8 +51,7 @@ run at the very limit of recursion, so it needs many tries."""
 
 _SIGNAL = getattr(signal, "SIGALRM", signal.SIGINT)
 
-Result = TypeVar("Result")
-Arguments = TypeVarTuple("Arguments")
+Guarded = TypeVar("Guarded", bound=Callable[..., Any])
 
 
 class BudgetExceeded(BaseException):
@@ -65,13 +64,16 @@ class _Cut(BudgetExceeded):
     __init__ = staticmethod(partial(_thread.interrupt_main, _SIGNAL))
 
 
-def guarded(function: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
-    """Call author's code. While this frame is on the stack, ``BudgetExceeded`` may be raised anywhere below it; the
-    caller catches it."""
-    return function(*arguments)
+def guarded(function: Guarded) -> Guarded:
+    """Declare that a function runs author's code. While it is on the stack, ``BudgetExceeded`` may be raised in it and
+    anywhere below it; its caller catches it."""
+    assert isinstance(function, FunctionType)
+    _GUARDED.add(id(function.__code__))
+    return function
 
 
-_GUARDED = guarded.__code__
+_GUARDED: set[int] = set()
+"""The ids of their code objects, which live as long as the process."""
 
 
 class Run(Protocol):
@@ -188,7 +190,7 @@ def _unheard(signal_number: int, frame: FrameType | None) -> None:
 
 def _may_be_cut(frame: FrameType | None) -> bool:
     """Whether the frame is author's code, or was called by it other than through the context."""
-    while frame is not None and frame.f_code is not _GUARDED:
+    while frame is not None and id(frame.f_code) not in _GUARDED:
         if frame.f_globals.get("__name__") == CONTEXT_MODULE:
             return False
         frame = frame.f_back

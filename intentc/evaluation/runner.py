@@ -1,9 +1,9 @@
 """Runs one evaluation and returns its outcome; no error in an author's code escapes it (docs/engine.md §4).
 
-Claims are returned only when ``evaluate`` has returned: a run that fails half-way leaves no partial output. All calls
-that may run author's code pass through ``guarded``, so that their time is bounded in processes that enforce budgets
-(``budget.py``); that includes the text of an exception and the end of a generator. The engine decides what runs when,
-and what happens with the outcome.
+Claims are returned only when ``evaluate`` has returned: a run that fails half-way leaves no partial output. All
+functions that may run author's code are marked as ``guarded``, so that their time is bounded in processes that enforce
+budgets (``budget.py``); that includes the text of an exception and the end of a generator. The engine decides what runs
+when, and what happens with the outcome.
 
 It changes nothing in the world: the outcome is a value. State: the checked intents, converters, and explanations that
 failed. It sets the budget's timer, and marks the intent in ``crash_marker``'s file.
@@ -142,7 +142,7 @@ class Runner:
             self._slot.begin(key)
         self._budget.begin(context)
         try:
-            return self._without_children(context, guarded(_evaluate, intent_type, context, output), output)
+            return self._without_children(context, _evaluate(intent_type, context, output), output)
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and came_from_keyboard(error):
                 raise
@@ -167,6 +167,7 @@ class Runner:
         return outcome._replace(status=status, claims=claims, requests=(), waiting_for=None)
 
 
+@guarded
 def _evaluate(intent_type: type[Intent], context: Context, output: _Output) -> Outcome:
     """The outcome of a run that completes; raises what interrupts it."""
     key = context.key
@@ -264,13 +265,14 @@ def _interrupted(context: Context, output: _Output, error: BaseException, intent
 
 
 def _contained(function: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result | None:
-    """The result of ``function``, None if it fails; within the budget of the run."""
+    """The result of a guarded ``function``, None if it fails."""
     try:
-        return guarded(function, *arguments)
+        return function(*arguments)
     except BaseException:
         return None
 
 
+@guarded
 def _let_go(output: _Output, error: BaseException) -> None:
     """Close the generators and locals of the author's code here, and not wherever the collector finds them."""
     items, output.items = output.items, ()
@@ -281,6 +283,7 @@ def _let_go(output: _Output, error: BaseException) -> None:
         traceback.clear_frames(error.__traceback__)
 
 
+@guarded
 def _interpreted(context: Context, output: _Output, error: BaseException, intent_type: type[Intent]) -> Outcome:
     reads, problems = frozenset(context.reads), tuple(context.problems)
     match error:

@@ -9,10 +9,11 @@ It reads the graph, and changes nothing there. State: the reads found for one ba
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 from intentc.logic.cache import ALL, Cache, State, Transition, shown
 from intentc.logic.cache.states import Offers, counts, name_in_force
+from intentc.logic.dependencies import ReadIndex
 from intentc.model import Key, Link, Name, Read, Resource
 from intentc.model.metadata import differing_parts
 from intentc.model.ownership import is_made_by
@@ -23,8 +24,8 @@ from intentc.model.resolvers import FQ_NAME, UUID
 class ChangedReads:
     """Collects the reads that some transitions change. Call ``lost`` before the commit, ``won`` after it.
 
-    ``inputs``: the keys whose input changes. ``watched``: whether a read has readers; used only where it is expensive
-    to find out whether its answer changed. ``installation``: distinguishes our objects from others.
+    ``inputs``: the keys whose input changes. ``readers``: of each read; asked only where it is expensive to find out
+    whether its answer changed. ``installation``: distinguishes our objects from others.
     """
 
     def __init__(
@@ -32,13 +33,13 @@ class ChangedReads:
         cache: Cache,
         transitions: Collection[Transition],
         inputs: Collection[Key],
-        watched: Callable[[Read], bool],
+        readers: ReadIndex,
         installation: str,
     ) -> None:
         self._cache = cache
         self._transitions = transitions
         self._inputs = inputs
-        self._watched = watched
+        self._readers = readers
         self._installation = installation
         self.reads: dict[Read, str] = {}
         """Changed read → the kind of an object that changed it."""
@@ -89,13 +90,13 @@ class ChangedReads:
         if not isinstance(before, Resource) or not isinstance(after, Resource):
             self.reads[usable_read(key)] = key.kind
             return
-        self.reads.update((read, key.kind) for read in watched_metadata(before, after, self._watched))
+        self.reads.update((read, key.kind) for read in watched_metadata(before, after, self._readers))
 
     def _taken(self, key: Key, before: State | None, after: State | None, names: Collection[str]) -> None:
         """Whether the name counts as taken by others may change although the name stays: by a mark added or removed."""
         for name in names:
             read = (TAKEN, key.kind, name)
-            if self._watched(read) and self._takes(before, name) != self._takes(after, name):
+            if self._readers.has_any(read) and self._takes(before, name) != self._takes(after, name):
                 self.reads[read] = key.kind
 
     def _takes(self, state: State | None, name: str) -> bool:
@@ -140,7 +141,7 @@ class ChangedReads:
             return
         for relation in one.kind.relations.values():
             read = targets_read(key, relation.name)
-            if relation.attribute and read not in self.reads and self._watched(read):
+            if relation.attribute and read not in self.reads and self._readers.has_any(read):
                 former, present = one.references(relation.name), other.references(relation.name)
                 if former != present:
                     self.reads[read] = key.kind
@@ -153,14 +154,14 @@ class ChangedReads:
         return one.fq_name != other.fq_name or made_differs(one, other, self._installation)
 
 
-def watched_metadata(before: Resource, after: Resource, watched: Callable[[Read], bool]) -> list[Read]:
+def watched_metadata(before: Resource, after: Resource, readers: ReadIndex) -> list[Read]:
     """The reads of metadata that have readers, and another answer after than before. Others are not looked for: most
     changes of metadata concern nobody, and values must be decoded to find them."""
     key = after.key
-    if not after.kind.written_as_manifests or before.raw == after.raw or not watched(usable_read(key)):
+    if not after.kind.written_as_manifests or before.raw == after.raw or not readers.has_any(usable_read(key)):
         return []
     parts = differing_parts(before.values().metadata, after.values().metadata)
-    return [read for read in (metadata_read(key, *part) for part in parts) if watched(read)]
+    return [read for read in (metadata_read(key, *part) for part in parts) if readers.has_any(read)]
 
 
 def made_differs(one: State, other: State, installation: str) -> bool:

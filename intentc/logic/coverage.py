@@ -145,10 +145,10 @@ class _Look:
         )
 
     def _reads_of_change(self, key: Key, state: State) -> Collection[Read]:
-        """Every read that a change of this object can change: the same as its deletion would."""
+        """Every recorded read that a change of this object can change: the same as its deletion would."""
         offered = self._logic.cache.indexes.offered(key)
         deleted = Transition(key, state, None, offered, NO_OFFERS)
-        changes = ChangedReads(self._logic.cache, (deleted,), (key,), _always, "")
+        changes = ChangedReads(self._logic.cache, (deleted,), (key,), self._logic.reads, "")
         changes.lost()
         return [read for read in changes.reads if read[0] != TAKEN]
 
@@ -227,7 +227,3 @@ class _Look:
             case _:
                 example = ""
         return f"{example} (none is there)"
-
-
-def _always(read: Read) -> bool:
-    return True

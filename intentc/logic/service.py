@@ -19,7 +19,7 @@ from intentc.model import Batch, Correction, Fact, HeldFacts, Key, Name, Problem
 from intentc.model.reads import TAKEN, allocation_read, fact_read, presence_read, setting_read
 from intentc.model.values import freeze
 
-from .changes import ChangedReads, is_ours, watched_metadata
+from .changes import ChangedReads, watched_metadata
 from .concerned import Concerned, Job, nobody
 from .cycles import FactCycles, Hop, step
 from .decoding import arrivals, decoded_slices
@@ -122,8 +122,8 @@ class Service(CachedWorld):
         transitions = preparation.transitions
         if not transitions:
             return nobody()
-        inputs = {t.key: t for t in transitions if input_changed(t, self._installation, self._made)}
-        changes = ChangedReads(self.cache, transitions, inputs, self._is_read, self._installation)
+        inputs = {t.key: t for t in transitions if input_changed(t, self._installation, self.cache)}
+        changes = ChangedReads(self.cache, transitions, inputs, self.reads, self._installation)
         origins = inputs | {t.key: t for t in transitions if t.key not in inputs and self._moves_readers(t)}
         walked = self.walk(t.key for t in origins.values() if t.before is not None)
         if len(self.reads):
@@ -151,11 +151,7 @@ class Service(CachedWorld):
             return False
         if transition.offered_before != transition.offered_after or before.links != after.links:
             return True
-        return bool(watched_metadata(before, after, self._is_read))
-
-    def _made(self, key: Key) -> bool:
-        state = self.cache.state(key)
-        return isinstance(state, Resource) and is_ours(state, self._installation)
+        return bool(watched_metadata(before, after, self.reads))
 
     def evaluated(
         self, key: Key, reads: frozenset[Read], facts: tuple[Fact, ...] | None, *, complete: bool
@@ -280,9 +276,6 @@ class Service(CachedWorld):
             former = shown(before)
             if former is not None and after is not None and key.kind in self.intent_kinds and key in self.reads:
                 self.superseded.setdefault(key, former)
-
-    def _is_read(self, read: Read) -> bool:
-        return bool(self.reads.readers(read))
 
     def walk(self, origins: Iterable[Key]) -> dict[Key, Path]:
         """The intents that a change of ``origins`` affects by the reaction map, with the present relations."""

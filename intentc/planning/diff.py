@@ -10,7 +10,7 @@ Touches: nothing outside memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -31,6 +31,11 @@ NO_ENTRIES: Entries = {}
 MayRemove = Callable[[Item], bool]
 """A function of the planner: whether this part of the object may be removed now. If not, the planner defers the
 removal, and plans the object again when it may."""
+
+
+def always(item: Item) -> bool:
+    """A ``MayRemove`` for which everything may be removed."""
+    return True
 
 
 class Wanted(NamedTuple):
@@ -174,23 +179,32 @@ class EntryChanges(NamedTuple):
     remove: tuple[Key, ...]
 
 
+def differing(stored: Entries, wanted: Wanted) -> Iterator[ReferenceValue]:
+    """The stored entries of a shared list that ``entry_changes`` changes or removes if they are ours."""
+    for key, entry in stored.items():
+        own = wanted.entries.get(key)
+        if own.attribute != entry.attribute if own is not None else key not in wanted.disputed:
+            yield entry
+
+
 def entry_changes(
-    relation: str, stored: Entries, wanted: Wanted, is_ours: Callable[[ReferenceValue], bool], may_remove: MayRemove
+    relation: str, stored: Entries, wanted: Wanted, ours: Container[Key], may_remove: MayRemove
 ) -> EntryChanges:
-    """The changes of a shared list. An existing entry that is not ours is the user's and stays as it is."""
+    """The changes of a shared list. ``ours``: the targets of those of its ``differing`` entries that are ours; the
+    others are the user's and stay as they are."""
     add, remove = [], []
     for key, own in wanted.entries.items():
         entry = stored.get(key)
         if entry is None:
             add.append(own)
-        elif own.attribute != entry.attribute and is_ours(entry):
+        elif own.attribute != entry.attribute and key in ours:
             item = (relation, Name(relation, entry.fq_name))
             merged = own._replace(attribute=_attribute(entry, own, wanted, may_remove, item))
             if merged.attribute != entry.attribute:
                 add.append(merged)
     for key, entry in stored.items():
         item = (relation, Name(relation, entry.fq_name))
-        if key not in wanted.entries and key not in wanted.disputed and is_ours(entry) and may_remove(item):
+        if key not in wanted.entries and key not in wanted.disputed and key in ours and may_remove(item):
             remove.append(entry)
     return EntryChanges(in_order(add), tuple(entry.key for entry in in_order(remove)))
 

@@ -47,7 +47,9 @@ from .diff import (
     Entries,
     MayRemove,
     Wanted,
+    always,
     claimed_properties,
+    differing,
     entry_changes,
     in_order,
     list_change,
@@ -153,7 +155,7 @@ class Planner:
             return False
         draft = Draft(name, actual.kind, self._book.on(name), self._desired(actual))
         made = ownership is Ownership.OURS
-        self._fields(draft, actual, made=made, may_remove=lambda _: True)
+        self._fields(draft, actual, made=made, may_remove=always)
         self._always.plan_all(draft, actual)
         return shows_unclaimed(draft, actual, self._assumed, self._installation, made=made)
 
@@ -362,15 +364,13 @@ class Planner:
                 continue
             wanted = self._wanted(draft, relation, actual.key, stored, made=made)
             unwanted = self._assumed.leading_to(relation, stored, desired.unwanted)
-            changes = entry_changes(
-                relation,
-                stored,
-                wanted,
-                lambda entry, declared=kind.relations[relation], unwanted=unwanted: (  # type: ignore[misc]
-                    entry.key in unwanted or self.writes_entry(declared, actual.key, entry, made=made)
-                ),
-                may_remove,
-            )
+            declared = kind.relations[relation]
+            ours = {
+                entry.key
+                for entry in differing(stored, wanted)
+                if entry.key in unwanted or self.writes_entry(declared, actual.key, entry, made=made)
+            }
+            changes = entry_changes(relation, stored, wanted, ours, may_remove)
             for entry in changes.add:
                 relax = self._relaxes(kind, relation, entry.key, made)
                 add.append(AddReference(actual.key, draft.name, relation, entry, relax))

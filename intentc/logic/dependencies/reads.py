@@ -49,6 +49,10 @@ class ReadIndex:
         found = self._readers.get(read)
         return frozenset(found) if found else _NOBODY
 
+    def has_any(self, read: Read) -> bool:
+        """Whether there is such an intent."""
+        return bool(self._readers.get(read))
+
     def reads_of(self, key: Key) -> frozenset[Read]:
         """The reads of the last evaluation of ``key``; empty if it was never evaluated."""
         return frozenset(self._reads.get(key, ()))

@@ -1,10 +1,11 @@
-"""Commits a draft in one transaction, and repeats the work while other writers are faster.
+"""Commits a draft in one transaction, and has it made anew while other writers are faster.
 
 Why it exists: here the index is derived from the values, deletions are resolved, operations are counted against etcd's
 limit, and the fence is added. Nothing else in the API server writes to the store.
 
-It commits to the store, reads through the draft, which it completes, and waits a random time before it repeats. It
-keeps no state between mutations.
+It commits to the store, reads through the draft, which it completes, and waits a random time before it repeats.
+
+State: of one mutation, its draft and how often it was tried.
 
 Touches: clock, etcd, randomness.
 """
@@ -12,8 +13,9 @@ Touches: clock, etcd, randomness.
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import NamedTuple, Protocol
 
 import anyio
 
@@ -27,8 +29,6 @@ from .draft import Draft, Staged, fq_name_value
 from .errors import ApiError, BadRequest, Busy, Conflict, Malformed, PreconditionFailed, TooLarge, from_store, shortened
 from .integers import parse_integer
 from .layout import CHILD, REFERENCE, Holder, Layout
-
-Result = TypeVar("Result")
 
 _ATTEMPTS = 200
 _SHOWN = 5
@@ -60,47 +60,125 @@ class Fence(NamedTuple):
 
 
 class Mutator:
-    """Carries out mutations. ``limit``: operations that one transaction takes (etcd's --max-txn-ops)."""
+    """Makes drafts and mutations. ``limit``: operations that one transaction takes (etcd's --max-txn-ops)."""
 
     def __init__(self, store: Store, schema: Schema, layout: Layout, limit: int) -> None:
-        self.limit = limit
         self._store = store
         self._schema = schema
         self._layout = layout
+        self._limit = limit
 
     def draft(self) -> Draft:
         """Create an empty draft."""
-        return Draft(self._store, self._schema, self._layout, self.limit)
+        return Draft(self._store, self._schema, self._layout, self._limit)
 
-    async def run(
-        self, work: Callable[[Draft], Awaitable[Result]], fence: Fence | None = None, *, dry_run: bool = False
-    ) -> tuple[Result, int]:
-        """Do ``work`` on a draft and commit it; returns its result and the revision at which it holds.
+    def mutation(
+        self,
+        fence: Fence | None = None,
+        *,
+        rules: Verifier | None = None,
+        turn: anyio.Lock | None = None,
+        dry_run: bool = False,
+    ) -> Mutation:
+        """Begin a mutation. ``rules``: verify the draft before it is committed. ``turn``: held during each attempt.
+        ``dry_run``: nothing is written, but everything is checked that can be without it."""
+        return Mutation(self._store, self, self._limit, fence, rules, turn, dry_run=dry_run)
 
-        ``dry_run``: nothing is written, but everything is checked that can be without it.
 
-        Raises what ``work`` raises, ``TooLarge``, ``PreconditionFailed`` (fence), ``Busy``, ``OutcomeUnknown``.
-        """
-        for attempt in range(_ATTEMPTS):
-            draft = self.draft()
-            if fence is not None and fence.revision < 1:
-                # For etcd an absent key has create revision 0: the compare would hold exactly while nobody leads.
-                await self._check_fence(draft, fence)
-            try:
-                result = await work(draft)
-                revision = await self._commit(draft, fence, dry_run=dry_run)
-            except ApiError:
-                # A former leader must learn that it is one, whatever else is wrong with its request.
-                if fence is not None:
-                    await self._check_fence(draft, fence)
-                raise
-            if revision is not None:
-                return result, revision
+class Verifier(Protocol):
+    """The rules that a whole draft must keep."""
+
+    async def verify(self, draft: Draft) -> None:
+        """Raise ``ApiError`` if the draft breaks one."""
+        ...
+
+
+class Mutation:
+    """Changes of resources that are committed together. They are staged anew until no other writer is faster::
+
+        while mutation.is_open:
+            async with mutation as draft:
+                result = …  # stage changes on the draft
+        return result, mutation.revision
+
+    The block may raise; then nothing is written. Its end raises ``TooLarge``, ``PreconditionFailed`` (fence), ``Busy``,
+    ``OutcomeUnknown``, and what ``rules`` raise."""
+
+    _draft: Draft
+
+    def __init__(
+        self,
+        store: Store,
+        mutator: Mutator,
+        limit: int,
+        fence: Fence | None,
+        rules: Verifier | None,
+        turn: anyio.Lock | None,
+        *,
+        dry_run: bool,
+    ) -> None:
+        self.is_open = True
+        """Whether the changes are to be staged (again)."""
+        self.revision = 0
+        """The revision at which the result holds, once the mutation is not open any more."""
+        self._store = store
+        self._mutator = mutator
+        self._limit = limit
+        self._fence = fence
+        self._rules = rules
+        self._turn = turn
+        self._dry_run = dry_run
+        self._attempts = 0
+
+    async def __aenter__(self) -> Draft:
+        if self._attempts:
             # Another writer changed what was read. With many writers a random pause lets one of them succeed.
-            await anyio.sleep(random.uniform(0, min(_LONGEST_PAUSE_SECONDS, 0.0005 * attempt)))  # noqa: S311
-        raise Busy(f"{_ATTEMPTS} times others changed what this request reads; try again")
+            longest = min(_LONGEST_PAUSE_SECONDS, 0.0005 * (self._attempts - 1))
+            await anyio.sleep(random.uniform(0, longest))  # noqa: S311
+        if self._turn is not None:
+            await self._turn.acquire()
+        self._draft = self._mutator.draft()
+        try:
+            if self._fence is not None and self._fence.revision < 1:
+                # For etcd an absent key has create revision 0: the compare would hold exactly while nobody leads.
+                await self._check_fence(self._draft, self._fence)
+        except BaseException:
+            self._end_turn()
+            raise
+        return self._draft
 
-    async def _commit(self, draft: Draft, fence: Fence | None, *, dry_run: bool) -> int | None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is not None:
+                await self._reject(error)
+                return
+            try:
+                if self._rules is not None:
+                    await self._rules.verify(self._draft)
+                revision = await self._commit(self._draft, self._fence)
+            except ApiError as failed:
+                await self._reject(failed)
+                raise
+        finally:
+            self._end_turn()
+        self._attempts += 1
+        if revision is not None:
+            self.is_open, self.revision = False, revision
+        elif self._attempts == _ATTEMPTS:
+            raise Busy(f"{_ATTEMPTS} times others changed what this request reads; try again")
+
+    async def _reject(self, error: BaseException) -> None:
+        """A former leader must learn that it is one, whatever else is wrong with its request."""
+        if isinstance(error, ApiError) and self._fence is not None:
+            await self._check_fence(self._draft, self._fence)
+
+    def _end_turn(self) -> None:
+        if self._turn is not None:
+            self._turn.release()
+
+    async def _commit(self, draft: Draft, fence: Fence | None) -> int | None:
         await _settle(draft)
         operations, newest = await _operations(draft)
         compares = list(draft.compares.values())
@@ -110,12 +188,12 @@ class Mutator:
             key = leader_key(fence.installation)
             compares.append(Compare(key, Target.CREATE_REVISION, Relation.EQUAL, fence.revision))
         count = max(len(compares), len(operations))
-        if count > self.limit:
+        if count > self._limit:
             raise TooLarge(
-                f"this request needs {count} operations in one transaction, the limit is {self.limit}; split it, "
+                f"this request needs {count} operations in one transaction, the limit is {self._limit}; split it, "
                 f"or start etcd with a larger --max-txn-ops and set intentc.limits.max_txn_ops to the same"
             )
-        if dry_run:
+        if self._dry_run:
             return newest
         try:
             answer = await self._store.transaction(compares, operations)

@@ -12,8 +12,8 @@ Touches: nothing itself; through others: clock, etcd, randomness.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import anyio
 
@@ -30,14 +30,12 @@ from .draft import Draft
 from .errors import ApiError, BadRequest, Malformed, NotFound
 from .layout import Layout
 from .listing import WHOLE, Query, View
-from .mutation import Fence, Mutator
+from .mutation import Fence, Mutation, Mutator
 from .permissions import Permissions
 from .readiness import Readiness
 from .references import ReferenceUpdate
 from .resources import NO_CONDITION, Condition, Resources
 from .sources import RandomSource, Source
-
-Result = TypeVar("Result")
 
 DEFAULT_MAX_TXN_OPS = 128
 """etcd's own default of --max-txn-ops."""
@@ -108,13 +106,13 @@ class ApiServer:
         fields = flat_body(found, body).fields
         items = batch.parse(self.schema, [{"kind": found.name, "data": fields}]) if batch.is_readable(fields) else []
 
-        async def work(draft: Draft) -> Document:
-            await batch.gather_reads(draft, items)
-            created = await self.resources.create(draft, found, body, caller, condition)
-            await self.resources.relax(draft, Key(found.name, created["uuid"]), relaxed)
-            return created
-
-        return Answer(*await self._mutate(work, fence, found.name))
+        mutation = self._mutation(fence, found.name)
+        while mutation.is_open:
+            async with mutation as draft:
+                await batch.gather_reads(draft, items)
+                created = await self.resources.create(draft, found, body, caller, condition)
+                await self.resources.relax(draft, Key(found.name, created["uuid"]), relaxed)
+        return Answer(created, mutation.revision)
 
     async def get(self, key: Key, view: View = WHOLE, *, caller: Caller = ANYONE) -> Answer:
         """One resource, with the back references and children that the caller may read, as far as in ``view``."""
@@ -139,12 +137,12 @@ class ApiServer:
         ``relaxed``: uuids of targets whose deletion its references must not block.
         """
 
-        async def work(draft: Draft) -> Document:
-            written = await self.resources.update(draft, key, body, caller, condition, paths)
-            await self.resources.relax(draft, key, relaxed)
-            return written
-
-        return Answer(*await self._mutate(work, fence, key.kind))
+        mutation = self._mutation(fence, key.kind)
+        while mutation.is_open:
+            async with mutation as draft:
+                written = await self.resources.update(draft, key, body, caller, condition, paths)
+                await self.resources.relax(draft, key, relaxed)
+        return Answer(written, mutation.revision)
 
     async def update_status(
         self,
@@ -160,10 +158,11 @@ class ApiServer:
         changes. Returns ``{"uuid", "status"}``."""
         update = statuses.parse(self.schema.kind(key.kind), body, items)
 
-        async def work(draft: Draft) -> Document:
-            return await statuses.write(draft, self.schema, self.resources, key, update, caller, condition)
-
-        return Answer(*await self._mutate(work, fence, key.kind))
+        mutation = self._mutation(fence, key.kind)
+        while mutation.is_open:
+            async with mutation as draft:
+                result = await statuses.write(draft, self.schema, self.resources, key, update, caller, condition)
+        return Answer(result, mutation.revision)
 
     async def delete(
         self,
@@ -175,10 +174,11 @@ class ApiServer:
     ) -> int:
         """Delete a resource without holders, and its own references with it; returns the revision."""
 
-        async def work(draft: Draft) -> None:
-            await self.resources.delete(draft, key, caller, condition)
-
-        return (await self._mutate(work, fence, key.kind))[1]
+        mutation = self._mutation(fence, key.kind)
+        while mutation.is_open:
+            async with mutation as draft:
+                await self.resources.delete(draft, key, caller, condition)
+        return mutation.revision
 
     async def find(self, kind: str, query: Query, *, caller: Caller = ANYONE) -> list[Document]:
         """The resources of a kind that match ``query`` and that the caller may read, by uuid."""
@@ -212,23 +212,25 @@ class ApiServer:
                 f"there are {', '.join(sorted(map(kebab, kind.relations)))}"
             )
 
-        async def work(draft: Draft) -> None:
-            await self.resources.update_reference(draft, update, caller, condition)
-
-        return (await self._mutate(work, fence, kind.name))[1]
+        mutation = self._mutation(fence, kind.name)
+        while mutation.is_open:
+            async with mutation as draft:
+                await self.resources.update_reference(draft, update, caller, condition)
+        return mutation.revision
 
     async def relax_reference(
         self, holder: str, target: str, *, caller: Caller = ANYONE, fence: Fence | None = None
     ) -> int:
         """Stop the reference of ``holder`` to ``target`` (uuids) from blocking the target's deletion."""
 
-        async def work(draft: Draft) -> None:
-            key = await self._known(draft, holder)
-            document = await self.resources.existing(draft, key)
-            await self.resources.may_update(draft, key, document, frozenset(), caller)
-            await self.resources.relax(draft, key, [target])
-
-        return (await self._mutate(work, fence))[1]
+        mutation = self._mutation(fence)
+        while mutation.is_open:
+            async with mutation as draft:
+                key = await self._known(draft, holder)
+                document = await self.resources.existing(draft, key)
+                await self.resources.may_update(draft, key, document, frozenset(), caller)
+                await self.resources.relax(draft, key, [target])
+        return mutation.revision
 
     async def identify(self, kind: str, fq_name: Sequence[str], *, caller: Caller = ANYONE) -> str:
         """The uuid of the resource with this name. Raises ``NotFound``."""
@@ -269,14 +271,15 @@ class ApiServer:
     ) -> int:
         """Change single elements of properties that are maps or lists; returns the revision."""
 
-        async def work(draft: Draft) -> None:
-            key = await self._known(draft, uuid)
-            before = await self.resources.existing(draft, key)
-            after = collections.apply(self.schema.kind(key.kind), before, updates)
-            changed = frozenset(update.field for update in updates)
-            await self.resources.replace(draft, key, before, after, changed, caller)
-
-        return (await self._mutate(work, fence))[1]
+        mutation = self._mutation(fence)
+        while mutation.is_open:
+            async with mutation as draft:
+                key = await self._known(draft, uuid)
+                before = await self.resources.existing(draft, key)
+                after = collections.apply(self.schema.kind(key.kind), before, updates)
+                changed = frozenset(update.field for update in updates)
+                await self.resources.replace(draft, key, before, after, changed, caller)
+        return mutation.revision
 
     async def sync(
         self, elements: Any, *, caller: Caller = ANYONE, fence: Fence | None = None
@@ -288,72 +291,73 @@ class ApiServer:
         """
         items = batch.parse(self.schema, elements)
 
-        async def work(draft: Draft) -> list[batch.Applied]:
-            return await batch.apply(draft, self.resources, items, caller)
-
+        mutation = self._mutation(fence, *{item.kind.name for item in items})
         try:
-            return await self._mutate(work, fence, *{item.kind.name for item in items})
+            while mutation.is_open:
+                async with mutation as draft:
+                    applied = await batch.apply(draft, self.resources, items, caller)
         except ApiError as error:
             raise batch.blame(items, error) from None
+        return applied, mutation.revision
 
     def draft(self) -> Draft:
         """An empty draft, for reads."""
         return self._mutator.draft()
 
-    async def transact(
-        self, work: Callable[[Draft], Awaitable[Result]], *kinds: str, dry_run: bool = False
-    ) -> tuple[Result, int]:
-        """Do ``work``, which stages changes of resources of ``kinds``, and commit it with all checks; returns its
-        result and the revision. ``dry_run``: everything but the commit is done."""
-        return await self._mutate(work, None, *kinds, dry_run=dry_run)
+    def mutation(self, *kinds: str, dry_run: bool = False) -> Mutation:
+        """Begin a mutation of resources of ``kinds``, which is committed with all checks. ``dry_run``: everything but
+        the commit is done."""
+        return self._mutation(None, *kinds, dry_run=dry_run)
 
     async def create_pool(self, pool: str, start: int, end: int, *, fence: Fence | None = None) -> int:
         """Create the pool, or add the range [start, end) to it; returns the revision."""
 
-        async def work(draft: Draft) -> None:
-            await pools.create(draft, pool, start, end)
-
-        return (await self._mutate(work, fence))[1]
+        mutation = self._mutation(fence)
+        while mutation.is_open:
+            async with mutation as draft:
+                await pools.create(draft, pool, start, end)
+        return mutation.revision
 
     async def ensure_pool(self, pool: str, start: int, end: int) -> None:
         """Create the pool; one that is a single range from ``start`` is extended to ``end``, others stay."""
 
-        async def work(draft: Draft) -> None:
-            ranges = await pools.ranges(draft, pool)
-            if not ranges:
-                await pools.create(draft, pool, start, end)
-            elif len(ranges) == 1 and ranges[0][0] == start and ranges[0][1] < end:
-                await pools.create(draft, pool, ranges[0][1], end)
-
-        await self._mutate(work, None)
+        mutation = self._mutation(None)
+        while mutation.is_open:
+            async with mutation as draft:
+                ranges = await pools.ranges(draft, pool)
+                if not ranges:
+                    await pools.create(draft, pool, start, end)
+                elif len(ranges) == 1 and ranges[0][0] == start and ranges[0][1] < end:
+                    await pools.create(draft, pool, ranges[0][1], end)
 
     async def drop_pool(self, pool: str, *, fence: Fence | None = None) -> int:
         """Delete a pool and its allocations; idempotent. Returns the revision."""
 
-        async def work(draft: Draft) -> None:
-            await pools.drop(draft, pool)
-
-        return (await self._mutate(work, fence))[1]
+        mutation = self._mutation(fence)
+        while mutation.is_open:
+            async with mutation as draft:
+                await pools.drop(draft, pool)
+        return mutation.revision
 
     async def allocate(
         self, pool: str, owner: str = "", value: int | None = None, *, fence: Fence | None = None
     ) -> tuple[int, int]:
         """Allocate a number to ``owner``: its existing one, else ``value``, else the lowest free; with the revision."""
 
-        async def work(draft: Draft) -> int:
-            return await pools.allocate(draft, pool, owner, value)
-
-        async with self._numbers:
-            return await self._mutator.run(work, fence)
+        mutation = self._mutator.mutation(fence, turn=self._numbers)
+        while mutation.is_open:
+            async with mutation as draft:
+                result = await pools.allocate(draft, pool, owner, value)
+        return result, mutation.revision
 
     async def free(self, pool: str, *, value: int | None = None, owner: str = "", fence: Fence | None = None) -> int:
         """Free a number, by value, owner or both; idempotent. Returns the revision."""
 
-        async def work(draft: Draft) -> None:
-            await pools.free(draft, pool, value=value, owner=owner)
-
-        async with self._numbers:
-            return (await self._mutator.run(work, fence))[1]
+        mutation = self._mutator.mutation(fence, turn=self._numbers)
+        while mutation.is_open:
+            async with mutation as draft:
+                await pools.free(draft, pool, value=value, owner=owner)
+        return mutation.revision
 
     async def allocations(self, pool: str, owner_prefix: str) -> list[tuple[str, int]]:
         """(owner, value) of all owners that begin with ``owner_prefix``, sorted."""
@@ -370,18 +374,10 @@ class ApiServer:
             raise NotFound(f"pool {pool}: {value} is free")
         return owner
 
-    async def _mutate(
-        self, work: Callable[[Draft], Awaitable[Result]], fence: Fence | None, *kinds: str, dry_run: bool = False
-    ) -> tuple[Result, int]:
-        async def verified(draft: Draft) -> Result:
-            result = await work(draft)
-            await self.resources.verify(draft)
-            return result
-
-        if not any(RULES.get(kind, NO_RULES).takes_numbers for kind in kinds):
-            return await self._mutator.run(verified, fence, dry_run=dry_run)
-        async with self._numbers:
-            return await self._mutator.run(verified, fence, dry_run=dry_run)
+    def _mutation(self, fence: Fence | None, *kinds: str, dry_run: bool = False) -> Mutation:
+        takes_numbers = any(RULES.get(kind, NO_RULES).takes_numbers for kind in kinds)
+        turn = self._numbers if takes_numbers else None
+        return self._mutator.mutation(fence, rules=self.resources, turn=turn, dry_run=dry_run)
 
     async def _may_read(self, draft: Draft, key: Key, caller: Caller) -> None:
         """Require that the caller may read ``key``; with an empty uuid only the kind is checked.

@@ -240,14 +240,14 @@ class Face:
     async def _transacted(self, place: Place, work: Callable[[Draft], Awaitable[Manifest]], dry_run: bool) -> Manifest:
         """What ``work`` returns, with the revision of the commit if that changed the resource itself; after a dry run
         it keeps its version, if it had one."""
-
-        async def noted(draft: Draft) -> tuple[Manifest, str]:
-            found = await work(draft)
-            return found, str(await _revision(draft, Key(place.offered.kind.name, found["metadata"].get("uid", ""))))
-
-        (found, former), revision = await self.server.transact(noted, place.offered.kind.name, dry_run=dry_run)
+        kind = place.offered.kind.name
+        mutation = self.server.mutation(kind, dry_run=dry_run)
+        while mutation.is_open:
+            async with mutation as draft:
+                found = await work(draft)
+                former = str(await _revision(draft, Key(kind, found["metadata"].get("uid", ""))))
         if "uid" in found["metadata"]:
-            version = former if dry_run else str(revision)
+            version = former if dry_run else str(mutation.revision)
             if version != "0":
                 found["metadata"].setdefault("resourceVersion", version)
         return found

@@ -8,8 +8,7 @@ that (9). Each step is a class in ``intentc/engine/``. It gets the stages that i
 (``scheduler`` for intents, ``object_queue`` for objects) and later steps. It calls no earlier step but the queues; the
 engine's loops pass on what it returns. ``assembly.py`` decides which stages are used: etcd and HTTP, or memory.
 
-State: whether planning may begin, and when evaluations must give way; all other state is the steps' and stages', which
-it changes by their methods. The steps that get ``writer`` and ``reader`` use them.
+State: whether planning may begin, and when evaluations must give way; all other state is the steps' and stages'.
 
 An engine can be in several of these states at once. It enters and leaves each when the columns say:
 
@@ -62,6 +61,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from itertools import count
 from typing import Any
 
 import anyio
@@ -216,6 +216,7 @@ class Engine:
                 for _ in range(self._workers):
                     group.start_soon(self._evaluate)  # 3, 4, 5 → 6
                     group.start_soon(self._reconcile)  # 6, 7, 8
+                group.start_soon(self._follow_writes)
                 group.start_soon(self._allocate)
                 group.start_soon(self._housekeep)
         finally:
@@ -235,9 +236,14 @@ class Engine:
 
     async def _reconcile(self) -> None:
         while True:
-            if not await self._reconciler.serve_next(self.advance):
+            if not await self._reconciler.serve_next():
                 self.advance()
             await self._reconciler.yield_to_loop()
+
+    async def _follow_writes(self) -> None:
+        while True:
+            await self._reconciler.ended()
+            self.advance()
 
     async def _allocate(self) -> None:
         while True:
@@ -246,13 +252,11 @@ class Engine:
 
     async def _housekeep(self) -> None:
         """Once a second: read back assumed writes without an echo, and forget what is no longer needed."""
-        rounds = 0
-        while True:
+        for rounds in count(1):
             await asyncio.sleep(_READ_BACK_PERIOD)
             if await self._read_back.unseen():
                 self._sender.expect_no_echo()
             self._drift.tidy()
-            rounds += 1
             has_waiting = self._permission.withheld_for and self._allocations.outstanding
             if has_waiting and rounds % _RELOAD_ALLOCATIONS_EVERY == 0:
                 # The leader may have been granted the requested ones meanwhile, and no event reports that.
@@ -359,8 +363,7 @@ class Engine:
         self._after_apply()
 
     def resync(self, key: Key) -> None:
-        """Evaluate this intent once more, after all live jobs, whether or not its memo is valid. Call ``reevaluate``
-        afterwards."""
+        """Evaluate this intent after all live jobs, even if its memo is valid. Call ``reevaluate`` afterwards."""
         self._scheduler.resync(key)
 
     def enqueue_plans(self, names: Iterable[Name]) -> None:
@@ -397,8 +400,7 @@ class Engine:
         self._permission.withhold(reason, message)
 
     def lift(self, reason: str) -> None:
-        """Remove a reason for withholding writes. After the last one, the reported plans are made again and carried
-        out."""
+        """Remove a reason for withholding writes. After the last one, reported plans are made again and carried out."""
         if self._permission.lift(reason):
             self._objects.plan(sorted(self._tables.planned), resync=True)
             self._allocations.resume()
@@ -427,13 +429,11 @@ class Engine:
         self._objects.close()
 
     def last_good_values(self) -> dict[Key, Resource]:
-        """The values by which held intents keep yielding facts. ``retained`` stores them, so that a restart does not
-        lose them."""
+        """The values by which held intents keep yielding facts; ``retained`` stores them for the next process."""
         return self._logic.last_good_values(self._tables.held)
 
     def held_facts(self) -> dict[Key, HeldFacts]:
-        """The facts of intents whose last run did not complete. ``retained`` stores them, so that a restart does not
-        lose them."""
+        """The facts of intents whose last run did not complete; ``retained`` stores them for the next process."""
         return self._logic.held_facts()
 
     @property

@@ -12,7 +12,7 @@ Touches: nothing itself; through others: API server, clock, logs, randomness.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 
 from ..model import Create, Name
 from ..planning import Plan
@@ -59,6 +59,7 @@ class Reconciler:
         self._most = in_flight
         self._room = asyncio.Event()
         self._room.set()
+        self._ended = asyncio.Event()
         self._slice = Slice()
         self._tasks: dict[Name, asyncio.Task[None]] = {}
 
@@ -67,8 +68,8 @@ class Reconciler:
         """The number of objects whose writes are under way."""
         return len(self._tasks)
 
-    async def serve_next(self, ended: Callable[[], None]) -> bool:
-        """Wait for an object, and plan it. True if it needs a write now: that is begun, and calls ``ended`` at its end.
+    async def serve_next(self) -> bool:
+        """Wait for an object, and plan it. True if it needs a write now: that is begun, and ``ended`` returns after it.
         Raises ``Fenced`` if the server rejected a write of ours in favour of another process though we never claimed
         to lead: that write left it in ``write_failures``."""
         name = await self._objects.next()
@@ -81,8 +82,13 @@ class Reconciler:
             self._objects.done(name)
             return False
         self._throttle.spend(len(plan.operations))
-        self._tasks[name] = asyncio.create_task(self._carry_out(plan, ended), name=f"write {name}")
+        self._tasks[name] = asyncio.create_task(self._carry_out(plan), name=f"write {name}")
         return True
+
+    async def ended(self) -> None:
+        """Return once a write has ended since the last call."""
+        await self._ended.wait()
+        self._ended.clear()
 
     def yield_to_loop(self) -> Awaitable[None]:
         """Awaited after each object: let other tasks run if the slice is over."""
@@ -149,9 +155,9 @@ class Reconciler:
             self._failures.unexpected(name, error)
             return Plan(name)
 
-    async def _carry_out(self, plan: Plan, ended: Callable[[], None] = lambda: None) -> None:
+    async def _carry_out(self, plan: Plan) -> None:
         """Write, and end the work on the object; defer it if that failed in any way: nobody would see an exception of
-        the task. It calls ``ended`` itself, since a callback of the task costs a turn of the loop for each write."""
+        the task."""
         try:
             drift = self._repairs.are_due_to_drift(plan.name)
             if await self._sender.carry_out(plan, drift=drift):
@@ -168,7 +174,7 @@ class Reconciler:
             self._tasks.pop(plan.name, None)
             self._room.set()
             self._objects.done(plan.name)
-            ended()
+            self._ended.set()
 
     def _succeeded(self, plan: Plan) -> None:
         """The object is as its last plan wants it: its next failure counts as the first."""

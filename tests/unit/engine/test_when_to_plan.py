@@ -58,7 +58,7 @@ async def writer(box_system: BoxSystem, planning: asyncio.Event, in_flight: int)
 
     async def work() -> None:
         while True:
-            await reconciler.serve_next(lambda: None)
+            await reconciler.serve_next()
 
     tasks = [asyncio.create_task(work()) for _ in range(2)]
     try:

@@ -34,6 +34,8 @@ _TIERS = ("Standard_v2", "WAF_v2")
 _UPDATING_SECONDS = 10.0
 _DOUBT_SECONDS = 3.0
 _CERTIFICATES = "sslCertificates"
+_ALWAYS_SHOWN = ("frontendIPConfigurations", "httpListeners", "requestRoutingRules")
+"""Collections without which no gateway exists."""
 
 
 class Manager(Protocol):
@@ -156,16 +158,18 @@ class Publisher:
             return Pass("FailedApplyingAppGwConfig", str(error), failed=True)
 
     async def _publish(self) -> Pass:
-        shown = await self._manager.get(self._settings.gateway)
+        shown = _complete(await self._manager.get(self._settings.gateway))
         await self._records.gateway(shown, self.published)
         # etcd may have been restored to a state that lacks it.
         await self._records.published(self.published)
-        properties = shown.get("properties") or {}
-        if (found := self._unready(properties)) is not None:
+        world = self._world()
+        if world is not None and (other := self._other_gateway(world.parts)):
+            message = f"the compiler's objects are for {other}; give both processes the same settings of the gateway"
+            return Pass("OtherGateway", message)
+        if (found := self._unready(shown["properties"])) is not None:
             if found.state == "GatewayStopped":
                 await self._records.publications({})
             return found
-        world = self._world()
         if world is None:
             return Pass("Waiting", "the compiler's objects are not known completely yet")
         await self._retried_ingresses.release(world)
@@ -181,6 +185,12 @@ class Publisher:
             )
             return Pass("ForeignConfiguration", message)
         return await self._write(world, assembled, shown)
+
+    def _other_gateway(self, parts: Parts) -> str:
+        """The id of the gateway that the compiler works for, if it is not this one. A path has one gateway: the records
+        of another one must stay."""
+        compiled = str((parts.whole or {}).get("gateway") or "")
+        return compiled if compiled and compiled.lower() != self._settings.gateway.lower() else ""
 
     def _unready(self, properties: Mapping[str, Any]) -> Pass | None:
         if properties.get("provisioningState") in ("Updating", "Deleting"):
@@ -249,7 +259,7 @@ class Publisher:
         self.sent += 1
         self._doubted = None
         self._contended.on_written(differing)
-        after = await self._manager.get(self._settings.gateway)
+        after = _complete(await self._manager.get(self._settings.gateway))
         if _state(after) == "Succeeded":
             # Otherwise another writer has begun, and what is shown may be its work.
             self._learned.accepted(wanted, after)
@@ -326,6 +336,16 @@ class Publisher:
         if published != self.published:
             await self._records.published(published)
             self.published = published
+
+
+def _complete(shown: Document) -> Document:
+    """The gateway as shown. Raises ``Unanswered`` if collections are missing that every gateway has: what is not shown
+    would be removed."""
+    properties = shown.get("properties")
+    there = properties if isinstance(properties, Mapping) else {}
+    if missing := [name for name in _ALWAYS_SHOWN if not isinstance(there.get(name), list)]:
+        raise Unanswered(f"the answer lacks {', '.join(missing)} of the gateway, so it is incomplete")
+    return shown
 
 
 def _state(shown: Document) -> str:

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 TLS = "kubernetes.io/tls"
 _IGNORED = ("kube-system", "kube-public")
+_MOST_BYTES = 16 * 1024
+"""What Azure takes of a certificate with its chain."""
 CHALLENGE = "/.well-known/acme-challenge/"
 """Requests below this path are answered in the clear, so that a first certificate can be had."""
 
@@ -75,8 +77,8 @@ def _wrong_content(chain: bytes, key: bytes) -> str:
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
     try:
-        certificate = x509.load_pem_x509_certificates(chain)[0]
-        public = certificate.public_key()
+        certificates = x509.load_pem_x509_certificates(chain)
+        public = certificates[0].public_key()
     except (ValueError, UnsupportedAlgorithm, x509.InvalidVersion, IndexError):
         return "tls.crt is not a certificate as PEM"
     try:
@@ -85,5 +87,12 @@ def _wrong_content(chain: bytes, key: bytes) -> str:
     except (ValueError, TypeError, UnsupportedAlgorithm):
         return "tls.key is not a private key as PEM without a password"
     form = (Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    same = own.public_bytes(*form) == public.public_bytes(*form)
-    return "" if same else "tls.key is not the key of the certificate in tls.crt"
+    if own.public_bytes(*form) != public.public_bytes(*form):
+        return "tls.key is not the key of the certificate in tls.crt"
+    # The archive that Azure gets is larger than what is in it.
+    size = sum(len(one.public_bytes(Encoding.DER)) for one in certificates)
+    if size > _MOST_BYTES:
+        return (
+            f"tls.crt has {len(certificates)} certificates of {size} bytes, and Azure takes {_MOST_BYTES}; remove some"
+        )
+    return ""

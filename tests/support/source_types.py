@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeAlias
 
+from .source_nodes import children, walk
+
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Scope: TypeAlias = dict[str, set[str]]
 """A function's parameters and variables → the dotted names of the classes of which each may be an instance."""
@@ -54,7 +56,7 @@ class Source:
     def _read(self, module: str, path: Path) -> None:
         tree = self.modules[module] = ast.parse(path.read_text())
         package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
-        for node in ast.walk(tree):
+        for node in walk(tree):
             if isinstance(node, ast.Import):
                 for name in node.names:
                     top = name.name.partition(".")[0]
@@ -171,7 +173,7 @@ class Source:
             return set()  # its texts are values, and name no classes
         if isinstance(node, ast.Name | ast.Attribute):
             return self._alias(name) if (name := self.dotted(module, node)) else set()
-        parts = ast.iter_child_nodes(node) if node else ()
+        parts = children(node) if node else ()
         return set().union(*(self.annotated(module, part) for part in parts if isinstance(part, ast.expr)))
 
     def _alias(self, name: str) -> set[str]:
@@ -211,7 +213,7 @@ class Source:
     def _assignments_to_self(self, method: Function) -> dict[str, list[ast.AST]]:
         if method not in self._to_self:
             found = self._to_self[method] = defaultdict(list)
-            for node in ast.walk(method):
+            for node in walk(method):
                 for target in _targets(node):
                     match target:
                         case ast.Attribute(value=ast.Name(id="self"), attr=attribute):
@@ -234,9 +236,9 @@ class Source:
             if each:
                 own = inside and each.arg in ("self", "cls")
                 scope[each.arg] = {inside} if inside and own else self.annotated(module, each.annotation)
-        bindings = [(node, *pair) for node in ast.walk(function) for pair in _bindings(node)]
+        bindings = [(node, *pair) for node in walk(function) for pair in _bindings(node)]
         for node, target, value in bindings * 2:  # twice, since a loop may use a variable above its assignment
-            names = [each.id for each in ast.walk(target) if isinstance(each, ast.Name)]
+            names = [each.id for each in walk(target) if isinstance(each, ast.Name)]
             if isinstance(node, ast.AnnAssign) and isinstance(target, ast.Name):
                 scope[target.id] = self.annotated(module, value)
             elif names and not isinstance(target, ast.Attribute | ast.Subscript):

@@ -14,6 +14,7 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
+from .source_nodes import children
 from .source_types import Scope, Source
 
 MEANINGS = {
@@ -84,6 +85,10 @@ class Touching:
         for name in own:
             self.own[self._module(name)] |= own[name]
             self.all[self._module(name)] |= touched[name]
+
+    def docstring(self, module: str) -> str:
+        """Empty if it has none."""
+        return ast.get_docstring(self._source.modules[module]) or ""
 
     def example(self, module: str, word: str) -> str:
         """The calls by which a module touches ``word``: ``a.f > b.g > time.time``."""
@@ -175,5 +180,7 @@ class Touching:
                 return [*node.patterns, *node.kwd_patterns]
             case ast.Attribute() if self._source.is_class(self._source.named(module, node.value, scope) or ""):
                 return []
-        parts = ast.iter_child_nodes(node)
-        return [part for part in parts if not isinstance(node, ast.ClassDef) or not isinstance(part, DEFINED_APART)]
+        parts = children(node)
+        return (
+            [part for part in parts if not isinstance(part, DEFINED_APART)] if isinstance(node, ast.ClassDef) else parts
+        )

@@ -57,7 +57,7 @@ class Lines:
     def said(self, module: str) -> str:
         """What the module's docstring says, else its package's; empty if neither says anything."""
         for each in (module, self.package_of(module)):
-            if found := _LINE.search(ast.get_docstring(ast.parse(self.file_of(each).read_text())) or ""):
+            if found := _LINE.search(self.touching.docstring(each)):
                 return " ".join(found[0].split())
         return ""
 

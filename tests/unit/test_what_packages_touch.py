@@ -15,7 +15,6 @@ its package's is true of it. docs/architecture.md explains the words, and lists 
 from __future__ import annotations
 
 import re
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,23 +25,24 @@ from tests.support.touching_lines import ARCHITECTURE, ROOT, Lines, line
 REWRITE = "`python -m tests.support.touching_lines` writes them"
 
 
-@cache
+@pytest.fixture(scope="module")
 def lines() -> Lines:
+    """Not kept any longer: a million nodes slow down each later collection of garbage."""
     return Lines()
 
 
-def test_every_docstring_says_what_its_module_touches() -> None:
+def test_every_docstring_says_what_its_module_touches(lines: Lines) -> None:
     wrong = [
-        f"{lines().file_of(module).relative_to(ROOT)} must say\n    {right}{lines().examples(module)}"
-        for module, right in lines().true.items()
-        if lines().said(module) != right
+        f"{lines.file_of(module).relative_to(ROOT)} must say\n    {right}{lines.examples(module)}"
+        for module, right in lines.true.items()
+        if lines.said(module) != right
     ]
     assert not wrong, "\n".join([f"The last lines of docstrings are wrong. {REWRITE}.", *wrong])
 
 
-def test_the_architecture_lists_what_each_package_touches() -> None:
+def test_the_architecture_lists_what_each_package_touches(lines: Lines) -> None:
     name = ARCHITECTURE.relative_to(ROOT)
-    assert lines().table_said() == lines().table, f"The rows of {name} must be as follows. {REWRITE}.\n{lines().table}"
+    assert lines.table_said() == lines.table, f"The rows of {name} must be as follows. {REWRITE}.\n{lines.table}"
 
 
 def test_the_architecture_explains_each_word() -> None:

@@ -6,7 +6,7 @@ What an edge is good for is found out by ``killing.py``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from intentc.logic.dependencies import ReactionMap
@@ -52,6 +52,12 @@ def only(reactions: ReactionMap, kept: Collection[Edge]) -> ReactionMap:
         )
         for reaction in reactions
     )
+
+
+def on_path(kinds: Sequence[str]) -> Iterator[Edge]:
+    """The edges of a walk's path, by the kinds of its intents."""
+    for cause, kind, to in zip((SELF, *kinds), kinds, kinds[1:], strict=False):
+        yield Edge(kind, cause, to)
 
 
 def followed(reactions: ReactionMap) -> frozenset[Pair]:

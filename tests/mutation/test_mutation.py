@@ -49,7 +49,7 @@ def test_without_the_edge_an_outcome_is_wrong_and_healing_names_the_reaction(com
     uncovered = along - followed(only(MAPS[compiler], set(NEEDED[compiler]) - {edge}))
     named: set[Pair] = set()
     to_name: set[Pair] = set()
-    for story in killers(corpus, mutant, {pair.read for pair in along}):
+    for story in killers(corpus, mutant, {pair.read for pair in along}, whole(compiler)):
         healed = live(corpus, story, mutant, healing=True)
         assert healed.right
         # Other edges may lead to the same kinds, for other neighbours, and what goes takes with it what refers to it:
@@ -66,7 +66,7 @@ def test_without_the_edge_an_outcome_is_wrong_and_healing_names_the_reaction(com
 
 @pytest.mark.parametrize("compiler", sorted({compiler for compiler, _ in OF_LISTED}))
 def test_the_edges_that_are_needed_are_enough(compiler: str) -> None:
-    assert killer(CORPORA[compiler], only(MAPS[compiler], NEEDED[compiler])) is None
+    assert killer(CORPORA[compiler], only(MAPS[compiler], NEEDED[compiler]), whole=whole(compiler)) is None
 
 
 def test_the_page_of_the_rules_lists_the_redundant_edges_with_their_reasons() -> None:

@@ -39,7 +39,8 @@ def mark(resource: Json) -> list[str] | None:
 
 def is_users(world: World, kind: str, fq_name: Sequence[str]) -> bool:
     """Whether a user's object has this name."""
-    return any(one["fq_name"] == list(fq_name) and mark(one) is None for one in resources(world, kind))
+    name = list(fq_name)
+    return any(one["fq_name"] == name and mark(one) is None for one in world.get(kind, {}).values())
 
 
 def is_hidden(resource: Json) -> bool:

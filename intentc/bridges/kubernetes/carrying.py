@@ -1,9 +1,9 @@
 """Carries manifests out: brings the objects of the cluster to what compilers claim, while this process may write.
 
 Why it exists: ``outgoing.next_step`` decides from what etcd and the cluster have now, so a process that was killed
-anywhere decides the same again. Here are the order (ends by descending phase, then the others by ascending phase, one
-request at a time), the last look at the cluster before an object is created or taken for gone, and what is not tried
-again until something changes. ``answering`` writes to etcd, ``applying`` to the cluster.
+anywhere decides the same again. Here are the order (ends by descending phase, then the others by ascending phase; a few
+of one phase at the same time), the last look at the cluster before an object is created or taken for gone, and what is
+not tried again until something changes. ``answering`` writes to etcd, ``applying`` to the cluster.
 
 State: what is to be looked at, and rejections. I/O: that of the parts.
 
@@ -16,7 +16,8 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import anyio
@@ -46,6 +47,10 @@ _TAKEN_SECONDS = 30.0
 """Between looks at a name that somebody else took: no watch shows its object."""
 
 
+AT_ONCE = 8
+"""Manifests that are carried out at the same time."""
+
+
 class _Attempt(NamedTuple):
     """A write that was rejected, or changed nothing. ``about``: what was tried; ``words``: of the rejection, or empty;
     ``until``: not to be tried again before, in seconds of the clock."""
@@ -59,7 +64,7 @@ class Carrier:
     """Carries out the manifests of one installation. ``fence``: the present one, None while this process may not write;
     ``lacks_finalizer``: whether the cluster's object with a uuid lacks a finalizer that its copy has; ``declared``: the
     sorts of objects that compilers make; ``not_served_seconds``: a kind that the cluster lacks for so long does not
-    exist there."""
+    exist there; ``at_once``: how many manifests of one phase are carried out at the same time."""
 
     def __init__(
         self,
@@ -75,6 +80,7 @@ class Carrier:
         *,
         declared: Iterable[Sort] = (),
         not_served_seconds: float = 30.0,
+        at_once: int = AT_ONCE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.counters: Counter[str] = Counter()
@@ -96,7 +102,8 @@ class Carrier:
         self._unexpected: Counter[FqName] = Counter()
         self._failures = 0
         self._waiting: set[FqName] = set()
-        self._at = ""
+        self._at: set[FqName] = set()
+        self._at_once = at_once
         self._wake = anyio.Event()
 
     # What others show
@@ -163,35 +170,55 @@ class Carrier:
         """Look at what is dirty, in order; whether there was something to do."""
         blocked: set[str] = set()
         worked = False
-        for name in sorted(self._dirty, key=self._order):
-            fence = self._fence()
-            if fence is None:
+        for _, names in groupby(sorted(self._dirty, key=self._order), key=lambda name: self._order(name)[:2]):
+            due = []
+            for name in names:
+                manifest = self.stored.manifests.get(name)
+                owner = manifest.owner if manifest is not None and not manifest.wanted.is_ending else ""
+                if manifest is not None and self.kinds.readiness(sort_of(manifest.target)) is Readiness.UNKNOWN:
+                    # What has a higher phase waits until it is known whether this one exists.
+                    blocked.add(owner)
+                elif not owner or owner not in blocked:
+                    due.append(name)
+            worked = worked or bool(due)
+            failures: list[tuple[FqName, Exception]] = []
+            left = iter(due)
+            async with anyio.create_task_group() as group:
+                for _ in due[: self._at_once]:
+                    group.start_soon(self._carry_out_all, left, failures)
+            if failures:
+                await self._unavailable(*failures[0])
                 return True
-            manifest = self.stored.manifests.get(name)
-            owner = manifest.owner if manifest is not None and not manifest.wanted.is_ending else ""
-            if manifest is not None and self.kinds.readiness(sort_of(manifest.target)) is Readiness.UNKNOWN:
-                # What has a higher phase waits until it is known whether this one exists.
-                blocked.add(owner)
-                continue
-            if owner and owner in blocked:
-                continue
+            if self._fence() is None:
+                return True
+        return worked
+
+    async def _carry_out_all(self, names: Iterator[FqName], failures: list[tuple[FqName, Exception]]) -> None:
+        """Look at manifests, which others take from ``names`` as well. A cluster that does not answer is noted in
+        ``failures``; then no other is begun."""
+        for name in names:
+            fence = self._fence()
+            if fence is None or failures:
+                return
             self._dirty.pop(name, None)
-            worked = True
-            self._at = str(manifest.target) if manifest is not None else "/".join(name)
+            self._at.add(name)
             try:
                 await anyio.lowlevel.checkpoint()
-                await self._carry_out(name, manifest, fence)
+                await self._carry_out(name, self.stored.manifests.get(name), fence)
                 self._failures, self.last_error = 0, ""
             except (ClusterUnavailable, Unauthenticated) as error:
                 self._dirty[name] = None
-                await self._unavailable(error)
-                return True
+                failures.append((name, error))
             except (AccessDenied, NotServed, Rejected, msgspec.MsgspecError) as error:
                 # A read of this object was rejected, for example: it waits, and the others don't.
                 self._rejected(name, (), words_of(error))
             finally:
-                self._at = ""
-        return worked
+                self._at.discard(name)
+
+    def _title(self, name: FqName) -> str:
+        """How people call what a manifest makes."""
+        manifest = self.stored.manifests.get(name)
+        return str(manifest.target) if manifest is not None else "/".join(name)
 
     def _order(self, name: FqName) -> tuple[int, int, FqName]:
         manifest = self.stored.manifests.get(name)
@@ -199,10 +226,10 @@ class Carrier:
             return (0, 0, name)
         return (1, -manifest.phase, name) if manifest.wanted.is_ending else (2, manifest.phase, name)
 
-    async def _unavailable(self, error: Exception) -> None:
+    async def _unavailable(self, name: FqName, error: Exception) -> None:
         self._failures += 1
         if str(error) != self.last_error:
-            _LOG.warning("%s waits: %s", self._at, error)
+            _LOG.warning("%s waits: %s", self._title(name), error)
         self.last_error = str(error)
         asked = error.seconds if isinstance(error, ClusterUnavailable) else 0.0
         await anyio.sleep(max(asked, _UNAVAILABLE.seconds(self._failures)))
@@ -341,7 +368,7 @@ class Carrier:
     def _rejected(self, name: FqName, about: tuple[Any, ...], words: str) -> str:
         former = self._attempts.get(name)
         if former is None or former.words != words:
-            _LOG.warning("%s: the cluster rejects it: %s", self._at, words)
+            _LOG.warning("%s: the cluster rejects it: %s", self._title(name), words)
         self.counters["cluster_rejected"] += 1
         self._note_attempt(name, about, words)
         return words

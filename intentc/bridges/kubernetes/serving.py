@@ -33,7 +33,7 @@ from intentc.watch.source import Source
 
 from .answering import Answers, AnswerWriter
 from .approvals import Approvals
-from .carrying import Carrier
+from .carrying import AT_ONCE, Carrier
 from .cluster import Cluster
 from .cluster_identity import ClusterIdentity
 from .discovery import Served
@@ -68,7 +68,7 @@ _NOT_SERVED_SECONDS = 30.0
 class Settings(NamedTuple):
     """``path``: of resources in etcd; ``installation``; ``process``: this one, for people; ``finalizers``: those of the
     compilers, which no cluster decides; ``makes``: the kinds of objects that compilers make, such as
-    ``apps/v1/Deployment``."""
+    ``apps/v1/Deployment``; ``writes``: to the cluster at the same time."""
 
     path: str
     installation: str
@@ -80,6 +80,7 @@ class Settings(NamedTuple):
     tend_seconds: float = _TEND_SECONDS
     not_served_seconds: float = _NOT_SERVED_SECONDS
     makes: frozenset[str] = frozenset()
+    writes: int = AT_ONCE
 
 
 class BridgeWriter(Writer, AnswerWriter, Protocol):
@@ -170,6 +171,7 @@ class Bridge:
             self.finalizers.lacks,
             declared=[Sort(*one.rsplit("/", 1)) for one in sorted(settings.makes)],
             not_served_seconds=settings.not_served_seconds,
+            at_once=settings.writes,
         )
 
     async def run(self) -> None:

@@ -68,6 +68,7 @@ async def _run(diagnostics: tuple[str, int], loaded: Loaded) -> int:
         process_name(),
         finalizers=compilers.finalizers,
         makes=compilers.makes,
+        writes=own.kubernetes.writes,
         limits=DeleteLimits(own.limits.max_deletes, own.limits.max_deletes_percent),
         ttl=int(configuration.compilation.msg_queue_lock_time),
         heartbeat_seconds=own.watch.heartbeat,

@@ -329,7 +329,8 @@ class Kubernetes(Section, frozen=True):
     service account of the pod. ``exec``: whether programs that the kubeconfig names may run for credentials.
     ``kinds``: mirror only these; empty: all that the compilers in use read. ``wait``: whether compilers wait until a
     bridge has mirrored every kind that they need as a whole; without it, they wait if ``kubeconfig`` is given, or a
-    bridge has mirrored any kind below ``etcd.path``.
+    bridge has mirrored any kind below ``etcd.path``. ``writes``: how many of the objects that compilers make are
+    written at the same time.
     """
 
     closed: ClassVar[bool] = True
@@ -339,6 +340,7 @@ class Kubernetes(Section, frozen=True):
     exec: bool = False
     kinds: tuple[str, ...] = ()
     wait: bool | None = None
+    writes: Annotated[int, Meta(ge=1, le=100)] = 8
 
 
 class Log(Section, frozen=True):

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
 
 import pytest
 
+from intentc.bridges.kubernetes import applying
+from intentc.bridges.kubernetes.carrying import AT_ONCE
+from intentc.bridges.kubernetes.cluster import Cluster
 from tests.support.app.compiler import FINALIZER
 from tests.support.bridged_app import (
     APPS,
@@ -49,6 +54,32 @@ async def test_children_are_created_in_order_and_their_state_comes_back(system: 
         assert bridge.status()["attention"] == []
         observed = await system.stored("observed")
         assert observed["deployment.apps--web"]["available"] is True
+
+
+async def test_objects_of_one_phase_are_written_at_the_same_time(
+    system: BridgedApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(12):
+        system.cluster.put(APPS, app(f"web{number}"))
+    apply, under_way, most = applying.apply, Counter[str](), 0
+
+    async def counted(cluster: Cluster, path: str, body: Mapping[str, Any], uid: str, **options: bool) -> bytes:
+        nonlocal most
+        assert not under_way[path]
+        under_way[path] += 1
+        most = max(most, under_way.total())
+        # Those of two phases are in different rounds.
+        assert not any("configmaps" in one for one in +under_way) or not any("deployments" in one for one in +under_way)
+        try:
+            return await apply(cluster, path, body, uid, **options)
+        finally:
+            under_way[path] -= 1
+
+    monkeypatch.setattr(applying, "apply", counted)
+    async with system.bridging():
+        await system.settled()
+    assert sum(one.startswith("create Deployment ") for one in system.cluster.log) == 12
+    assert 1 < most <= AT_ONCE
 
 
 async def test_a_second_pass_writes_nothing(system: BridgedApp) -> None:

@@ -11,7 +11,7 @@ of those kinds that are loaded, too.
 
 ``declarations.py`` checks each file; here references to unknown kinds are found. ``model`` builds the kinds.
 
-State: the schemas that were loaded, kept until the process ends.
+State: the schemas that were loaded, kept until the process ends, and the files of the last ones.
 
 Touches: files.
 """
@@ -82,27 +82,33 @@ def known_elsewhere(name: str) -> str:
 def _load(compilers: tuple[str, ...], directories: tuple[Path, ...], apart: bool = False) -> Schema:
     files: dict[str, Located] = {}
     kinds: list[Kind] = []
-    folders = [_folder(compiler, directories) for compiler in compilers]
-    shared = sorted({name for folder in folders for name in _shared_types(folder)[0].kubernetes})
-    loaded = frozenset(shared).union(path.stem for folder in folders for path in folder.glob("*.yml"))
-    if shared and SHARED not in compilers:
-        folders.append(_folder(SHARED, directories))
-    for folder in folders:
-        for kind, located in _kinds(
-            folder, shared if folder.name == SHARED and SHARED not in compilers else None, loaded
-        ):
-            if apart and not kind.stored:
-                continue
-            if kind.name in files:
-                raise located.error(f"kind {kind.name!r} is also declared in {files[kind.name].source}", ("kind",))
-            files[kind.name] = located
-            kinds.append(kind)
+    for kind, located in _read(compilers, directories):
+        if apart and not kind.stored:
+            continue
+        if kind.name in files:
+            raise located.error(f"kind {kind.name!r} is also declared in {files[kind.name].source}", ("kind",))
+        files[kind.name] = located
+        kinds.append(kind)
     for kind in kinds:
         for target, relation in relations_of(kind):
             if target not in files:
                 message = f"{relation}: kind {target!r} is not declared{did_you_mean(target, files)}"
                 raise files[kind.name].error(message, _declared_at(kind, target, relation))
     return Schema(kinds)
+
+
+@functools.lru_cache(maxsize=1)
+def _read(compilers: tuple[str, ...], directories: tuple[Path, ...]) -> tuple[tuple[Kind, Located], ...]:
+    """The kinds of ``compilers``, each file read once for both of a process's schemas, with and without facts."""
+    folders = [_folder(compiler, directories) for compiler in compilers]
+    types = {folder: _shared_types(folder) for folder in folders}
+    shared = sorted({name for found, _ in types.values() for name in found.kubernetes})
+    loaded = frozenset(shared).union(path.stem for folder in folders for path in folder.glob("*.yml"))
+    kinds = [found for folder in folders for found in _kinds(folder, types[folder], None, loaded)]
+    if shared and SHARED not in compilers:
+        folder = _folder(SHARED, directories)
+        kinds += _kinds(folder, _shared_types(folder), shared, loaded)
+    return tuple(kinds)
 
 
 def _folder(compiler: str, directories: tuple[Path, ...]) -> Path:
@@ -126,9 +132,11 @@ def _shared_types(folder: Path) -> tuple[_Types, TypeTable]:
     return found, TypeTable(found.types, located.source)
 
 
-def _kinds(folder: Path, names: list[str] | None, loaded: frozenset[str]) -> Iterator[tuple[Kind, Located]]:
+def _kinds(
+    folder: Path, folder_types: tuple[_Types, TypeTable], names: list[str] | None, loaded: frozenset[str]
+) -> Iterator[tuple[Kind, Located]]:
     """The kinds of a folder. ``names``: only these, without mentions of kinds that are not ``loaded``; None: all."""
-    shared, types = _shared_types(folder)
+    shared, types = folder_types
     paths = [path for path in sorted(folder.glob("*.yml")) if path.name != _TYPES_FILE]
     there = [path.stem for path in paths]
     for name in names or ():

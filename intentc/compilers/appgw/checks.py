@@ -61,7 +61,7 @@ def left_out(ingress: View, ctx: Context, config: Settings, annotations: Annotat
         return LeftOut("NoProhibitedTargets", message)
     rejection = ctx.find("appgw_rejection", ingress.fq_name)
     if rejection is not None and rejection.digest == digest:
-        return LeftOut(REJECTED, f"Azure rejects it: {rejection.code}: {rejection.message}; change it")
+        return LeftOut(REJECTED, f"Azure rejects it: {rejection.message}; change it, or what it names")
     return None
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from intentc import Claim, Context, Fact, Intent, View
 
-from .contenders import contest, names_wanted, of_holder
+from .contenders import Contender, contest, names_wanted, of_holder
 from .finalizers import keeping
 from .holder import Candidate, holder
 from .instance import Instance, Resource
@@ -31,13 +31,13 @@ class ContourInstanceIntent(Intent):
             return
         own = of_holder(held_by, self.uuid.partition("/")[2])
         if held_by.is_ending:
-            left = self._left(ctx)
+            left = self._left(ctx, own)
             if left:
                 yield from names_wanted(own, left)
                 yield from self._finalizers(ctx, held_by)
             return
         if held_by.instance is None:
-            if self._left(ctx):
+            if self._left(ctx, own):
                 ctx.hold(f"{held_by.title} can't be used now: {held_by.fault}. What runs for it goes on as it is")
             return
         yield from self._finalizers(ctx, held_by)
@@ -51,13 +51,14 @@ class ContourInstanceIntent(Intent):
         own = (held_by.kind, held_by.namespace, held_by.name)
         yield from keeping(*(_found(ctx, name) for name in (own, held_by.parameters, held_by.gateway_class)))
 
-    def _left(self, ctx: Context) -> tuple[Object, ...]:
-        """The objects of the instance if any is left: its manifest stays until a bridge has seen that it is gone."""
+    def _left(self, ctx: Context, own: Contender) -> tuple[Object, ...]:
+        """The objects of the instance if any is left: its manifest stays until a bridge has seen that it is gone. Those
+        that another instance has do not count."""
         namespace = self.uuid.partition("/")[2]
         any_one = Instance(
             layout="operator", namespace=namespace, images=images(ctx, "operator"), contour=Resource(namespace, "any")
         )
-        objects = objects_of(self, ctx, any_one)
+        objects, _ = contest(ctx, own, objects_of(self, ctx, any_one))
         is_left = any(ctx.find(claim.name.kind, claim.name.fq_name) is not None for _, claim in objects)
         return objects if is_left else ()
 

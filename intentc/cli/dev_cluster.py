@@ -23,14 +23,19 @@ if TYPE_CHECKING:
     from .client import ApiClient
     from .dev_servers import Running
 
+_PROGRESS_SECONDS = 0.5
+"""Between two reports of progress while objects change; the last one is when nothing changes any more."""
 _LOOK_SECONDS = 0.2
 """Between two looks whether there is something to do: users and intents change manifests at any time."""
 
 
 @asynccontextmanager
-async def running_cluster(started: Running, on_quiet: Callable[[], None] | None) -> AsyncIterator[None]:
+async def running_cluster(
+    started: Running, on_quiet: Callable[[], None] | None, on_progress: Callable[[], None]
+) -> AsyncIterator[None]:
     """Run the stand-in next to the servers, if the compilers make objects in a cluster. ``on_quiet``: the block is
-    entered, after this is called, only when the stand-in has nothing left to do."""
+    entered, after this is called, only when the stand-in has nothing left to do. ``on_progress``: called from time to
+    time while the block runs, since statuses may have changed."""
     from intentc.outgoing import MANIFEST
 
     world = started.service.engine.world
@@ -52,7 +57,7 @@ async def running_cluster(started: Running, on_quiet: Callable[[], None] | None)
             while await _advance(cluster, host):
                 pass
             on_quiet()
-        group.start_soon(_run, cluster, host)
+        group.start_soon(_run, cluster, host, on_progress)
         yield
         group.cancel_scope.cancel()
 
@@ -78,9 +83,14 @@ class _Host:
         await self.engine.settled(self._client.revision)
 
 
-async def _run(cluster: FakeCluster, host: _Host) -> None:
+async def _run(cluster: FakeCluster, host: _Host, on_progress: Callable[[], None]) -> None:
+    called = anyio.current_time()
     while True:
-        if not await _advance(cluster, host):
+        stepped = await _advance(cluster, host)
+        if not stepped or anyio.current_time() - called >= _PROGRESS_SECONDS:
+            on_progress()
+            called = anyio.current_time()
+        if not stepped:
             await anyio.sleep(_LOOK_SECONDS)
 
 

@@ -161,8 +161,12 @@ def _print(
 ) -> None:
     from ..output import print_document
 
-    rows = [(r["kind"], ":".join(r["fq_name"]), summary(r)) for r in resources]
-    rows += [(s["kind"], ":".join(s["fq_name"]), status_in_short(s["status"])) for s in statuses]
+    contents: dict[tuple[str, str], list[str]] = {}
+    for one in resources:
+        contents.setdefault((one["kind"], ":".join(one["fq_name"])), []).append(summary(one))
+    for one in statuses:
+        contents.setdefault((one["kind"], ":".join(one["fq_name"])), []).append(status_in_short(one["status"]))
+    rows = [(kind, name, "; ".join(filter(None, parts))) for (kind, name), parts in contents.items()]
     content = {
         "resources": resources,
         **({"statuses": statuses} if statuses else {}),
@@ -181,15 +185,18 @@ def _print_problems(output: str, problems: list[Problem]) -> None:
 
 
 def status_in_short(status: Mapping[str, Any]) -> str:
-    """A short form of a status: its texts, and its conditions as ``Ready=False (reason)``.
+    """A short form of a status: its texts and numbers, and its conditions as ``Ready=False (reason)``, by type.
 
-    >>> status_in_short({"state": "idle", "conditions": [{"type": "Sown", "status": "False", "reason": "NoCrops"}]})
-    'idle, Sown=False (NoCrops)'
+    >>> conditions = [{"type": "Sown", "status": "False", "reason": "NoCrops"}]
+    >>> status_in_short({"state": "idle", "fields": 2, "conditions": conditions})
+    'idle, fields=2, Sown=False (NoCrops)'
     """
     named = sorted(status.items(), key=lambda item: item[0] != "state")
-    texts = [str(value) for _, value in named if isinstance(value, str | int)]
+    texts = [
+        value if isinstance(value, str) else f"{name}={value}" for name, value in named if isinstance(value, str | int)
+    ]
     conditions = status.get("conditions")
-    for one in conditions if isinstance(conditions, list) else ():
+    for one in sorted(conditions, key=lambda one: str(one.get("type"))) if isinstance(conditions, list) else ():
         texts.append(f"{one.get('type')}={one.get('status')} ({one.get('reason')})")
     return ", ".join(texts)
 

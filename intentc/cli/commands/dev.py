@@ -141,7 +141,9 @@ async def _dev(
                 azure.show()
             async with (
                 _gateway_of(started, files, prove_it=bool(again)),
-                running_cluster(started, partial(_print_statuses, started) if again else None),
+                running_cluster(
+                    started, partial(_print_statuses, started) if again else None, _status_printer(started)
+                ),
             ):
                 if again:
                     click.echo(f"\nTo keep it running: `{again}`", err=True)
@@ -271,6 +273,25 @@ async def _load(resources: Sequence[Input], started: Running) -> int:
     for problem in states.problems(world.unreadable.values()):
         click.echo(f"problem: {line_of(located(problem, resources))}", err=True)
     return Exit.HELD if engine.has_held else Exit.DONE
+
+
+def _status_printer(started: Running) -> Callable[[], None]:
+    """A function that prints the statuses that have changed since its last call."""
+    from intentc.inspection.outputs import statuses
+
+    from .compile import status_in_short
+
+    printed: dict[str, str] = {}
+    engine = started.service.engine
+
+    def print_changed() -> None:
+        for one in statuses(engine.world, engine.outputs):
+            title, text = f"{one['kind']} {':'.join(one['fq_name'])}", status_in_short(one["status"])
+            if printed.get(title) != text:
+                printed[title] = text
+                click.echo(f"  {title}: {text}", err=True)
+
+    return print_changed
 
 
 def _print_statuses(started: Running) -> None:

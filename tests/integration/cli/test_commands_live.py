@@ -148,6 +148,9 @@ async def test_dev_answers_for_a_cluster_and_statuses_follow(intentc: Intentc) -
     assert ended.code == 0, ended.err
     assert "A stand-in for a Kubernetes cluster answers" in ended.err
     assert "create Deployment sample/contour-web" in ended.err
+    offline = await intentc("compile", "--compiler", "gateway", *files, configured=False)
+    named = [line.split()[:2] for line in offline.out.splitlines()]
+    assert named.count(["gateway", "sample:web"]) == 1, "with its status, and not once more"
     assert "Programmed=True (Programmed)" in ended.out
     assert "Available=True (ContourAvailable)" in ended.out
 

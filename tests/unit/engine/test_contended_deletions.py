@@ -9,13 +9,10 @@ from typing import Any
 import pytest
 
 from intentc.backoff import CONTENDED, CONTENTION_REVERTS, CONTENTION_SECONDS
-from intentc.evaluation import Compiler, Context, Intent
-from intentc.logic.dependencies.reactions import ReactionMap
-from intentc.model import Claim, Fact, Name, Schema
-from intentc.plugins import Loaded
+from intentc.evaluation import Context, Intent
+from intentc.model import Claim, Fact, Name
 from tests.support.engine_status import engine_status
-from tests.support.memory_system import MemorySystem
-from tests.support.toy_kinds import build
+from tests.unit.engine.shelves import Shelves
 
 pytestmark = pytest.mark.anyio
 
@@ -44,18 +41,15 @@ class ShelfIntent(Intent):
             yield self.child("label", "label", content=self.text)
 
 
-class Shelves(MemorySystem):
+class LabelledShelf(Shelves):
     """A shelf ``a``. ``now``: what the engine takes for the time, in seconds, while others contend."""
 
     def __init__(self) -> None:
-        compiler = Compiler("shelves", [ShelfIntent])
-        schema = Schema(build(declared) for declared in KINDS)
-        kinds = dict.fromkeys(schema.kinds, "shelves")
-        super().__init__(Loaded((compiler,), schema, ReactionMap([]), compiler.intents, kinds))
+        super().__init__(ShelfIntent, KINDS)
         self.now = 1000.0
         self.engine._drift._clock = lambda: self.now
 
-    async def shelf(self, text: str) -> None:
+    async def says(self, text: str) -> None:
         await self.offline.server.update(await self.key("shelf", "a"), {"text": text})
         await self.settle()
 
@@ -65,17 +59,9 @@ class Shelves(MemorySystem):
         await self.offline.server.create("label", data)
         await self.settle()
 
-    async def labels(self) -> int:
-        return len((await self.store.range("/contrail/label/", "/contrail/label0")).items)
-
     @property
     def contended(self) -> list[str]:
         return [entry["name"] for entry in engine_status(self.engine)["quarantine"] if entry["state"] == "contended"]
-
-    @property
-    def counters(self) -> tuple[int, int]:
-        """Repairs of drift, and how often something came into contention."""
-        return self.engine._drift.repairs, self.engine._drift.contentions
 
     def remembered(self) -> int:
         self.engine._drift.tidy()
@@ -83,20 +69,20 @@ class Shelves(MemorySystem):
 
 
 @pytest.fixture
-async def shelves() -> Shelves:
-    shelves = Shelves()
+async def shelves() -> LabelledShelf:
+    shelves = LabelledShelf()
     await shelves.offline.server.create("shelf", {"fq_name": ["a"], "text": ""})
     await shelves.settle()
     return shelves
 
 
-async def contend(shelves: Shelves) -> None:
+async def contend(shelves: LabelledShelf) -> None:
     for _ in range(CONTENTION_REVERTS):
         assert (await shelves.labels(), shelves.contended) == (0, [])
         await shelves.others_make()
 
 
-async def test_it_is_left_alone_and_reported(shelves: Shelves) -> None:
+async def test_it_is_left_alone_and_reported(shelves: LabelledShelf) -> None:
     await contend(shelves)
     assert (await shelves.labels(), shelves.contended) == (1, ["a:label"])
     assert shelves.counters == (CONTENTION_REVERTS - 1, 1), "the first was there before we looked"
@@ -104,7 +90,7 @@ async def test_it_is_left_alone_and_reported(shelves: Shelves) -> None:
     assert status["converged"] and not status["healthy"]
 
 
-async def test_it_is_tried_again_later_and_after_each_time_less_often(shelves: Shelves) -> None:
+async def test_it_is_tried_again_later_and_after_each_time_less_often(shelves: LabelledShelf) -> None:
     await contend(shelves)
     for pause in (CONTENDED.seconds(1), CONTENDED.seconds(2)):
         shelves.now += pause - 1
@@ -119,7 +105,7 @@ async def test_it_is_tried_again_later_and_after_each_time_less_often(shelves: S
         assert (await shelves.labels(), shelves.contended) == (1, ["a:label"])
 
 
-async def test_a_retry_deletes_it(shelves: Shelves) -> None:
+async def test_a_retry_deletes_it(shelves: LabelledShelf) -> None:
     await contend(shelves)
     key = await shelves.key("label", "a", "label")
     assert shelves.engine.operator_actions.retry(key) == 1
@@ -127,29 +113,31 @@ async def test_a_retry_deletes_it(shelves: Shelves) -> None:
     assert (await shelves.labels(), shelves.contended) == (0, [])
 
 
-async def test_it_is_written_as_soon_as_it_is_wanted_and_deleted_when_it_no_longer_is(shelves: Shelves) -> None:
+async def test_it_is_written_as_soon_as_it_is_wanted_and_deleted_when_it_no_longer_is(
+    shelves: LabelledShelf,
+) -> None:
     await contend(shelves)
-    await shelves.shelf("ours")
+    await shelves.says("ours")
     assert (await shelves.labels(), shelves.contended) == (1, [])
-    await shelves.shelf("")
+    await shelves.says("")
     assert (await shelves.labels(), shelves.contended) == (0, [])
 
 
-async def test_it_goes_with_its_parent(shelves: Shelves) -> None:
+async def test_it_goes_with_its_parent(shelves: LabelledShelf) -> None:
     await contend(shelves)
     await shelves.offline.server.delete(await shelves.key("shelf", "a"))
     await shelves.settle()
     assert (await shelves.labels(), shelves.contended) == (0, [])
 
 
-async def test_what_its_makers_delete_themselves_is_not_reported_any_more(shelves: Shelves) -> None:
+async def test_what_its_makers_delete_themselves_is_not_reported_any_more(shelves: LabelledShelf) -> None:
     await contend(shelves)
     await shelves.offline.server.delete(await shelves.key("label", "a", "label"))
     await shelves.settle()
     assert (await shelves.labels(), shelves.contended) == (0, [])
 
 
-async def test_what_is_made_now_and_then_is_deleted_each_time(shelves: Shelves) -> None:
+async def test_what_is_made_now_and_then_is_deleted_each_time(shelves: LabelledShelf) -> None:
     for _ in range(2 * CONTENTION_REVERTS):
         await shelves.others_make()
         assert await shelves.labels() == 0
@@ -159,9 +147,9 @@ async def test_what_is_made_now_and_then_is_deleted_each_time(shelves: Shelves) 
     assert shelves.remembered() == 0
 
 
-async def test_a_label_of_ours_that_comes_and_goes_is_no_drift(shelves: Shelves) -> None:
+async def test_a_label_of_ours_that_comes_and_goes_is_no_drift(shelves: LabelledShelf) -> None:
     for _ in range(2 * CONTENTION_REVERTS):
-        await shelves.shelf("ours")
-        await shelves.shelf("")
+        await shelves.says("ours")
+        await shelves.says("")
     assert shelves.counters == (0, 0)
     assert shelves.remembered() <= 1, "the intent's own objects are not kept"

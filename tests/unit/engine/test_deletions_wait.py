@@ -8,15 +8,12 @@ from typing import Any
 
 import pytest
 
-from intentc.evaluation import Compiler, Context, Intent
+from intentc.evaluation import Context, Intent
 from intentc.evaluation.claiming import refer
-from intentc.logic.dependencies.reactions import ReactionMap
-from intentc.model import Batch, Claim, Fact, Key, Name, Schema
-from intentc.plugins import Loaded
+from intentc.model import Batch, Claim, Fact, Name
 from intentc.watch.keys import Layout
 from intentc.watch.protocol import Delete, Put
-from tests.support.memory_system import MemorySystem
-from tests.support.toy_kinds import build
+from tests.unit.engine.shelves import Shelves
 
 pytestmark = pytest.mark.anyio
 
@@ -42,43 +39,30 @@ class ShelfIntent(Intent):
             yield refer(self, Name("label", (name,)))
 
 
-class Shelves(MemorySystem):
-    """Shelves and labels. ``step`` applies what is in the store, and evaluates and plans once what that concerns."""
+class WaitingShelves(Shelves):
+    """``step`` applies what is in the store, and evaluates and plans once what that concerns."""
 
     def __init__(self) -> None:
-        compiler = Compiler("shelves", [ShelfIntent])
-        schema = Schema(build(declared) for declared in KINDS)
-        kinds = dict.fromkeys(schema.kinds, "shelves")
-        super().__init__(Loaded((compiler,), schema, ReactionMap([]), compiler.intents, kinds))
+        super().__init__(ShelfIntent, KINDS)
 
-    async def shelf(self, name: str, **fields: str) -> None:
+    async def place(self, name: str, **fields: str) -> None:
         await self.offline.server.create("shelf", {"fq_name": [name], **fields})
         await self.settle()
 
     async def makes(self, name: str, labels: str) -> None:
-        await self.offline.server.update(await self.key(name), {"makes": labels})
+        await self.offline.server.update(await self.shelf(name), {"makes": labels})
 
     async def step(self) -> None:
         layout = Layout.of("/contrail/")
         batches = self.store.batches("/contrail/", self.engine.revision)
         await self.engine.step([Batch(b.revision, layout.changes(b.events, lambda key: None)) for b in batches])
 
-    async def key(self, name: str) -> Key:  # type: ignore[override]
-        return await super().key("shelf", name)
-
-    async def shown(self, name: str) -> list[str]:
-        document = (await self.offline.server.get(await self.key(name))).document
-        return sorted(entry["to"][0] for entry in document.get("label_refs") or [])
-
-    async def labels(self) -> int:
-        return len((await self.store.range("/contrail/label/", "/contrail/label0")).items)
-
 
 async def test_whose_owner_is_held_for_a_moment_while_its_holder_waits_for_something_else() -> None:
     """The holder keeps its reference while the owner is held, and nothing else would have it planned afterwards."""
-    shelves = Shelves()
-    await shelves.shelf("owner", makes="red")
-    await shelves.shelf("holder", shows="absent red")
+    shelves = WaitingShelves()
+    await shelves.place("owner", makes="red")
+    await shelves.place("holder", shows="absent red")
     assert await shelves.shown("holder") == ["red"]
 
     await shelves.makes("owner", "")
@@ -96,9 +80,9 @@ async def test_whose_owner_is_held_for_a_moment_while_its_holder_waits_for_somet
 @pytest.mark.parametrize("way", ["change", "delete"])
 async def test_to_which_a_user_refers_until_later(way: str) -> None:
     """While a user refers to it, our holder keeps its reference as well."""
-    shelves = Shelves()
-    await shelves.shelf("owner", makes="red")
-    await shelves.shelf("holder", shows="red")
+    shelves = WaitingShelves()
+    await shelves.place("owner", makes="red")
+    await shelves.place("holder", shows="red")
     await shelves.offline.server.create("board", {"fq_name": ["board"], "label_refs": [{"to": ["red"]}]})
     await shelves.settle()
 
@@ -108,7 +92,7 @@ async def test_to_which_a_user_refers_until_later(way: str) -> None:
     (problem,) = shelves.offline.problems()
     assert problem.reason == "StillReferred"
 
-    board = await MemorySystem.key(shelves, "board", "board")
+    board = await shelves.key("board", "board")
     if way == "change":
         await shelves.offline.server.update(board, {"label_refs": []})
     else:
@@ -119,11 +103,11 @@ async def test_to_which_a_user_refers_until_later(way: str) -> None:
 
 @pytest.mark.parametrize("way", ["change", "delete"])
 async def test_to_which_an_object_that_cannot_be_read_refers(way: str) -> None:
-    shelves = Shelves()
-    await shelves.shelf("owner", makes="red")
+    shelves = WaitingShelves()
+    await shelves.place("owner", makes="red")
     await shelves.offline.server.create("board", {"fq_name": ["board"], "label_refs": [{"to": ["red"]}]})
     await shelves.settle()
-    board = await MemorySystem.key(shelves, "board", "board")
+    board = await shelves.key("board", "board")
     where = f"/contrail/board/{board.uuid}"
     (before,) = (await shelves.store.range(where)).items
     await shelves.store.transaction((), [Put(where, b"no json")])
@@ -144,9 +128,9 @@ async def test_to_which_an_object_that_cannot_be_read_refers(way: str) -> None:
 
 async def test_to_which_a_user_refers_at_the_last_moment() -> None:
     """It stays, and so our holder refers to it again, as it does after a restart."""
-    shelves = Shelves()
-    await shelves.shelf("owner", makes="red")
-    await shelves.shelf("holder", shows="red")
+    shelves = WaitingShelves()
+    await shelves.place("owner", makes="red")
+    await shelves.place("holder", shows="red")
     await shelves.makes("owner", "")
     while await shelves.shown("holder"):
         await shelves.step()

@@ -8,6 +8,7 @@ import pytest
 
 from intentc.model import Key
 from tests.support.contrail_policies import attached, links, policy, rule
+from tests.support.contrail_services import create_network
 from tests.support.contrail_system import ContrailSystem, fq_name
 
 pytestmark = pytest.mark.anyio
@@ -25,9 +26,7 @@ async def begin(system: ContrailSystem) -> None:
 
 
 async def analyzers_network(system: ContrailSystem) -> None:
-    ipam = ["default-domain", "default-project", "default-network-ipam"]
-    subnets = {"ipam_subnets": [{"subnet": {"ip_prefix": "30.0.0.0", "ip_prefix_len": 24}}]}
-    await system.create("virtual_network", "blue:vn3", network_ipam_refs=[{"to": ipam, "attr": subnets}])
+    await create_network(system, "vn3", "30.0.0.0")
 
 
 async def analyzer(system: ContrailSystem) -> None:

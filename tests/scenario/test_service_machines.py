@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.contrail_policies import attached, policy, rule
+from tests.support.contrail_services import create_network, create_service, create_template
 from tests.support.contrail_system import ContrailSystem, fq_name
 
 pytestmark = pytest.mark.anyio
@@ -21,9 +22,11 @@ START = "default-domain__blue__si"
 
 
 async def template(system: ContrailSystem) -> None:
-    types = [{"service_interface_type": "left"}, {"service_interface_type": "right", "shared_ip": True}]
-    properties = {"version": 1, "service_mode": "in-network", "interface_type": types}
-    await system.create("service_template", "template", service_template_properties=properties)
+    types: list[dict[str, Any]] = [
+        {"service_interface_type": "left"},
+        {"service_interface_type": "right", "shared_ip": True},
+    ]
+    await create_template(system, 1, types)
 
 
 def given(left: str = "default-domain:blue:vn1", right: str = "default-domain:blue:vn2", **fields: Any) -> Any:
@@ -32,18 +35,12 @@ def given(left: str = "default-domain:blue:vn1", right: str = "default-domain:bl
 
 
 async def service(system: ContrailSystem) -> None:
-    await system.create("service_instance", "blue:si", service_template_refs=[{"to": fq_name("template")}], **given())
-
-
-async def network(system: ContrailSystem, name: str, prefix: str) -> None:
-    ipam = ["default-domain", "default-project", "default-network-ipam"]
-    subnets = {"ipam_subnets": [{"subnet": {"ip_prefix": prefix, "ip_prefix_len": 24}}]}
-    await system.create("virtual_network", f"blue:{name}", network_ipam_refs=[{"to": ipam, "attr": subnets}])
+    await create_service(system, **given())
 
 
 async def networks(system: ContrailSystem) -> None:
-    await network(system, "vn1", "10.0.0.0")
-    await network(system, "vn2", "20.0.0.0")
+    await create_network(system, "vn1", "10.0.0.0")
+    await create_network(system, "vn2", "20.0.0.0")
 
 
 async def everything(system: ContrailSystem) -> None:
@@ -155,7 +152,7 @@ async def test_services_that_name_no_network_share_their_projects(system: Contra
 
 
 async def test_a_users_network_of_that_name_serves(system: ContrailSystem) -> None:
-    await network(system, "svc-vn-left", "10.0.0.0")
+    await create_network(system, "svc-vn-left", "10.0.0.0")
     await template(system)
     await system.create(
         "service_instance", "blue:si", service_template_refs=[{"to": fq_name("template")}], **given("", "")
@@ -182,7 +179,7 @@ async def test_a_chain_leads_through_it(system: ContrailSystem) -> None:
 
 async def test_an_interface_moves_to_another_network(system: ContrailSystem) -> None:
     await everything(system)
-    await network(system, "vn3", "30.0.0.0")
+    await create_network(system, "vn3", "30.0.0.0")
     await system.change("service_instance", "blue:si", **given("default-domain:blue:vn3"))
     left = (await system.stored("virtual_machine_interface"))[f"default-domain:blue:{START}__1__left__1"]
     assert [entry["to"][-1] for entry in left["virtual_network_refs"]] == ["vn3"]
@@ -236,7 +233,7 @@ async def test_the_projects_group_is_deleted_as_if_no_port_were_in_it(system: Co
 async def test_what_users_write_into_fields_of_a_machines_port_is_repaired(system: ContrailSystem) -> None:
     """docs/engine.md §5.1; what they let a port refer to in other fields stays."""
     await everything(system)
-    await network(system, "vn3", "30.0.0.0")
+    await create_network(system, "vn3", "30.0.0.0")
     port = f"blue:{START}__1__right__2"
     both = [{"to": fq_name(f"blue:{name}")} for name in ("vn2", "vn3")]
     tables = [{"to": fq_name("blue:mine")}]

@@ -10,6 +10,7 @@ import pytest
 
 from intentc.apiserver.errors import Conflict
 from intentc.model import Key
+from tests.support.contrail_services import create_network, create_service, create_template
 from tests.support.contrail_system import ContrailSystem, fq_name
 
 pytestmark = pytest.mark.anyio
@@ -21,12 +22,8 @@ RIGHT: dict[str, Any] = {"service_instance_refs": [{"to": fq_name("blue:si"), "a
 
 
 async def service(system: ContrailSystem) -> None:
-    types = [{"service_interface_type": side} for side in ("left", "right")]
-    properties = {"version": 2, "service_mode": "in-network", "interface_type": types}
-    await system.create("service_template", "template", service_template_properties=properties)
-    await system.create(
-        "service_instance", "blue:si", service_template_refs=[{"to": fq_name("template")}], **interface_list()
-    )
+    await create_template(system, 2, [{"service_interface_type": side} for side in ("left", "right")])
+    await create_service(system, **interface_list())
 
 
 def interface_list(*pairs: dict[str, Any]) -> dict[str, Any]:
@@ -35,9 +32,7 @@ def interface_list(*pairs: dict[str, Any]) -> dict[str, Any]:
 
 
 async def network(system: ContrailSystem) -> None:
-    ipam = ["default-domain", "default-project", "default-network-ipam"]
-    subnets = {"ipam_subnets": [{"subnet": {"ip_prefix": "10.0.0.0", "ip_prefix_len": 24}}]}
-    await system.create("virtual_network", "blue:vn", network_ipam_refs=[{"to": ipam, "attr": subnets}])
+    await create_network(system, "vn", "10.0.0.0")
 
 
 async def port(system: ContrailSystem, name: str = "left", side: str = "left") -> None:
@@ -205,9 +200,7 @@ async def test_an_address_of_a_check_moves_with_the_network_of_the_port(system: 
 
 
 async def other_network(system: ContrailSystem) -> None:
-    ipam = ["default-domain", "default-project", "default-network-ipam"]
-    subnets = {"ipam_subnets": [{"subnet": {"ip_prefix": "20.0.0.0", "ip_prefix_len": 24}}]}
-    await system.create("virtual_network", "blue:vn2", network_ipam_refs=[{"to": ipam, "attr": subnets}])
+    await create_network(system, "vn2", "20.0.0.0")
 
 
 async def of_check(system: ContrailSystem) -> list[str]:

@@ -1,11 +1,32 @@
-"""Port tuples of services of a Contrail system, between the networks ``vn1`` and ``vn2`` of the project ``blue``."""
+"""Services of a Contrail system and what they stand between, all in the project ``blue``."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 from .contrail_system import ContrailSystem, fq_name
 
 SIDES = {"left": "vn1", "right": "vn2"}
 """The type of an interface → the network of its port."""
+
+
+async def create_network(system: ContrailSystem, name: str, prefix: str) -> None:
+    """A network with one subnet of 256 addresses."""
+    ipam = ["default-domain", "default-project", "default-network-ipam"]
+    subnets = {"ipam_subnets": [{"subnet": {"ip_prefix": prefix, "ip_prefix_len": 24}}]}
+    await system.create("virtual_network", f"blue:{name}", network_ipam_refs=[{"to": ipam, "attr": subnets}])
+
+
+async def create_template(system: ContrailSystem, version: int, types: Sequence[dict[str, Any]]) -> None:
+    """``template``, of services with interfaces of these types."""
+    properties = {"version": version, "service_mode": "in-network", "interface_type": [*types]}
+    await system.create("service_template", "template", service_template_properties=properties)
+
+
+async def create_service(system: ContrailSystem, **fields: Any) -> None:
+    """``si``, of ``template``."""
+    await system.create("service_instance", "blue:si", service_template_refs=[{"to": fq_name("template")}], **fields)
 
 
 async def create_port_tuple(system: ContrailSystem, service: str, name: str) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from intentc.model import (
     SHARED,
     AddReference,
+    Claim,
     Create,
     Delete,
     HeldInput,
@@ -153,7 +154,10 @@ class Planner:
         ownership = ownership_of_object(actual, self._installation)
         if ownership in {Ownership.COPY, Ownership.OTHERS}:
             return False
-        draft = Draft(name, actual.kind, self._book.on(name), self._desired(actual))
+        desired = self._desired(actual)
+        if ownership is Ownership.USERS and not _may_adopt(desired, actual):
+            desired = self._desired_parts(actual)
+        draft = Draft(name, actual.kind, self._book.on(name), desired)
         made = ownership is Ownership.OURS
         self._fields(draft, actual, made=made, may_remove=always)
         self._always.plan_all(draft, actual)
@@ -284,31 +288,27 @@ class Planner:
         return not abandoned(self._assumed, actual)
 
     def _users(self, draft: Draft, actual: Actual) -> None:
-        if self._name_is_free(draft, actual):
-            self._fields(draft, actual, made=False)
+        if not _may_adopt(draft.desired, actual):
+            self._taken(draft, actual)
+            draft.desired = self._desired_parts(actual)
+        self._fields(draft, actual, made=False)
 
     def _others(self, draft: Draft, actual: Actual) -> None:
-        if draft.claims and self._name_is_free(draft, actual):
-            fields = Draft(draft.name, draft.kind, draft.claims, draft.desired)
-            self._fields(fields, actual, made=False)
-            draft.deferred |= fields.deferred
-            if fields.operations:
-                self._taken(draft, actual)
+        if not draft.claims:
+            return
+        if not _may_adopt(draft.desired, actual):
+            self._taken(draft, actual)
+            return
+        fields = Draft(draft.name, draft.kind, draft.claims, draft.desired)
+        self._fields(fields, actual, made=False)
+        draft.deferred |= fields.deferred
+        if fields.operations:
+            self._taken(draft, actual)
 
     def _copy(self, draft: Draft, actual: Actual) -> None:
         draft.problem("Copy", f"it carries our mark, but uuid {actual.key.uuid} is not the one that we give; it is "
                       "left alone: delete it, or remove the annotation")  # fmt: skip
         self._taken(draft, actual)
-
-    def _name_is_free(self, draft: Draft, actual: Actual) -> bool:
-        """Whether the claimed object may adopt an object that somebody else made; reports problems if not."""
-        desired = draft.desired
-        if not desired.exists:
-            return True
-        if desired.owner == SHARED and all(actual.value(field) == v for field, v in desired.properties.items()):
-            return True
-        self._taken(draft, actual)
-        return False
 
     def _taken(self, draft: Draft, actual: Actual) -> None:
         for origin, claims in draft.claims.items():
@@ -422,6 +422,19 @@ class Planner:
         """What all claims want of an existing object."""
         return self._merged(actual.kind, actual.name)
 
+    def _desired_parts(self, actual: Actual) -> Desired:
+        """What is wanted of parts of an object that a user made, without the claims of those who want the name for an
+        object of their own. The fields that such an object would have stay as the user gave them."""
+        claims: dict[Key, tuple[Claim, ...]] = {}
+        left_alone: set[str] = set()
+        for origin, found in self._book.on(actual.name).items():
+            fields = [dict(claim.properties) for claim in found if isinstance(claim, ResourceClaim)]
+            left_alone.update(*fields)
+            if not fields:
+                claims[origin] = found
+        parts = merge(actual.kind, actual.name, claims, self._title)
+        return parts._replace(disputed=parts.disputed | left_alone)
+
     def _merged(self, kind: Kind, name: Name) -> Desired:
         """What all claims on an object want. Of one with many it is remembered: each object that refers to it asks."""
         claims = self._book.on(name)
@@ -474,3 +487,10 @@ class Planner:
         except HeldInput:
             resource = None
         return ":".join(resource.fq_name) if resource is not None else origin.uuid
+
+
+def _may_adopt(desired: Desired, actual: Actual) -> bool:
+    """Whether what is claimed may be an object that somebody else made."""
+    if not desired.exists:
+        return True
+    return desired.owner == SHARED and all(actual.value(field) == value for field, value in desired.properties.items())

@@ -62,15 +62,13 @@ OF_THE_OBJECT: dict[str, tuple[str, ...] | None] = {
 
 
 def without_taken(world: World, found: Expected) -> Expected:
-    """The same without the objects whose names users' objects have: these are left alone (docs/engine.md §5.6)."""
+    """The same without the objects whose names users' objects have; these have only what any user's object has
+    (docs/engine.md §5.6)."""
     result: Expected = {}
     for (kind, name), fields in found.items():
         made = OF_THE_OBJECT.get(kind, ())
         if is_users(world, kind, name):
-            kept = {field: value for field, value in fields.items() if made is not None and field not in made}
-            if kind == "virtual_machine_interface" and len(kept) < len(fields):
-                kept |= contrail_chains.actual(world)[kind, name]
-            fields = kept
+            fields = {field: value for field, value in fields.items() if made is not None and field not in made}
         if fields or made is not None:
             result[kind, name] = fields
     return result

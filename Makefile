@@ -82,6 +82,7 @@ bench: $(READY)
 	$(BIN)/python -m tests.perf.tenants --write
 	$(BIN)/python -m tests.perf.gateways --write
 	$(BIN)/python -m tests.perf.running_contours --write
+	$(BIN)/python -m tests.perf.application_gateways --write
 	$(BIN)/python -m tests.perf.cluster --write
 
 fix: $(READY)

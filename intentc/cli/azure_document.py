@@ -1,6 +1,7 @@
-"""Prints the document of an Application Gateway that follows from compiled resources (`intentc compile -o appgw`).
+"""Prints the document of an Application Gateway that follows from compiled resources, or what it changes.
 
-Why it exists: ``compile`` has the compiler's outputs in memory, and ``bridges.azure.document`` assembles them.
+Why it exists: ``compile`` and ``plan`` have the compiler's outputs in memory, and ``bridges.azure.document`` assembles
+them (`intentc compile -o appgw`, `intentc plan -o appgw`).
 
 Touches: files, terminal.
 """
@@ -16,6 +17,7 @@ import msgspec
 
 from intentc.bridges.azure.document import (
     RECORD,
+    Assembled,
     assemble,
     empty_gateway,
     limits_in,
@@ -58,12 +60,58 @@ class AzureDocument:
         record = record_of(self._gateway, record_name(self._settings), prefix=prefix_in(self._settings))
         return [*others, Loaded(RECORD, record, source, Located(record, source), ())]
 
+    def print_difference(self, outputs: Iterable[Mapping[str, Any]]) -> list[Problem]:
+        """Print what the document changes of the gateway as it was given; returns as ``print``."""
+        found = self._assembled(outputs)
+        _print_difference(self._gateway, found.document)
+        return _problems(found)
+
+    def print_planned(self, before: Iterable[Mapping[str, Any]], after: Iterable[Mapping[str, Any]]) -> list[Problem]:
+        """Print how the documents of two moments differ; returns as ``print``, for the later one."""
+        former, found = self._assembled(before), self._assembled(after)
+        _print_difference(former.document, found.document)
+        return _problems(found)
+
     def print(self, outputs: Iterable[Mapping[str, Any]]) -> list[Problem]:
         """Print the document, and return what only the whole of it shows to be wrong."""
-        found = assemble(parts_of(outputs), self._gateway, limits=limits_in(self._settings))
+        found = self._assembled(outputs)
         text = msgspec.json.encode(found.document, order="sorted")
         click.echo(msgspec.json.format(text, indent=2).decode())
-        return [Problem("ingress", one.owner, one.reason, one.message) for one in found.problems]
+        return _problems(found)
+
+    def _assembled(self, outputs: Iterable[Mapping[str, Any]]) -> Assembled:
+        return assemble(parts_of(outputs), self._gateway, limits=limits_in(self._settings))
+
+
+def difference(former: Mapping[str, Any], sent: Mapping[str, Any]) -> list[str]:
+    """What a document changes of a former one, a line each: ``+`` new, ``-`` gone, ``~`` other content.
+
+    >>> def gateway(*ports):
+    ...     items = [{"name": f"fp-{port}", "properties": {"port": port}} for port in ports]
+    ...     return {"properties": {"frontendPorts": items}}
+    >>> difference(gateway(80, 81), gateway(80, 443))
+    ['+ frontendPorts/fp-443', '- frontendPorts/fp-81']
+    """
+    from intentc.bridges.azure.meaning import differing_parts
+
+    before, after = _places(former), _places(sent)
+    signs = [(place, "+" if place not in before else "-" if place in before - after else "~")
+             for place in differing_parts(sent, former)]  # fmt: skip
+    return [f"{sign} {place}" for place, sign in sorted(signs)]
+
+
+def _places(document: Mapping[str, Any]) -> set[str]:
+    found = document["properties"].items()
+    return {f"{name}/{item['name']}" for name, items in found if isinstance(items, list) for item in items}
+
+
+def _print_difference(former: Mapping[str, Any], sent: Mapping[str, Any]) -> None:
+    for line in difference(former, sent) or ["No difference: the gateway stays as it is."]:
+        click.echo(line)
+
+
+def _problems(found: Assembled) -> list[Problem]:
+    return [Problem("ingress", one.owner, one.reason, one.message) for one in found.problems]
 
 
 def _read(path: str) -> dict[str, Any]:

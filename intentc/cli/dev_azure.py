@@ -148,18 +148,9 @@ async def running_azure(started: Running) -> AsyncIterator[AzureGateway]:
 
 
 def _difference(former: dict[str, Any], sent: dict[str, Any]) -> str:
-    """What a document that was sent changes: ``+`` new, ``-`` gone, ``~`` other content."""
-    from intentc.bridges.azure.meaning import differing_parts
+    """What a document that was sent changes, and which certificates it has."""
+    from .azure_document import difference
 
-    def places(document: dict[str, Any]) -> set[str]:
-        found = document["properties"].items()
-        return {f"{name}/{item['name']}" for name, items in found if isinstance(items, list) for item in items}
-
-    before, after = places(former), places(sent)
-    signs = [(place, "+" if place not in before else "-" if place in before - after else "~")
-             for place in differing_parts(sent, former)]  # fmt: skip
     certificates = sent["properties"].get("sslCertificates") or ()
-    signs += [
-        (f"sslCertificates/{item['name']}", "data of") for item in certificates if "data" in (item["properties"] or {})
-    ]
-    return "\n".join(["sent to Azure:", *(f"  {sign} {place}" for place, sign in sorted(signs))])
+    data = [f"data of sslCertificates/{one['name']}" for one in certificates if "data" in (one["properties"] or {})]
+    return "\n".join(["sent to Azure:", *(f"  {line}" for line in [*difference(former, sent), *data])])

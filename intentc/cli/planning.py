@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 import click
@@ -36,10 +36,13 @@ if TYPE_CHECKING:
 
 
 class Made(NamedTuple):
-    """A plan in the form that is saved, and the revision of each resource."""
+    """A plan in the form that is saved, and the revision of each resource. ``before``, ``after``: the lower-level
+    resources, if they were asked for."""
 
     saved: Saved
     seen: Mapping[Key, int]
+    before: Sequence[Mapping[str, Any]] = ()
+    after: Sequence[Mapping[str, Any]] = ()
 
 
 class Impossible(CommandError):
@@ -70,9 +73,10 @@ def resources_of(given: Input, schema: Schema) -> list[Resource]:
     return targets_first(resources, schema)
 
 
-async def make_plan(given: Input, configuration: Configuration, salt: str = "") -> Made:
+async def make_plan(given: Input, configuration: Configuration, salt: str = "", *, with_outputs: bool = False) -> Made:
     """The plan for an input over the current state. ``salt``: that of the saved plan to compare with. Raises
-    ``CommandError``, ``InvalidInput`` and ``StoreError``. An empty input changes nothing: the plan has what is due."""
+    ``CommandError``, ``InvalidInput`` and ``StoreError``. An empty input changes nothing: the plan has what is due.
+    ``with_outputs``: with the lower-level resources, too."""
     from intentc.model import Key
     from intentc.offline.preview import plan
     from intentc.offline.preview.saved import Saved
@@ -91,8 +95,13 @@ async def make_plan(given: Input, configuration: Configuration, salt: str = "") 
             return ()
         return await _carry_out(connection, given, resources, compilers.schema)
 
+    before: list[dict[str, Any]] = []
     try:
+        if with_outputs:
+            await trial.rest()
+            before = trial.outputs()
         made = await plan(trial, work, progress=progress, salt=salt)
+        after = trial.outputs() if with_outputs else []
     finally:
         progress("")
     problems = tuple(located(problem, resources) for problem in made.problems)
@@ -103,7 +112,8 @@ async def make_plan(given: Input, configuration: Configuration, salt: str = "") 
         input=given,
         plan=msgspec.structs.replace(made, problems=problems),
     )
-    return Made(saved, {Key(one.kind, one.uuid): one.mod_revision for one in gathered.snapshot.changes})
+    seen = {Key(one.kind, one.uuid): one.mod_revision for one in gathered.snapshot.changes}
+    return Made(saved, seen, before, after)
 
 
 async def live(compilers: Loaded, configuration: Configuration) -> Gathered:

@@ -8,16 +8,10 @@ bridge would.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import platform
 import resource
-import subprocess
-import sys
 import time
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -27,6 +21,7 @@ from intentc.testing import MemoryService, load, service_for
 from intentc.testing.given import Resource
 
 from . import figures
+from .sizes import Bench, run
 
 BEGIN, END = "<!-- running Contours: written by make bench -->", "<!-- end of running Contours -->"
 WORLDS = (100, 1_000)
@@ -116,19 +111,9 @@ async def _answer(service: MemoryService) -> None:
     await service.settle()
 
 
-def measured(gateways: int) -> Cost:
-    """The same in a process of its own. Raises ``CalledProcessError``."""
-    command = [sys.executable, "-m", "tests.perf.running_contours", str(gateways)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, cwd=figures.DOCUMENT.parents[1])
-    return Cost(**json.loads(done.stdout))
-
-
 def table(costs: Iterable[Cost]) -> str:
-    """The costs as a table of Markdown, under the machine and the day."""
+    """The costs as a table of Markdown."""
     lines = [
-        f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {os.cpu_count()} cores ({platform.machine()}), Python "
-        f"{platform.python_version()}, load {os.getloadavg()[0]:.1f} at the end.",
-        "",
         "| Gateways | objects | writes | converged, s of CPU | cluster's answers compiled, s of CPU | writes of status "
         "| RSS, MiB | one listener's port, ms | writes |",
         "|---|---|---|---|---|---|---|---|---|",
@@ -140,19 +125,9 @@ def table(costs: Iterable[Cost]) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.perf.running_contours", description=__doc__)
-    parser.add_argument("gateways", type=int, nargs="?")
-    parser.add_argument("--write", action="store_true")
-    options = parser.parse_args()
-    if options.gateways is not None:
-        print(json.dumps(measure(options.gateways, CHANGES)._asdict()))
-        return
-    text = table([measured(gateways) for gateways in WORLDS])
-    print(text)
-    if options.write:
-        figures.write(text, BEGIN, END)
-
+BENCH = Bench(
+    "tests.perf.running_contours", __doc__, WORLDS, Cost, lambda size: measure(size, CHANGES), table, BEGIN, END
+)
 
 if __name__ == "__main__":
-    main()
+    run(BENCH)

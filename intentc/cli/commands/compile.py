@@ -46,6 +46,7 @@ _FOR_OTHERS = (*_WITH_SECRETS, "appgw")
     type=click.Path(dir_okay=False, exists=True),
     help="With -o appgw: the Application Gateway as Azure Resource Manager gives it, JSON.",
 )
+@click.option("--difference", is_flag=True, help="With --gateway: print what would change of it.")
 @compilers_option
 @configured()
 def command(
@@ -56,6 +57,7 @@ def command(
     keep_going: bool,
     with_secrets: bool,
     gateway: str | None,
+    difference: bool,
     compilers: tuple[str, ...],
     loaded: Loaded,
 ) -> int:
@@ -67,7 +69,8 @@ def command(
 
     `-o envoy` prints a configuration file of Envoy, `-o kubernetes` the objects of a cluster for `kubectl apply`, both
     complete except for secrets. `-o appgw` prints the document of an Application Gateway that would be put; without
-    --gateway for one that has a public address and nothing else.
+    --gateway for one that has a public address and nothing else; with --difference only which parts of that gateway it
+    adds (+), removes (-) or changes (~).
     """
     if with_secrets and output not in _WITH_SECRETS:
         raise click.UsageError("--with-secrets needs -o envoy or -o kubernetes", click.get_current_context())
@@ -75,8 +78,12 @@ def command(
         raise click.UsageError(f"--view and -o {output} exclude each other", click.get_current_context())
     if gateway and output != "appgw":
         raise click.UsageError("--gateway needs -o appgw", click.get_current_context())
+    if difference and not gateway:
+        raise click.UsageError("--difference needs --gateway", click.get_current_context())
     configuration = with_compilers(loaded.configuration, compilers)
-    return run_service(_compile, files, output, allocations, view, keep_going, with_secrets, gateway, configuration)
+    return run_service(
+        _compile, files, output, allocations, view, keep_going, with_secrets, gateway, difference, configuration
+    )
 
 
 async def _compile(
@@ -87,6 +94,7 @@ async def _compile(
     keep_going: bool,
     with_secrets: bool,
     gateway: str | None,
+    difference: bool,
     configuration: Configuration,
 ) -> int:
     from intentc.inspection.secrets import concealed_outputs
@@ -131,7 +139,7 @@ async def _compile(
 
         await print_view(output, view, Results(engine.read_only, compilers.views))
     elif document is not None:
-        problems += document.print(offline.outputs())
+        problems += (document.print_difference if difference else document.print)(offline.outputs())
     elif output == "envoy":
         from ..elements import print_bootstrap
 

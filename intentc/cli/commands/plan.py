@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import CommandError, Exit
-from ..options import complete_files, configured, output_option
+from ..options import complete_files, configured, output_option_with
 
 if TYPE_CHECKING:
     from intentc.loading.configuration import Configuration, Loaded
     from intentc.offline.preview import Plan
     from intentc.offline.preview.saved import Input
+
+    from ..planning import Made
 
 
 @click.command(name="plan")
@@ -38,7 +40,12 @@ if TYPE_CHECKING:
 )
 @click.option("--compiler", help="With --reactions: the compiler of the map; default: found by its kinds.")
 @click.option("--exit-code", is_flag=True, help="End with 1 if anything differs.")
-@output_option
+@click.option(
+    "--gateway",
+    type=click.Path(dir_okay=False, exists=True),
+    help="With -o appgw: the Application Gateway as Azure Resource Manager gives it, JSON.",
+)
+@output_option_with("appgw")
 @configured()
 def command(
     given: tuple[str, ...],
@@ -50,6 +57,7 @@ def command(
     reactions: Path | None,
     compiler: str | None,
     exit_code: bool,
+    gateway: str | None,
     output: str,
     loaded: Loaded,
 ) -> int:
@@ -58,6 +66,8 @@ def command(
     The plan is computed over a copy; nothing is written, and no number is allocated. Values that the server chooses
     show as <POOL for NAME> and <uuid of NAME>. A plan saved with --out contains the files, secrets included; only you
     can read it, and `intentc apply PLAN` rejects a stale plan.
+
+    `-o appgw` prints which parts of an Application Gateway's document are added (+), removed (-) or changed (~).
     """
     _no_saved_plan(() if kind else given)
     _check(
@@ -70,20 +80,41 @@ def command(
         reactions=reactions,
         compiler=compiler,
     )
+    if output == "appgw" and (due or reactions is not None):
+        raise click.UsageError("-o appgw excludes --due and --reactions")
+    if gateway and output != "appgw":
+        raise click.UsageError("--gateway needs -o appgw")
     if reactions is not None:
         return _compare(reactions, compiler, output, exit_code, loaded.configuration)
     from intentc.plugins import installed
 
+    from ..file_lines import line_of
     from ..naming import reject_kind_as_file
     from ..planning import input_of
     from ..process import run_service
 
     if delete and kind is None:
         reject_kind_as_file(given, installed(loaded.configuration).schema, "intentc plan --delete")
-    plan = run_service(
-        _plan, input_of(given, delete=delete, kind=kind, remove_references=remove_references), out, loaded.configuration
+    if output == "appgw":
+        from ..azure_document import AzureDocument
+
+        document = AzureDocument(gateway, loaded.configuration.intentc.settings, installed(loaded.configuration).schema)
+    made = run_service(
+        _plan,
+        input_of(given, delete=delete, kind=kind, remove_references=remove_references),
+        out,
+        loaded.configuration,
+        output == "appgw",
     )
-    _print(output, plan, out, due=due)
+    plan = made.saved.plan
+    if output == "appgw":
+        problems = [*plan.problems, *document.print_planned(made.before, made.after)]
+        for problem in problems:
+            click.echo(line_of(problem), err=True)
+    else:
+        _print(output, plan, due=due)
+    if out is not None:
+        click.echo(f"saved as {out}; `intentc apply {out}` carries it out unless it is stale", err=True)
     differs = bool(plan.due) if due else not plan.summary.nothing
     return Exit.DIFFERENT if exit_code and differs else Exit.DONE
 
@@ -126,10 +157,10 @@ def _check(
         raise click.UsageError("--compiler needs --reactions")
 
 
-async def _plan(given: Input, out: Path | None, configuration: Configuration) -> Plan:
+async def _plan(given: Input, out: Path | None, configuration: Configuration, with_outputs: bool, /) -> Made:
     from ..planning import make_plan
 
-    made = await make_plan(given, configuration)
+    made = await make_plan(given, configuration, with_outputs=with_outputs)
     if out is not None:
         from intentc.offline.preview.saved import write
 
@@ -141,10 +172,10 @@ async def _plan(given: Input, out: Path | None, configuration: Configuration) ->
                 where=str(out),
                 next_step="give --out a file in a folder that you may write to",
             ) from None
-    return made.saved.plan
+    return made
 
 
-def _print(output: str, plan: Plan, out: Path | None, *, due: bool) -> None:
+def _print(output: str, plan: Plan, *, due: bool) -> None:
     from ..output import print_document
     from ..plan_text import lines, lines_of_due
 
@@ -154,8 +185,6 @@ def _print(output: str, plan: Plan, out: Path | None, *, due: bool) -> None:
     else:
         content = {name: value for name, value in plan.document().items() if name != "apiVersion"}
         print_document(output, content, (), ())
-    if out is not None:
-        click.echo(f"saved as {out}; `intentc apply {out}` carries it out unless it is stale", err=True)
 
 
 def _compare(reactions: Path, compiler: str | None, output: str, exit_code: bool, configuration: Configuration) -> int:

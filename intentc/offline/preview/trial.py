@@ -19,6 +19,7 @@ from intentc.apiserver.admission.seed_objects import ADDRESS_POOLS
 from intentc.apiserver.app import create_app
 from intentc.apiserver.documents import Document, decode, decode_entry
 from intentc.apiserver.errors import BrokenEntry, Malformed
+from intentc.inspection.outputs import in_order, lower_level, shown
 from intentc.inspection.secrets import Behind, holders_of_secrets, read_for_each
 from intentc.model import Change as Stored
 from intentc.model import InvalidInput, Key, Name, Problem, Resource
@@ -141,6 +142,11 @@ class Trial:
             return await work(connection)
         finally:
             await connection.aclose()
+
+    def outputs(self) -> list[dict[str, Any]]:
+        """Return the lower-level resources of now, by kind, then fq_name."""
+        world, outputs, *_ = self.read_only
+        return [shown(resource) for resource in in_order(lower_level(world, outputs))]
 
     async def moment(self) -> Moment:
         """Return the present moment."""

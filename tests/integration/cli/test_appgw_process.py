@@ -36,6 +36,8 @@ spec:
     - host: late.example
       http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {name: http}}}}]}
 """
+PLANNED = ["backendHttpSettingsCollection", "httpListeners", "probes", "requestRoutingRules"]
+"""Where the plan of that Ingress adds something to the document."""
 
 
 class Commands:
@@ -107,6 +109,11 @@ async def test_a_killed_publisher_is_followed_by_one_that_sends_only_what_is_new
 
         late = tmp_path / "late.yml"
         late.write_text(INGRESS)
+        plan = commands("plan", str(late), "-o", "appgw")
+        await until(lambda: not plan.alive)
+        assert [place for sign, place in _signed(plan.log) if sign == "+"] == PLANNED, plan.log
+        assert all(sign == "+" for sign, _ in _signed(plan.log))
+        assert len(manager.puts) == sent, "a plan sends nothing"
         await commands.apply(late)
         await until(lambda: _hosts(manager) == ["late.example", "shop.example"])
 
@@ -120,6 +127,11 @@ async def test_a_killed_publisher_is_followed_by_one_that_sends_only_what_is_new
         await until_true(has_address)
         assert await publisher.terminate() == 0
     assert manager.most_at_once == 1
+
+
+def _signed(log: str) -> list[tuple[str, str]]:
+    """(sign, collection) of the parts in a plan."""
+    return [(line[0], line[2:].partition("/")[0]) for line in log.splitlines() if line[:2] in ("+ ", "- ", "~ ")]
 
 
 def _has_applied(process: Process) -> bool:

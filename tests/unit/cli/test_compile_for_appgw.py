@@ -57,6 +57,24 @@ def test_the_gateway_of_a_file_keeps_what_it_has(tmp_path: Path) -> None:
     assert [one["name"] for one in found["frontendPorts"]] == ["web"]
 
 
+def test_the_difference_from_a_gateway_names_its_parts(tmp_path: Path) -> None:
+    """So a gateway that another controller filled can be compared before intentc takes it over."""
+    given = [service("cart"), endpoint_slice("cart", "10.0.0.1"), ingress("web", rule("a.test", ROOT))]
+    there = compiled("appgw", file(tmp_path, *given), output="appgw").out
+    (tmp_path / "gateway.json").write_text(there)
+    options = ("--gateway", str(tmp_path / "gateway.json"), "--difference")
+    same = compiled("appgw", file(tmp_path, *given), output="appgw", options=options)
+    assert same.out == "No difference: the gateway stays as it is.\n"
+    given[1] = endpoint_slice("cart", "10.0.0.2")
+    scaled = compiled("appgw", file(tmp_path, *given), output="appgw", options=options)
+    assert scaled.out == "~ backendAddressPools/pool-shop-cart-80-bp-8080\n"
+
+
+def test_the_difference_needs_a_gateway(tmp_path: Path) -> None:
+    ended = compiled("appgw", file(tmp_path, service("cart")), output="appgw", options=("--difference",))
+    assert (ended.code, "--difference needs --gateway" in ended.err) == (2, True)
+
+
 def test_the_oldest_ingress_has_precedence(tmp_path: Path) -> None:
     old, new = (
         ingress(name, rule("a.test", ("/a", "Exact", "cart")), created=created)

@@ -39,6 +39,8 @@ def without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
         (("--due", "a.yml"), "--due excludes"),
         (("--due", "--out", "p"), "--due excludes"),
         (("--compiler", "contrail", "a.yml"), "--compiler needs --reactions"),
+        (("--due", "-o", "appgw"), "-o appgw excludes --due and --reactions"),
+        (("--gateway", __file__, "a.yml"), "--gateway needs -o appgw"),
     ],
 )
 def test_arguments_that_don_t_go_together_are_rejected(

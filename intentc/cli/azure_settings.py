@@ -2,7 +2,7 @@
 
 Why apart: a command must not import another one.
 
-Touches: nothing itself; through others: environment, sockets.
+Touches: nothing itself; through others: environment.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ It neither evaluates nor plans. ``restore_guard`` and ``orphan_collector`` hear 
 
 State: whether a listing was applied. It changes the world through ``logic``, and the other steps by their methods.
 
-Touches: clock, logs; through others: etcd, randomness.
+Touches: logs; through others: clock, etcd, randomness.
 """
 
 from __future__ import annotations

@@ -2,6 +2,5 @@
 
 State: the tasks, and when each starts and ends. Rules of a stage stay in that stage.
 
-Touches: API server, clock, environment, etcd, logs, sockets, threads; through others: files, gRPC, processes,
-randomness.
+Touches: API server, clock, environment, etcd, logs, threads; through others: files, gRPC, processes, randomness.
 """

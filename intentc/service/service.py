@@ -5,8 +5,7 @@ directives, relist, lag, status, probe, audits, takeover, retained values, journ
 ``diagnostics.Observed``. It changes the engine by its verbs, and gives the journal its directory. State: these tasks,
 the lag, and whether it runs.
 
-Touches: API server, clock, environment, logs, sockets; through others: etcd, files, gRPC, processes, randomness,
-threads.
+Touches: API server, clock, environment, logs; through others: etcd, files, gRPC, processes, randomness, threads.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ MEANINGS = {
     " asyncio.get_running_loop.time asyncio.sleep asyncio.timeout asyncio.wait_for datetime.date.today"
     " datetime.datetime.now intentc.queue.keyed.Clock signal.setitimer time.localtime time.monotonic"
     " time.perf_counter time.process_time time.sleep time.thread_time time.time",
-    "environment": "os.environ os.getpid os.getuid platform resource socket.gethostname sys.argv sys.executable"
-    " sys.prefix",
+    "environment": "os.environ os.getpid os.getuid platform resource socket.getfqdn socket.gethostname sys.argv"
+    " sys.executable sys.prefix",
     "etcd": "intentc.watch.protocol.Store intentc.watch.protocol.Watch",
     "files": "builtins.open click.Path fcntl importlib.metadata importlib.resources jinja2.FileSystemLoader mmap"
     " os.fdopen os.fstat os.fsync os.ftruncate os.open os.pread os.read os.write pathlib.Path.chmod pathlib.Path.cwd"
@@ -46,7 +46,11 @@ MEANINGS = {
     " sys.stdin sys.stdout",
     "threads": "_thread anyio.to_thread asyncio.to_thread concurrent.futures threading",
 }
-"""Word → the names that mean it, with all names below each."""
+"""Word → the names that mean it, with all names below each but those of ``EXCEPT``."""
+EXCEPT = {"socket.getfqdn": "sockets", "socket.gethostname": "sockets"}
+"""Name → the word of a name above it that it does not mean."""
+WAITS = frozenset(("anyio.sleep", "asyncio.sleep", "time.sleep"))
+"""Called with 0, they only give others a turn: no clock is read, and no time is waited for."""
 ENTERED = ("__init__", "__post_init__", "__new__", "__enter__", "__aenter__", "__exit__", "__aexit__")
 """What naming a class calls, beside its body; its other methods are called by name."""
 
@@ -58,7 +62,9 @@ def meaning(name: str) -> frozenset[str]:
     """The words that a dotted name means: ``os.environ.get`` → environment."""
     parts = name.split(".")
     names = {".".join(parts[:end]) for end in range(1, len(parts) + 1)}
-    return frozenset(word for word, meant in MEANINGS.items() if not names.isdisjoint(meant.split()))
+    return frozenset(
+        word for word, meant in MEANINGS.items() if not names.isdisjoint(meant.split()) and EXCEPT.get(name) != word
+    )
 
 
 class Touching:
@@ -174,10 +180,14 @@ class Touching:
                 return [*node.body]
             case ast.AnnAssign():
                 return [part for part in (node.target, node.value) if part]
+            case ast.Call(func=called, args=[ast.Constant(value=0)]) if self._source.dotted(module, called) in WAITS:
+                return []
             case ast.Call(func=ast.Name(id="isinstance" | "issubclass")):
                 return [*node.args[:1]]
             case ast.MatchClass():
                 return [*node.patterns, *node.kwd_patterns]
+            case ast.Attribute() if self._source.named(module, node, scope) in EXCEPT:
+                return []
             case ast.Attribute() if self._source.is_class(self._source.named(module, node.value, scope) or ""):
                 return []
         parts = children(node)

@@ -135,3 +135,16 @@ def test_an_import_a_type_and_a_given_function_touch_nothing(tmp_path: Path, cal
 def test_a_default_is_touched_by_the_module_itself(tmp_path: Path) -> None:
     lines = touched(tmp_path, caller="import time\ndef f(now=time.time): return now()")
     assert lines == {"caller": "Touches: clock."}
+
+
+@pytest.mark.parametrize(
+    "body, touches",
+    [
+        pytest.param("import socket\ndef f(): return socket.gethostname()", "environment", id="the machine's name"),
+        pytest.param("import socket\ndef f(): return socket.socket()", "sockets", id="a socket"),
+        pytest.param("import asyncio\nasync def f(): await asyncio.sleep(0)", "nothing outside memory", id="no wait"),
+        pytest.param("import asyncio\nasync def f(): await asyncio.sleep(1)", "clock", id="a wait"),
+    ],
+)
+def test_a_word_means_what_a_call_does(tmp_path: Path, body: str, touches: str) -> None:
+    assert touched(tmp_path, caller=body) == {"caller": f"Touches: {touches}."}

@@ -3,5 +3,5 @@
 It reads the engine and the journal, and changes nothing. State: what one answer needs, and the findings of the last
 maps. The journal's files are read in a thread.
 
-Touches: clock, logs, threads; through others: files, randomness.
+Touches: logs, threads; through others: clock, files, randomness.
 """

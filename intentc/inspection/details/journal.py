@@ -5,7 +5,7 @@
 It reads the journal in memory and the engine, and changes neither; a follower is counted by the journal. State: where
 one follower is, and names known for one answer.
 
-Touches: clock.
+Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

@@ -6,26 +6,26 @@ per intent (3), **workers** take jobs (4) and **evaluate** them (5). The output 
 objects (6), each object is **planned** from all claims on it (7) and **written** (8), and the **journal** records all
 that (9). Each step is a class in ``intentc/engine/``. It gets the stages that it uses (``logic`` …), the two queues
 (``scheduler`` for intents, ``object_queue`` for objects) and later steps. It calls no earlier step but the queues; the
-engine's loops pass on what it returns. ``assembly.py`` decides which stages are used: etcd and HTTP, or memory.
+engine's loops pass on what it returns. ``assembly.py`` builds the stages; its callers (``service``, ``offline``) pass
+in what differs: etcd and HTTP, or memory.
 
 State: whether planning may begin, and when evaluations must give way; all other state is the steps' and stages'.
 
-An engine can be in several of these states at once. It enters and leaves each when the columns say:
+An engine can be in several of these states at once. The columns say when it enters and leaves each:
 
 ===========  ==============================  =================================  =======================================
 state        entered when                    left when                          what may happen in it
 ===========  ==============================  =================================  =======================================
-listing      the process starts              the first listing is applied       nothing is evaluated, planned or
-                                                                                allocated
-pass due     a listing is applied, also the  no job is left and none cools      evaluations; no plan; writes under way
-             first one                       down; then orphans are queued      go on
+listing      the process starts              the first listing is applied       no evaluation, plan or allocation
+pass due     a listing is applied; or        no job is left and none cools      evaluations; no plan; writes under way
+             allocations wait for a pass     down; then orphans are queued      go on
 evaluating   jobs are queued while           no job is left, or 1,000           evaluations; no new plan; writes under
              *planning*, by a batch, a       evaluations are done               way go on
              correction, allocations, a
              reload or ``reevaluate``
 planning     *pass due* or *evaluating*      *evaluating* is entered, or *pass  plans, writes, allocations; evaluations
-             is left                         due* queues jobs                   that remain, or that facts or
-                                                                                directives queue
+             is left                         due* queues jobs                   left over after the 1,000, and those
+                                                                                that facts or directives queue
 throttled    the API server is unreachable   the pause is over                  evaluations, read-backs; no new plan,
              or asks for a pause, or the                                        write or allocation
              rate limit is used up
@@ -106,16 +106,15 @@ _MAX_BURST = 1000
 _READ_BACK_PERIOD = 1.0
 """Seconds between checks for assumed writes whose echo is missing."""
 _RELOAD_ALLOCATIONS_EVERY = 5
-"""Checks between two reads of all allocations, while requests are open that may not be sent."""
+"""Checks between two reads of all allocations, while requests wait for permission."""
 _IN_FLIGHT = 400
 """Objects whose writes may be under way at once: enough to fill the permitted requests (``writing/endpoint.py``)."""
 _DRAIN = 8.0
-"""Seconds that writes under way get to end. The lease is given back after that, and shutdown takes ten at most."""
+"""Seconds that writes under way get; then the lease is given back. The whole shutdown takes ten seconds at most."""
 
 
 class Engine:
     """A running compiler. ``run`` serves until it is cancelled; ``step`` makes one pass in the caller's own task.
-
     ``names``: program (``envoy``) → how the names in its statistics and logs map to objects."""
 
     def __init__(
@@ -207,15 +206,14 @@ class Engine:
         self.read_only = ReadOnly(self.world, self.outputs, self.states, self.progress, journal)
 
     async def run(self, events: AsyncIterator[Snapshot | Batch]) -> None:
-        """Serve until cancelled. After that no write begins; writes under way may end. The allocations must have been
-        loaded. Raises ``Fenced`` if the server rejects our writes in favour of another process though we never claimed
-        to lead."""
+        """Serve until cancelled; then no write begins, and writes under way may end. The allocations must be loaded.
+        Raises ``Fenced`` if the server accepts only another process's writes, and this one never claimed to lead."""
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._apply, events)  # 1, 2 → 3
                 for _ in range(self._workers):
-                    group.start_soon(self._evaluate)  # 3, 4, 5 → 6
-                    group.start_soon(self._reconcile)  # 6, 7, 8
+                    group.start_soon(self._evaluate)  # 3, 4, 5, 6 → object queue
+                    group.start_soon(self._reconcile)  # 7, 8
                 group.start_soon(self._follow_writes)
                 group.start_soon(self._allocate)
                 group.start_soon(self._housekeep)
@@ -305,7 +303,8 @@ class Engine:
         self._after_allocation(True)
 
     def _after_allocation(self, loaded: bool) -> None:
-        """An allocator entry was served. ``loaded``: all allocations were read, so that intents may be affected."""
+        """Continue after an allocator entry was served: check whether planning may begin. ``loaded``: all allocations
+        were read; then release what nobody needs, and let affected intents be evaluated first."""
         if not loaded:
             self.advance()
             return
@@ -315,14 +314,14 @@ class Engine:
         self._after_apply()
 
     def _after_apply(self) -> None:
-        """Inputs were applied: evaluate the affected intents before anything is planned."""
+        """Continue after inputs were applied: let the affected intents be evaluated before anything is planned."""
         if self._planning.is_set() and not self._scheduler.idle:
             self._planning.clear()
             self._burst_ends_at = self._evaluator.runs + _MAX_BURST
         self.advance()
 
     def advance(self) -> None:
-        """Check whether planning may begin, and wake ``settled``. Call it after work has ended or was queued."""
+        """Check whether planning may begin; wake ``settled``. Call it whenever work has ended or has been queued."""
         if self._marked.awaits_pass and not self._permission.withheld_for:
             self._orphan_collector.request()
         due = self._orphan_collector.due
@@ -411,7 +410,8 @@ class Engine:
         self._permission.require_watch(watch)
 
     def require_restore_confirmation(self) -> None:
-        """After a restore, leave it to the caller to ``lift`` writes, after ``wait_until_restore_is_evaluated``."""
+        """After a restore, keep writes withheld until the caller calls ``lift(RESTORED)``;
+        ``wait_until_restore_is_evaluated`` shows when it may."""
         self._restore_guard.require_confirmation()
 
     def require_leadership(self, fence: Fence, on_fenced: Callable[[str], None]) -> None:

@@ -84,8 +84,8 @@ def command(
 def keep_running(files: Sequence[str], compilers: Sequence[str], configuration: Path | None) -> str:
     """The command line that runs ``intentc dev`` with the same options until Ctrl-C. If ``intentc`` is not on the path,
     it first activates this process's virtual environment."""
-    words = ["intentc", "dev"]
-    for option, values in (("--load", files), ("--compiler", compilers), (CONFIG_FILE_OPTION, [configuration])):
+    words = ["intentc", "dev", *(("--load", *files) if files else ())]
+    for option, values in (("--compiler", compilers), (CONFIG_FILE_OPTION, [configuration])):
         words += [word for value in values if value is not None for word in (option, str(value))]
     line = shlex.join(words)
     if shutil.which("intentc") is None and sys.prefix != sys.base_prefix:

@@ -38,5 +38,5 @@ def test_on_the_path_nothing_is_activated_and_all_options_stay(environment: Path
     program.chmod(0o755)
     assert (
         keep_running(["a b.yml", "c.yml"], ("ambassador",), Path("own.yml"))
-        == "intentc dev --load 'a b.yml' --load c.yml --compiler ambassador --config-file own.yml"
+        == "intentc dev --load 'a b.yml' c.yml --compiler ambassador --config-file own.yml"
     )

@@ -6,10 +6,12 @@ show its value. The second is true when the deletion of what was made for the ow
 of each object on which the owner changed its claims; ``marked_objects`` knows that. The compilers decide what
 allocations are used for; the API server decides who holds which.
 
-It asks the API server only with permission. Numbers go into ``logic``, rejected requests into the state tables, the
-intents that read them to the scheduler, and the API server's answers to the permission and the throttle.
+It requests and frees only with permission; the read of all allocations (``load``) needs none. Numbers go into
+``logic``, rejected requests into the state tables, the intents that read them to the scheduler, and the API server's
+answers to the permission and the throttle.
 
-State: requested, held and uncertain allocations.
+State: requested, held and uncertain allocations; the owners whose allocations are to be freed; those whose allocations
+a load found, until they are evaluated; the queue; and whether all allocations are known.
 
 Touches: API server, logs; through others: clock, randomness.
 """

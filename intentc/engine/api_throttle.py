@@ -2,7 +2,8 @@
 
 Why one throttle for the whole server: an overloaded or unreachable server affects every object, and trying each object
 on its own would cause the very load that the server asked to avoid. It sends nothing: the steps that send report each
-answer. State: the pauses and what was heard last, in memory. ``write_failures`` handles the single failed write.
+answer. State, in memory: the pauses and their number, the rate that is used up, and what was heard last.
+``write_failures`` handles the single failed write.
 
 Touches: clock, logs; through others: randomness.
 """

@@ -4,7 +4,8 @@ A listing is decoded in slices, and last good values are added for what can't be
 affects: the intents go to the scheduler, and to the evaluator if they were deleted; objects go to ``object_changes``.
 It neither evaluates nor plans. ``restore_guard`` and ``orphan_collector`` hear of listings, the journal of names.
 
-State: whether a listing was applied. It changes the world through ``logic``, and the other steps by their methods.
+State: whether a listing was applied, and the revision of the first. It changes the world through ``logic``, and the
+other steps by their methods.
 
 Touches: logs; through others: clock, etcd, randomness.
 """

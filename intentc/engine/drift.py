@@ -7,8 +7,8 @@ drift: the object's revision is unchanged since it stood right. If others revert
 minutes, that part (one field, one reference, or the object itself) is in contention: it is retried after 1 minute, and
 the pause doubles up to 1 hour (``backoff``). The other parts are written as usual.
 
-State: the revision at which each object was last right, and the repairs of each part. ``repairs`` decides what is
-written.
+State: the revision at which each object was last right, the repairs of each part, and counts of repairs and
+contentions. ``repairs`` decides what is written.
 
 Touches: nothing itself; through others: randomness.
 """

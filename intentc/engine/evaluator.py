@@ -4,8 +4,9 @@ An evaluation is synchronous: it holds the loop until it ends or is cut off. Bet
 control after a few milliseconds at the latest (docs/engine.md §1.7). ``evaluation`` defines how an evaluation runs,
 ``claims`` what becomes of its claims.
 
-State: cooldowns and counters, in memory. It changes the state tables of intents, recorded reads and facts in ``logic``,
-claims, allocations' requests, the journal and the queues, by their methods.
+State, in memory: cooldowns, the paths of unfinished runs, counters (those of ``edges``, too), and the missing
+reactions. It changes the state tables of intents, recorded reads and facts in ``logic``, claims, allocations' requests,
+the journal and the queues, by their methods.
 
 Touches: clock, logs; through others: files, processes, randomness.
 """

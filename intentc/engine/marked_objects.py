@@ -14,7 +14,8 @@ concerns only the intents that wait for its object, and nobody looks at all of t
 ``planner.ending`` is given ``of`` when the steps are built, since it must know the objects that are being created.
 Otherwise the claim book, the plans and the queue are only read.
 
-State: the objects of each intent, the intents of each object, and who waits for what.
+State: the objects of each intent, the intents of each object, who waits for what, who no longer waits, and which
+intents wait for a pass to find the objects of other processes.
 
 Touches: nothing outside memory.
 """

@@ -2,7 +2,9 @@
 
 Why one place: a process that observes, stands by, has just lost its leadership, or sees a restored store must write
 *nothing*, allocations included, and go on with everything else. The callers of ``withhold`` and ``lift`` know what
-leading means, and when a restored store can be trusted again. State: the reasons, in memory.
+leading means, and when a restored store can be trusted again.
+
+State: the reasons against writes, the fence, and the watch that must be ready.
 
 Touches: nothing outside memory.
 """

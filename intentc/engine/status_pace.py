@@ -3,7 +3,7 @@
 The first write is made at once. Further ones within the interval are left out of their plans, and the object is planned
 again at its end, so that the last status counts. ``object_planner`` passes each permitted plan through here.
 
-State: when each status was written last, in memory.
+State, in memory: when each status was written last, and which objects have a write left out.
 
 Touches: nothing itself; through others: clock, randomness.
 """

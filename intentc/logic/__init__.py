@@ -1,7 +1,7 @@
 """Stage 2: applies changes of the world and finds the intents that they affect.
 
-State: the world in memory: cache, graph, recorded reads, facts and allocations. It awaits nothing. Others see the
-states that the cache holds as values; the cache itself stays inside.
+State: the world in memory: cache, graph, recorded reads, facts, allocations, settings, reaction map, last good values
+and fact cycles. It awaits nothing. Others see the states that the cache holds as values; the cache itself stays inside.
 
 Touches: nothing outside memory.
 """

@@ -4,7 +4,13 @@
 intents must run again": the readers of what changed, which decide what is right, and the walk over the reaction map,
 which states what was meant. It evaluates nothing and waits for nothing; the engine queues, runs and counts.
 
-State: the whole world: cache, graph, reads, facts, allocations, settings, map; nobody else changes it.
+Two more duties. It keeps the facts and last good values of intents whose last run was not complete, hands them out for
+a restart (``held_facts``, ``last_good_values``) and adopts those of an earlier process. And it finds cycles of facts
+(``cycles``).
+
+State: the whole world: cache, graph, reads, facts, allocations, settings, reaction map and applied revision; the
+resources of the last complete evaluations; whose facts are kept from an earlier run, or process; fact cycles; and
+counts of passed-over changes. Nobody else changes it.
 """
 
 from __future__ import annotations

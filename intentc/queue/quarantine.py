@@ -1,7 +1,7 @@
-"""The quarantine: held keys with their reasons, shown to people and tried again.
+"""The quarantine: keeps held keys, each with its reason and since when, and reports changes of the reasons.
 
-A held key delays no other, and its outputs stay as they are (docs/engine.md §7), which the planner ensures. The engine
-decides when a key is tried again.
+A held key delays no other, and its outputs stay as they are (docs/engine.md §7): the engine and the planner ensure
+that. The engine also decides when a key is tried again; ``inspection`` shows what is held.
 
 State: the held keys, in memory.
 

@@ -2,8 +2,8 @@
 
 It opens no connection: the caller passes the store and the services. It owns the background tasks (heartbeat,
 directives, relist, lag, status, probe, audits, takeover, retained values, journal files) and implements
-``diagnostics.Observed``. It changes the engine by its verbs, and gives the journal its directory. State: these tasks,
-the lag, and whether it runs.
+``diagnostics.Observed``. It changes the engine by its verbs, gives the journal its directory, and hands the API
+server's ``capabilities`` on. State: these tasks, the lag, and whether it runs.
 
 Touches: API server, clock, environment, logs; through others: etcd, files, gRPC, processes, randomness, threads.
 """

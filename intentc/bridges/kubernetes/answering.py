@@ -3,7 +3,7 @@
 Why it exists: an answer is an input of the compile, so it is written only if one of its fields changes; and until etcd
 shows a write, its manifest is not looked at again, since the next decision depends on it.
 
-State: the writes that etcd has not shown yet.
+State: the writes that are under way or that etcd has not shown yet, failures, and counters.
 
 Touches: clock, logs; through others: files, HTTP, randomness, sockets.
 """

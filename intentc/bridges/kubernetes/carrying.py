@@ -5,7 +5,7 @@ anywhere decides the same again. Here are the order (ends by descending phase, t
 of one phase at the same time), the last look at the cluster before an object is created or taken for gone, and what is
 not tried again until something changes. ``answering`` writes to etcd, ``applying`` to the cluster.
 
-State: what is to be looked at, and rejections. I/O: that of the parts.
+State: what is to be looked at, rejections, failures and counters; the parts keep their own. I/O: that of the parts.
 
 Touches: clock, logs; through others: environment, files, HTTP, processes, randomness, sockets.
 """

@@ -1,7 +1,10 @@
 """Finds under which path and version a cluster serves a kind, and which cluster it is.
 
 Why it exists: a schema declares several versions of a kind, and a cluster serves some of them; the plural in paths is
-the cluster's. A kind may be missing, and be installed later. ``informing`` asks again then.
+the cluster's. A kind may be missing, and be installed later: ``informing`` asks again, after pauses that grow from 1 to
+30 seconds.
+
+It sends requests and keeps nothing.
 
 Touches: nothing itself; through others: clock, environment, files, HTTP, logs, processes, randomness, sockets.
 """

@@ -1,9 +1,12 @@
-"""Watches the kinds of objects that manifests name, by our label, as they are named.
+"""Watches the kinds of objects that manifests name, by our label, and says what is known of each kind.
 
-Why apart: a kind is watched from the moment that a manifest names it, or from the start if a compiler declares that it
-makes it: objects that the store has lost are found by that alone. ``carrying`` decides about the objects.
+A kind is watched from the moment that a manifest names it, or from the start if a compiler declares that it makes
+objects of it. Without the declaration, objects whose manifests the store has lost would not be found.
 
-State: the watchers.
+It says where a kind is served, whether all its objects are known, how long the cluster has not served it, and for which
+kinds the answer changed. ``carrying`` decides about the objects.
+
+State: the watchers and their task group, and each kind's readiness when ``changed`` was last called.
 
 Touches: clock; through others: environment, files, HTTP, logs, processes, randomness, sockets.
 """

@@ -6,7 +6,8 @@ was seen to be deleted, or is missing in a complete list that began after the co
 doubt, or would delete many, deletes nothing until an operator approves. ``informing`` and ``stored`` call in,
 ``sending`` carries out.
 
-State: both sides, by kind and uid; the keys to look at.
+State: both sides, by kind and uid; the kinds that were listed; the keys to look at; withheld deletions; and objects
+that can't be used.
 
 Touches: nothing outside memory.
 """

@@ -4,8 +4,8 @@ Why it exists: only the cluster can hold up the end of its objects. A finalizer 
 added to its object, and one that the copy lacks is removed from it; while there is no copy, nothing is known, and
 nothing changes. Others' finalizers stay. Each change is made on the object as it is at that moment.
 
-State: which copies and which objects have finalizers of ours. It reads objects of the cluster, and patches their
-metadata.
+State: which copies and which objects have finalizers of ours; the objects to look at; rejections and counters. It reads
+objects of the cluster, and patches their metadata.
 
 Touches: clock, logs; through others: environment, files, HTTP, processes, randomness, sockets.
 """

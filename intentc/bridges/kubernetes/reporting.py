@@ -4,7 +4,8 @@ Why it exists: each side changes at any time, so an object is looked at whenever
 sent depends only on what both have then (``status_patch``). If the cluster has a newer one, it is read again. Kinds
 whose status compilers do not claim cost nothing here.
 
-State: what both sides say, for those kinds; the objects to look at. It writes the status subresources of the cluster.
+State: what both sides say, for those kinds; the objects to look at; rejections and counters. It writes the status
+subresources of the cluster.
 
 Touches: clock, logs; through others: environment, files, HTTP, processes, randomness, sockets.
 """

@@ -1,10 +1,10 @@
 """Carries out what the mirror plans, while this process may write.
 
 Why it exists: many writes are under way at once and share requests, but an object has one at a time, and is looked at
-again once etcd has shown its result. What the API server rejects is not sent again until it changes; other failures
-are tried again, with back-off.
+again once etcd has shown its result. What the API server rejects is not sent again until it changes; other failures are
+tried again, with back-off.
 
-State: the writes under way, what awaits its echo, and what was rejected.
+State: the writes under way, what awaits its echo, what was rejected, failures and counters.
 
 Touches: clock, logs; through others: files, HTTP, randomness, sockets.
 """

@@ -3,8 +3,8 @@
 Why it exists: the mirror compares with what etcd holds, not with what was written: whoever changes a copy, it shows
 here. ``watch.source`` misses nothing; ``projection`` reads the values.
 
-State: which keys are known, to notice deletions in a new snapshot. It changes the mirror; no I/O of its own but the
-watch.
+State: which keys are known, to notice deletions in a new snapshot; the revision, and whether all was listed. It changes
+the mirror; no I/O of its own but the watch.
 
 Touches: logs; through others: clock, etcd, randomness.
 """

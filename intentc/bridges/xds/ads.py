@@ -1,10 +1,10 @@
 """Serves the aggregated discovery service over gRPC: one stream per Envoy, in either dialect.
 
-Why it exists: of the xDS server only this module uses gRPC. Messages are bytes here; ``session`` decides what they say.
-Methods are named by their paths, so that no generated stubs are needed.
+Why it exists: of the xDS server only this module uses gRPC, and opens the port. Messages are bytes here; ``session``
+decides what they say. Methods are named by their paths, so that no generated stubs are needed.
 
-State: the open streams, their tasks and limits. It adds streams to ``world`` and removes them, and counts in
-``metrics``; ``world`` and ``session`` own the rest.
+State: the server, the open streams' events and limits, and when a silence and an abort were last logged. It adds
+streams to ``world`` and removes them, and counts in ``metrics``; ``world`` and ``session`` own the rest.
 
 Touches: clock, gRPC, logs; through others: environment, files, metrics.
 """

@@ -1,10 +1,11 @@
 """Turns changes in etcd into elements in the world: decodes and encodes each once, and applies recorded rejections.
 
 Why it exists: a watch may deliver a change twice, a rejection before its element, and values that can't be read; the
-world receives each new version once. ``serving`` runs the watch; ``records`` writes rejections.
+world receives each new version once. ``serving`` runs the watch, reads ``unencodable`` and ``orphans``, and has
+``records`` write what follows from them.
 
-State: elements and records by key and revision, in memory. It changes ``world`` and its element states, and nothing
-else.
+State: the key and revision of each element, the records of rejections, and the elements that can't be encoded until
+``serving`` takes them. It also changes ``world`` and its element states.
 
 Touches: logs; through others: files.
 """

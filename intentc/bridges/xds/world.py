@@ -9,7 +9,8 @@ so knows what a stream has missed.
 
 ``watch_consumer`` puts elements in, ``rejections`` and ``session`` report answers, ``serving`` decides when to publish.
 
-State: the elements in force, those that wait and those that are to be removed, and what is not published yet.
+State: the elements in force, those that wait and those that are to be removed; which elements name which; the accepted
+versions of deleted ones; what is not published yet; and the parts' own.
 
 Touches: randomness; through others: clock, files, logs.
 """

@@ -1,8 +1,8 @@
 """A Secret yields whether its parts are usable (fact ``secret_state``), and becomes an Envoy secret while it is used.
 
-Secret content leaves a Secret only in an ``envoy_secret``, whose configuration is sensitive; no fact and no problem
-contains any of it. A Secret has the keys of Kubernetes (``tls.crt``, ``tls.key``), of Istio, or of Ambassador
-(docs/ambassador.md §4.3).
+Certificates, keys and revocation lists leave a Secret only in an ``envoy_secret``, whose configuration is sensitive.
+Facts and problems contain only what is wrong with them: with labels of PEM blocks, and a key's length. A Secret has the
+keys of Kubernetes (``tls.crt``, ``tls.key``), of Istio, or of Ambassador (docs/ambassador.md §4.3).
 
 It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts.
 """

@@ -1,4 +1,4 @@
-"""The compiler of Contrail networks: makes access control lists, route targets, links, service chains and BGP routers.
+"""The compiler of Contrail networks: makes what vRouters and control nodes read, such as access control lists.
 
 Rules: docs/contrail.md D.1 to D.3 (route targets, links), D.4 (policies), D.5 (groups), D.6 (logging), D.7 (routers),
 D.8 (service chains), D.9 (static routes), D.10 (routing policies), D.11 (BGP VPNs), D.12 and D.13 (BGP), D.14

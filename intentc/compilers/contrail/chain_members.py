@@ -1,7 +1,8 @@
 """The two networks of a service chain, and its services with what they run on (docs/contrail.md D.8.1, D.8.2).
 
-What keeps a chain from being made is reported here, on the policy or the service that has the fault. What the chain
-consists of is the business of ``service_chain.py``.
+Faults of the services are reported here, on the policy or the service that has the fault. A network that does not
+exist, or has no primary routing instance yet, is not reported: there is no chain until then. ``service_chain.py``
+decides what the chain consists of, and waits for the addresses of transparent services.
 
 It reads and reports problems through ``ctx``.
 """

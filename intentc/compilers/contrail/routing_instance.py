@@ -1,9 +1,10 @@
-"""Every routing instance, whoever created it, has a route target of its own (docs/contrail.md D.1, D.3). A primary one
-is linked with those of the networks that policies connect (docs/contrail.md D.3), and shares its route target with
-instances of service chains (docs/contrail.md D.8.3).
+"""A routing instance, whoever created it, has a route target of its own (docs/contrail.md D.1, D.3), except the two of
+the fabric (``WITHOUT_ROUTE_TARGET``), which yield nothing. A primary one is linked with those of the networks that
+policies connect (docs/contrail.md D.3), and shares its route target with instances of service chains (docs/contrail.md
+D.8.3).
 
-One of a chain that no rule asks for, such as a former compiler's, has no claims: planning deletes it
-(docs/contrail.md D.8.3).
+One of a chain that no rule asks for, such as a former compiler's, has no claims: planning deletes it (docs/contrail.md
+D.8.3).
 
 Networks and routers claim the other targets of the primary one; planning merges all claims. A user's routing instance
 below a deleted network has no claims left: planning deletes it, as the server deletes the primary one.

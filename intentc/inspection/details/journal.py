@@ -1,9 +1,9 @@
-"""Renders the journal as JSON: its lines page by page, new lines as they are written, and an object's evaluations.
+"""Renders the journal as JSON: pages of lines, new lines, and the evaluation or write that a ``/why`` answer cites.
 
 ``history`` finds the lines about one object.
 
 It reads the journal in memory and the engine, and changes neither; a follower is counted by the journal. State: where
-one follower is, and names known for one answer.
+one follower is, and which names match in one answer.
 
 Touches: nothing itself; through others: clock.
 """

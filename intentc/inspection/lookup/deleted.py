@@ -1,9 +1,10 @@
 """Finds deleted resources by a name that no resource has any more.
 
-It searches the journal for intents that ended and for objects that we deleted; after a restart it searches the
-journal's files, if it has any. ``history`` has the rest of what is known about them.
+It searches the journal for intents that ended and for objects that we deleted: first what is in memory; if nothing
+there matches, as after a restart, the journal's files, if it has any. ``history`` has the rest of what is known about
+them.
 
-It reads the journal and changes nothing. The journal's files are read in a thread.
+It reads the journal and the engine, and changes neither. The journal's files are read in a thread.
 
 Touches: logs; through others: clock, files, threads.
 """

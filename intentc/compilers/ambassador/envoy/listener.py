@@ -1,5 +1,7 @@
 """Envoy's listeners: one port, its listener filters, and its filter chains, those of TCP proxies included.
 
+``folded`` gives a listener the form in which etcd stores it: equal filters of many chains are stored once.
+
 Pure functions of values.
 """
 

@@ -3,7 +3,8 @@
 Envoy rejects a secret that it can't read, and nobody who could fix it sees its message; here it is reported on the
 Secret and on the Host. ``cryptography`` decodes; this module checks what Envoy requires: that the text is PEM, that
 each block is what its label says, and that the key belongs to the certificate. Issuers and validity are left to the
-clients. No message contains any part of a key.
+clients. A message may contain the label of a PEM block and the length of an RSA key, but nothing of what is encoded in
+a block.
 
 Importing ``cryptography`` takes longer than `intentc --help`: import this module when a Secret is checked.
 
@@ -44,7 +45,7 @@ _UNDECODABLE = (ValueError, x509.InvalidVersion, UnsupportedAlgorithm)
 
 
 class _Malformed(ValueError):
-    """A text is not what its label says; the message contains nothing of it."""
+    """A text is not what it should be. The message may contain labels of its blocks, nothing of what they encode."""
 
 
 class _Block(NamedTuple):

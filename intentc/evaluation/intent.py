@@ -1,9 +1,9 @@
 """What an author sees of resources: a ``View`` of any resource, and ``Intent``, the view of the one that is compiled.
 
-Every access passes through the context, which records it. Fields that compilers write are hidden: an evaluation that
-reads its own output would never converge (docs/engine.md §5.1). ``Intent`` also makes claims: of a child (``child``,
-``child_of``), of a root object (``owned``), and of an object in a Kubernetes cluster (``manifest``). The author yields
-them; ``planning`` decides what is written.
+Every read passes through the context, which records it; ``key``, ``kind`` and ``uuid`` are no reads. Fields that
+compilers write are hidden: an evaluation that reads its own output would never converge (docs/engine.md §5.1).
+``Intent`` also makes claims: of a child (``child``, ``child_of``), of a root object (``owned``), and of an object in a
+Kubernetes cluster (``manifest``). The author yields them; ``planning`` decides what is written.
 
 State: the resource that it shows, and names and values that were read once. Nobody can change a resource through it;
 the context that it reads through records the reads.

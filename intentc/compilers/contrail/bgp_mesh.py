@@ -1,7 +1,7 @@
 """Decides which BGP routers refer to each other: a full mesh, or stars of route reflectors (docs/contrail.md D.12).
 
-Pure functions of values. Every router contributes a ``Speaker`` to the fact ``bgp_speaker``, so that each finds its
-peers with one read; ``bgp_router.py`` does both.
+Pure functions of values. Each router that is not of BGP as a service contributes a ``Speaker`` to the fact
+``bgp_speaker``, so that it finds its peers with one read; ``bgp_router.py`` does both.
 """
 
 from __future__ import annotations

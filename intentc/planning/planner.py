@@ -15,9 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from intentc.model import (
-    SHARED,
     AddReference,
-    Claim,
     Create,
     Delete,
     HeldInput,
@@ -48,7 +46,6 @@ from .diff import (
     Entries,
     MayRemove,
     Wanted,
-    always,
     claimed_properties,
     differing,
     entry_changes,
@@ -65,6 +62,7 @@ from .orphans import find_orphans
 from .ownership import Ownership, exists_only_claimed, ownership_of_object, writes_entry
 from .removals import Removals
 from .replacement import is_replaced
+from .taken_names import may_adopt, of_others, without_fields
 from .unclaimed import shows_unclaimed
 
 _MANY = 8
@@ -154,12 +152,12 @@ class Planner:
         ownership = ownership_of_object(actual, self._installation)
         if ownership in {Ownership.COPY, Ownership.OTHERS}:
             return False
-        desired = self._desired(actual)
-        if ownership is Ownership.USERS and not _may_adopt(desired, actual):
-            desired = self._desired_parts(actual)
-        draft = Draft(name, actual.kind, self._book.on(name), desired)
+        draft = Draft(name, actual.kind, self._book.on(name), self._desired(actual))
         made = ownership is Ownership.OURS
-        self._fields(draft, actual, made=made, may_remove=always)
+        if ownership is Ownership.USERS and not may_adopt(draft.desired, actual):
+            self._parts(draft, actual, may_remove=lambda _: True)
+        else:
+            self._fields(draft, actual, made=made, may_remove=lambda _: True)
         self._always.plan_all(draft, actual)
         return shows_unclaimed(draft, actual, self._assumed, self._installation, made=made)
 
@@ -288,15 +286,23 @@ class Planner:
         return not abandoned(self._assumed, actual)
 
     def _users(self, draft: Draft, actual: Actual) -> None:
-        if not _may_adopt(draft.desired, actual):
+        if may_adopt(draft.desired, actual):
+            self._fields(draft, actual, made=False)
+        else:
             self._taken(draft, actual)
-            draft.desired = self._desired_parts(actual)
-        self._fields(draft, actual, made=False)
+            self._parts(draft, actual)
+
+    def _parts(self, draft: Draft, actual: Actual, may_remove: MayRemove | None = None) -> None:
+        """The changes of a user's object whose name somebody wants for an object of its own."""
+        others = of_others(draft.claims)
+        draft.desired = merge(draft.kind, draft.name, others.claims, self._title)
+        self._fields(draft, actual, made=False, may_remove=may_remove)
+        draft.operations = without_fields(draft.operations, others.left_alone)
 
     def _others(self, draft: Draft, actual: Actual) -> None:
         if not draft.claims:
             return
-        if not _may_adopt(draft.desired, actual):
+        if not may_adopt(draft.desired, actual):
             self._taken(draft, actual)
             return
         fields = Draft(draft.name, draft.kind, draft.claims, draft.desired)
@@ -422,19 +428,6 @@ class Planner:
         """What all claims want of an existing object."""
         return self._merged(actual.kind, actual.name)
 
-    def _desired_parts(self, actual: Actual) -> Desired:
-        """What is wanted of parts of an object that a user made, without the claims of those who want the name for an
-        object of their own. The fields that such an object would have stay as the user gave them."""
-        claims: dict[Key, tuple[Claim, ...]] = {}
-        left_alone: set[str] = set()
-        for origin, found in self._book.on(actual.name).items():
-            fields = [dict(claim.properties) for claim in found if isinstance(claim, ResourceClaim)]
-            left_alone.update(*fields)
-            if not fields:
-                claims[origin] = found
-        parts = merge(actual.kind, actual.name, claims, self._title)
-        return parts._replace(disputed=parts.disputed | left_alone)
-
     def _merged(self, kind: Kind, name: Name) -> Desired:
         """What all claims on an object want. Of one with many it is remembered: each object that refers to it asks."""
         claims = self._book.on(name)
@@ -487,10 +480,3 @@ class Planner:
         except HeldInput:
             resource = None
         return ":".join(resource.fq_name) if resource is not None else origin.uuid
-
-
-def _may_adopt(desired: Desired, actual: Actual) -> bool:
-    """Whether what is claimed may be an object that somebody else made."""
-    if not desired.exists:
-        return True
-    return desired.owner == SHARED and all(actual.value(field) == value for field, value in desired.properties.items())

@@ -117,6 +117,23 @@ def test_of_a_users_object_with_a_taken_name_only_what_others_claim_is_written(w
     assert world.plan(ROUTER).operations == (Update(key, ROUTER, {"note": ""}, {}, world.revision),)
 
 
+def test_a_taken_name_alone_shows_nothing_of_ours(world: PlanningWorld) -> None:
+    """So no value of the intent that wants it stays taken."""
+    world.put("router", "r", color="blue", note="mine")
+    wanted = ResourceClaim(ROUTER, None, "uuid-g", (("color", "red"), ("note", "x")))
+    world.book.replace(GROUP, [wanted])
+    assert not world.planner.shows_unclaimed(ROUTER)
+    world.book.replace(GROUP, [])
+    assert world.planner.shows_unclaimed(ROUTER)
+
+
+def test_a_field_of_a_taken_object_on_which_others_disagree_stays_as_the_user_gave_it(world: PlanningWorld) -> None:
+    world.put("router", "r", note="mine")
+    world.book.replace(GROUP, [ResourceClaim(ROUTER, None, "uuid-g", (("note", "x"),))])
+    world.book.replace(origin("h"), [PropertyClaim(ROUTER, "note", "y")])
+    assert world.plan(ROUTER).operations == ()
+
+
 def test_a_property_claimed_alone_is_written_on_a_users_object(world: PlanningWorld) -> None:
     key = world.put("router", "r", color="red")
     world.book.replace(GROUP, [PropertyClaim(ROUTER, "note", "x")])

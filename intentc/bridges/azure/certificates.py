@@ -66,3 +66,17 @@ class Pair(NamedTuple):
         except (ValueError, binascii.Error):
             return False
         return bool(chain) and all(one in there for one in chain)
+
+    def is_replaced_in(self, public: str) -> bool:
+        """Whether ``public`` (see ``is_in``) shows certificates, and ours is not among them. False if it can't be read:
+        data that are sent for a doubt would be sent again and again."""
+        from cryptography.exceptions import UnsupportedAlgorithm
+        from cryptography.hazmat.primitives.serialization.pkcs7 import load_der_pkcs7_certificates
+        from cryptography.x509 import load_pem_x509_certificates
+
+        try:
+            there = load_der_pkcs7_certificates(base64.b64decode(public))
+            leaf = load_pem_x509_certificates(self.chain)[0]
+        except (ValueError, UnsupportedAlgorithm):
+            return False
+        return bool(there) and leaf not in there

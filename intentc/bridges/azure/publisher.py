@@ -232,7 +232,12 @@ class Publisher:
             return Pass("Applied", problems=problems)
         digests = digests_of(wanted)
         differing = {part: digests.get(part, "") for part in parts}
-        if (seconds := self._contended.seconds({} if unsent or has_failed else differing)) > 0:
+        known = dict(self.published.certificates)
+        replaced = {name: pair.digest for name, pair in unsent.items() if known.get(name) == pair.digest}
+        differing |= {f"{_CERTIFICATES}/{name}": digest for name, digest in replaced.items()}
+        parts = sorted(differing)
+        is_urgent = has_failed or len(replaced) < len(unsent)
+        if (seconds := self._contended.seconds({} if is_urgent else differing)) > 0:
             return self._contended_pass(parts, seconds, problems)
         try:
             document = _with_data(assembled.document, unsent)
@@ -303,8 +308,8 @@ class Publisher:
                 digests[name] = sent[name]
                 continue
             digests[name] = pair.digest
-            is_there = name in there and pair.is_in(str(there[name].get("publicCertData") or ""))
-            if sent.get(name) != pair.digest and not is_there:
+            public = str(there.get(name, {}).get("publicCertData") or "")
+            if pair.is_replaced_in(public) if sent.get(name) == pair.digest else not pair.is_in(public):
                 unsent[name] = pair
         return digests, unsent
 

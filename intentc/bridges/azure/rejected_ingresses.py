@@ -87,8 +87,8 @@ class RejectedIngresses:
         owners = {owner for place in places for owner in _owners_at(world.parts, place)}
         if named := [name for name in in_order if name in owners]:
             self._search = None
-            self._suspected.discard(named[-1])
             await self._records.reject(named[-1], world.digests(named[-1]), rejection)
+            self._suspected.discard(named[-1])
             return named[-1]
         self._rejection = rejection
         if self._search is not None:
@@ -111,11 +111,15 @@ class RejectedIngresses:
         wanted = {found} if found is not None else set(self._search.left_out)
         for ingress in sorted(self._suspected - wanted):
             await self._records.release(ingress)
+            self._suspected.discard(ingress)
         rejection = self._rejection if found is not None else Rejection(SUSPECTED, self._rejection.words)
         for ingress in sorted(wanted if found is not None else wanted - self._suspected):
+            if found is None:
+                # Before the write: it may arrive though it raises, and what is not known here is never released.
+                self._suspected.add(ingress)
             await self._records.reject(ingress, self._digests.get(ingress, Digests()), rejection)
-        self._suspected = set() if found is not None else wanted
         if found is not None:
+            self._suspected.clear()
             self._search = None
         return ", ".join(sorted(wanted))
 

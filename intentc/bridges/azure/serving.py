@@ -22,10 +22,10 @@ import anyio
 
 from intentc.backoff import Backoff
 from intentc.diagnostics.registry import registry_of
-from intentc.leading import DEFAULT_TTL_SECONDS, Election, KeeperFactory, Leadership
+from intentc.leading import DEFAULT_TTL_SECONDS, Election, KeeperFactory, Leadership, caught_up
 from intentc.model.events import Batch, Correction, Snapshot
 from intentc.watch.heartbeat import Heartbeat
-from intentc.watch.protocol import Store
+from intentc.watch.protocol import Store, StoreError
 from intentc.watch.source import Source
 from intentc.writing import WriteError
 
@@ -36,6 +36,8 @@ from .stored import RECORDS, StoredWorld
 
 _LOG = logging.getLogger(__name__)
 _AGAIN = Backoff(5.0, 300.0)
+_LOOK = 0.05
+"""Seconds between checks whether all records of a former leader are known."""
 
 
 __all__ = ["RECORDS", "Bridge", "Gateway", "Settings", "running_publisher"]
@@ -93,7 +95,9 @@ class Bridge:
             keepers=keepers,
         )
         heartbeat = Heartbeat(settings.installation, settings.process, interval=settings.heartbeat_seconds)
-        self._source = Source(store, f"/{settings.path.strip('/')}/", heartbeat=heartbeat)
+        self._store = store
+        self._path = f"/{settings.path.strip('/')}/"
+        self._source = Source(store, self._path, heartbeat=heartbeat)
         self._records = GatewayRecords(
             writer,
             self.stored,
@@ -103,6 +107,8 @@ class Bridge:
             self._until_shown,
         )
         self._publisher: Publisher | None = None
+        self._won_at = 0
+        """The revision at which the leadership began."""
         self._listed = anyio.Event()
         self._delivered = anyio.Event()
         self._changed = anyio.Event()
@@ -200,12 +206,27 @@ class Bridge:
             raise NotShown(f"etcd has not shown revision {revision}, at which a record was written")
 
     def _on_won(self, leadership: Leadership) -> None:
+        self._won_at = leadership.revision
+        self._changed.set()
+
+    async def _begun(self) -> Publisher:
+        """A publisher that begins with all that a former leader recorded. Raises ``NotShown``."""
+        reason = ""
+        with anyio.move_on_after(self._settings.shown_seconds) as scope:
+            while True:
+                try:
+                    applied = self._source.applied_revision
+                    # A busy store always has newer keys, but those are no former leader's.
+                    if applied >= self._won_at or not await caught_up(self._store, self._path, applied):
+                        break
+                except StoreError as error:
+                    reason = f": {error}"
+                await anyio.sleep(_LOOK)
+        if scope.cancelled_caught:
+            raise NotShown(f"etcd has not shown all that a former leader recorded{reason}")
         gateway = self._settings.gateway
         published = self.stored.published(self._settings.name)
-        self._publisher = Publisher(
-            self._manager, self._records, self.stored.world, gateway, published, self.stored.suspected()
-        )
-        self._changed.set()
+        return Publisher(self._manager, self._records, self.stored.world, gateway, published, self.stored.suspected())
 
     def _on_lost(self, reason: str) -> None:
         self._publisher = None
@@ -219,11 +240,18 @@ class Bridge:
             await anyio.sleep(self._settings.collect_seconds)
             self._changed = anyio.Event()
             self._is_working = True
-            if self._publisher is not None and (fence := self.election.fence()) is not None:
+            if (fence := self.election.fence()) is not None:
                 self._records.fence = fence
                 with anyio.CancelScope() as self._under_way:
-                    await self._pass(self._publisher)
+                    await self._pass(fence)
             self._is_working = False
+
+    async def _look(self, fence: str) -> Pass:
+        publisher = self._publisher or await self._begun()
+        if self.election.fence() != fence:
+            return Pass("Standby", "the leadership ended")
+        self._publisher = publisher
+        return await publisher.publish()
 
     def _withheld(self) -> Pass | None:
         """Why nothing is published now: after a restore of etcd the compiler's objects are former ones at first."""
@@ -233,9 +261,9 @@ class Bridge:
         message = f"etcd was restored to an older state; the objects must stay the same for {seconds:.0f} s more"
         return Pass("Restored", message, after=seconds)
 
-    async def _pass(self, publisher: Publisher) -> None:
+    async def _pass(self, fence: str) -> None:
         try:
-            found = self._withheld() or await publisher.publish()
+            found = self._withheld() or await self._look(fence)
         except WriteError as error:
             found = Pass("FailedWriting", f"the API server: {error}", failed=True)
         except NotShown as error:
@@ -248,6 +276,9 @@ class Bridge:
         wait = found.after
         if found.failed:
             wait = max(found.after or 0.0, self._settings.again.seconds(self._failures))
+        elif wait is not None and not found.is_firm:
+            # A part may wait for an hour; the gateway is looked at each period all the same.
+            wait = min(wait, self._settings.period_seconds)
         if wait is not None:
             floor = wait if found.is_firm else min(wait, self._settings.again.first)
             await anyio.sleep(floor)

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.appgw.manifests import endpoint_slice, ingress, rule, service
+from tests.support.appgw.certificates import pair
+from tests.support.appgw.manifests import endpoint_slice, ingress, rule, secret, service
 from tests.support.appgw.published_system import PublishedSystem
 
 pytestmark = pytest.mark.anyio
@@ -90,3 +91,32 @@ async def test_a_gateway_that_is_changed_before_each_of_our_writes_backs_off(sys
     system.put = original  # type: ignore[method-assign]
     system.now += found.after
     assert (await system.look()).state == "Written"
+
+
+async def test_a_certificate_that_somebody_uploads_under_our_name_is_replaced(system: PublishedSystem) -> None:
+    tls = [{"hosts": ["shop.test"], "secretName": "account"}]
+    web = ingress("web", rule("shop.test", ("/", "Prefix", "cart")), tls=tls)
+    await system.apply(secret("account", *pair("two.test")), web)
+    await system.until_quiet()
+    foreign = _public(system)
+    await system.apply(secret("account", *pair("one.test")))
+    await system.until_quiet()
+    ours, sent = _public(system), len(system.azure.puts)
+
+    def upload(properties: dict[str, Any]) -> None:
+        properties["sslCertificates"][0]["properties"]["publicCertData"] = foreign
+
+    for _ in range(20):
+        system.azure.change(upload)
+        if (await system.look()).state == "Contended":
+            break
+        assert _public(system) == ours
+        assert (await system.look()).state == "Applied"
+    # Another writer that goes on is waited for.
+    assert 5 <= len(system.azure.puts) - sent <= 6
+    assert system.passes[-1].state == "Contended"
+
+
+def _public(system: PublishedSystem) -> str:
+    (shown,) = system.azure.get()["properties"]["sslCertificates"]
+    return str(shown["properties"]["publicCertData"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -11,9 +11,11 @@ import pytest
 
 from intentc.backoff import Backoff
 from intentc.bridges.azure.client import Throttled, Unanswered
+from intentc.bridges.azure.publisher import Pass
 from intentc.bridges.azure.serving import Bridge, Gateway, Settings, running_publisher
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
+from intentc.watch.protocol import Store, Watch, WatchBatch, WatchProgress
 from tests.support.appgw.manifests import endpoint_slice, ingress, rule, service
 from tests.support.appgw.published_system import PublishedSystem
 from tests.support.azure_gateway import OWN
@@ -33,10 +35,13 @@ async def system() -> PublishedSystem:
 
 
 @asynccontextmanager
-async def served(system: PublishedSystem, process: str = "one", **given: Any) -> AsyncIterator[Bridge]:
+async def served(
+    system: PublishedSystem, process: str = "one", store: Store | None = None, **given: Any
+) -> AsyncIterator[Bridge]:
     plurals = {name: kind.plural for name, kind in system.offline.server.schema.kinds.items()}
     settings = Settings("contrail", "test", process, Gateway(OWN), "gw", "", plurals, collect_seconds=0.0)
-    async with running_publisher(system, system.offline.store, system, settings._replace(**given)) as bridge:
+    given_store = store or system.offline.store
+    async with running_publisher(system, given_store, system, settings._replace(**given)) as bridge:
         yield bridge
 
 
@@ -143,3 +148,63 @@ async def test_the_parts_that_another_writer_reverts_are_in_the_status(system: P
         await until(lambda: bridge.last.state == "Contended")
         assert bridge.status()["contended"] == ["gateway"]
         assert "another writer" in bridge.status()["attention"][0]
+
+
+async def test_a_part_that_waits_for_an_hour_does_not_put_off_the_next_look(system: PublishedSystem) -> None:
+    async with served(system, period_seconds=0.01, again=Backoff(0.01, 0.01)) as bridge:
+        await until(lambda: bridge.last.state == "Applied")
+        assert bridge._publisher is not None
+
+        async def contended() -> Pass:
+            return Pass("Contended", after=10 * PATIENCE)
+
+        bridge._publisher.publish = contended  # type: ignore[method-assign]
+        await until(lambda: bridge.passes["Contended"] > 2)
+
+
+class SlowWatch:
+    def __init__(self, watch: Watch, opened: anyio.Event) -> None:
+        self.cluster_id = watch.cluster_id
+        self._watch = watch
+        self._opened = opened
+
+    async def __aiter__(self) -> AsyncIterator[WatchBatch | WatchProgress]:
+        async for item in self._watch:
+            await self._opened.wait()
+            yield item
+
+
+class SlowStore:
+    """A store whose watches deliver nothing before ``opened``."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.opened = anyio.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    @asynccontextmanager
+    async def watch(self, prefixes: Sequence[str], start_revision: int) -> AsyncIterator[Watch]:
+        async with self._store.watch(prefixes, start_revision) as watch:
+            # Elections watch, too.
+            yield SlowWatch(watch, self.opened) if "/contrail/" in prefixes else watch
+
+
+async def test_a_leader_whose_watch_lags_waits_for_the_records_of_the_former_one(system: PublishedSystem) -> None:
+    slow: Any = SlowStore(system.offline.store)
+    async with served(system) as former:
+        await until(lambda: former.last.state == "Applied")
+        async with served(system, "two", slow, shown_seconds=0.01, again=Backoff(0.01, 0.01)) as bridge:
+            await until(lambda: bridge.election.leader() == "one")
+            await system.apply(NEW)
+            await until(lambda: "new.test" in system.hosts and former.is_quiet)
+            assert former._publisher is not None
+            published = former._publisher.published
+            await former.election.resign()
+            await until(lambda: bridge.passes["FailedWriting"] > 0)
+            assert "former leader" in bridge.last.message
+            slow.opened.set()
+            await until(lambda: bridge.last.state == "Applied")
+            assert bridge._publisher is not None and bridge._publisher.published == published
+            assert len(system.azure.puts) == 2

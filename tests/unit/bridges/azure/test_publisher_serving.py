@@ -150,7 +150,7 @@ async def test_the_parts_that_another_writer_reverts_are_in_the_status(system: P
         assert "another writer" in bridge.status()["attention"][0]
 
 
-async def test_a_part_that_waits_for_an_hour_does_not_put_off_the_next_look(system: PublishedSystem) -> None:
+async def test_a_part_that_waits_for_an_hour_does_not_delay_the_next_look(system: PublishedSystem) -> None:
     async with served(system, period_seconds=0.01, again=Backoff(0.01, 0.01)) as bridge:
         await until(lambda: bridge.last.state == "Applied")
         assert bridge._publisher is not None

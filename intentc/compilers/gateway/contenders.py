@@ -3,6 +3,7 @@
 Names follow fixed rules, since what the operator and the provisioner made has them. So those of two instances may meet:
 Gateways ``a-b/c`` and ``a/b-c`` want one ClusterRole, ``x`` and ``certgen-x`` one ServiceAccount. The oldest owner has
 the object, and the others say so. Who made it does not count, so restarts and the order of arrival change nothing.
+The instance of a namespace whose holder is being deleted wants no names: the next one takes its objects over.
 
 It reads facts through ``ctx``, and yields facts; no state.
 """
@@ -67,8 +68,9 @@ def names_wanted(own: Contender, objects: Iterable[Object]) -> Iterator[Fact]:
         yield Fact("object_name", place, msgspec.structs.replace(own, wanted=tuple(sorted(kinds))))
 
 
-def contest(ctx: Context, own: Contender, objects: Iterable[Object]) -> Contest:
-    """Which of its objects an instance has."""
+def contest(ctx: Context, own: Contender, objects: Iterable[Object], *, gives_way: bool = False) -> Contest:
+    """Which of its objects an instance has. ``gives_way``: it wants none of them any more, or can't make them now; it
+    has only those that nobody else wants, however old its owner is, and has lost none."""
     others: dict[str, list[Contender]] = {}
     made: list[Object] = []
     lost: list[str] = []
@@ -76,10 +78,10 @@ def contest(ctx: Context, own: Contender, objects: Iterable[Object]) -> Contest:
         place, kind = one[0].place, one[0].manifest["kind"]
         if place not in others:
             found = (value for _, value in ctx.contributions("object_name", place))
-            others[place] = sorted(value for value in found if not value.is_same(own) and value < own)
+            others[place] = sorted(value for value in found if not value.is_same(own) and (gives_way or value < own))
         winner = next((other for other in others[place] if kind in other.wanted), None)
         if winner is None:
             made.append(one)
-        else:
+        elif not gives_way:
             lost.append(f"{kind} {place.rpartition('/')[2]} (of {winner.kind} {winner.namespace}/{winner.name})")
     return Contest(tuple(made), tuple(lost))

@@ -55,7 +55,12 @@ class ContourIntent(Intent):
         other = held_by.title if held_by is not None and held_by is not candidate else ""
         seen: Running | None = None
         if instance is not None and not other:
-            made, lost = contest(ctx, of_holder(candidate, given.namespace), objects_of(self, ctx, instance))
+            made, lost = contest(
+                ctx,
+                of_holder(candidate, given.namespace),
+                objects_of(self, ctx, instance),
+                gives_way=candidate.is_ending,
+            )
             seen = running(ctx, made, instance.publishing.type, lost)
         yield from self._available(ctx, of_instance(checked.faults, other, seen))
         yield from self._counts(seen.contours if seen else 0, seen.envoys if seen else 0)

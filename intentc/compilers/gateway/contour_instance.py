@@ -17,7 +17,7 @@ from .contenders import Contender, contest, names_wanted, of_holder
 from .finalizers import keeping
 from .holder import Candidate, holder
 from .instance import Instance, Resource
-from .objects import Object, objects_of
+from .objects import objects_of
 from .reasons import explain_instance
 from .settings import images
 
@@ -31,13 +31,11 @@ class ContourInstanceIntent(Intent):
             return
         own = of_holder(held_by, self.uuid.partition("/")[2])
         if held_by.is_ending:
-            left = self._left(ctx, own)
-            if left:
-                yield from names_wanted(own, left)
+            if self._is_left(ctx, own):
                 yield from self._finalizers(ctx, held_by)
             return
         if held_by.instance is None:
-            if self._left(ctx, own):
+            if self._is_left(ctx, own):
                 ctx.hold(f"{held_by.title} can't be used now: {held_by.fault}. What runs for it goes on as it is")
             return
         yield from self._finalizers(ctx, held_by)
@@ -51,16 +49,15 @@ class ContourInstanceIntent(Intent):
         own = (held_by.kind, held_by.namespace, held_by.name)
         yield from keeping(*(_found(ctx, name) for name in (own, held_by.parameters, held_by.gateway_class)))
 
-    def _left(self, ctx: Context, own: Contender) -> tuple[Object, ...]:
-        """The objects of the instance if any is left: its manifest stays until a bridge has seen that it is gone. Those
-        that another instance has do not count."""
+    def _is_left(self, ctx: Context, own: Contender) -> bool:
+        """Whether any object of the instance is left: its manifest stays until a bridge has seen that it is gone. Those
+        that another instance wants do not count: a manifest does not say whose it is, and that one has or gets it."""
         namespace = self.uuid.partition("/")[2]
         any_one = Instance(
             layout="operator", namespace=namespace, images=images(ctx, "operator"), contour=Resource(namespace, "any")
         )
-        objects, _ = contest(ctx, own, objects_of(self, ctx, any_one))
-        is_left = any(ctx.find(claim.name.kind, claim.name.fq_name) is not None for _, claim in objects)
-        return objects if is_left else ()
+        objects, _ = contest(ctx, own, objects_of(self, ctx, any_one), gives_way=True)
+        return any(ctx.find(claim.name.kind, claim.name.fq_name) is not None for _, claim in objects)
 
 
 def _found(ctx: Context, name: tuple[str, ...]) -> View | None:

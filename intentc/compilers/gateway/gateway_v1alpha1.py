@@ -56,7 +56,7 @@ class EarlyGatewayIntent(Intent):
             return
         if usable:
             own = of_holder(candidate, self.fq_name[0])
-            made, lost = contest(ctx, own, objects_of(self, ctx, instance))
+            made, lost = contest(ctx, own, objects_of(self, ctx, instance), gives_way=candidate.is_ending)
             seen = running(ctx, made, instance.publishing.type, lost)
             state = state._replace(running=seen)
             yield from use_of_parameters(self, instance, seen)

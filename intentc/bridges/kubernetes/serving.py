@@ -1,6 +1,6 @@
 """Runs the Kubernetes bridge: the watches of both sides, the election, the writes and the marks.
 
-Why it exists: ``intentc kubernetes``, ``intentc dev`` and the tests share it. Every process watches both sides; the one
+Why it exists: ``intentc kubernetes`` and the tests share it. Every process watches both sides; the one
 that leads writes. ``marking`` and ``approvals`` decide what the parts say together. Callers handle commands and
 signals.
 

@@ -6,8 +6,9 @@ the message names an element, the search is over. Otherwise half of those on tri
 version until the other half is acknowledged, and so on. The rejected element's last good version stays in force, and
 all other elements take effect.
 
-State: the versions of each element, and a search for each type. ``world`` and ``rejections`` change it; ``session``
-knows what each Envoy was sent; ``world`` puts versions in force. The versions themselves stay as they are.
+State: the versions of each element, and a search for each type. ``world``, ``rejections``, ``retrying`` and
+``watch_consumer`` change it; ``session`` knows what each Envoy was sent; ``world`` puts versions in force. The versions
+themselves stay as they are.
 
 Touches: nothing itself; through others: files.
 """

@@ -1,7 +1,7 @@
 """Says what is wrong with a Secret that a listener names as its certificate (docs/gateway.md §6).
 
-``cryptography`` decodes, and is imported only here and only when a Secret is checked. No message contains any part
-of a Secret.
+``cryptography`` decodes; this compiler imports it only here and only when a Secret is checked. Of a Secret, messages
+contain its name and type.
 
 It reads the fields of a Secret; no state.
 """

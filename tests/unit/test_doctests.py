@@ -48,7 +48,8 @@ def test_what_has_no_example_is_part_of_the_api() -> None:
 
 def test_the_intent_in_the_readme_is_the_one_that_ships() -> None:
     (block,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
-    scope: dict[str, Any] = {"Intent": intentc.Intent, "acl_rules": lambda intent, ctx: SimpleNamespace()}
+    rules = SimpleNamespace(ingress=[], egress=[])
+    scope: dict[str, Any] = {"Intent": intentc.Intent, "acl_rules": lambda intent, ctx: rules}
     exec(block, scope)
     shown = scope["SecurityGroupIntent"]
     resource = SimpleNamespace(child=lambda kind, name, **properties: (kind, name, *properties))

@@ -26,6 +26,7 @@ from intentc.bridges.azure.document import (
     record_name,
     record_of,
 )
+from intentc.bridges.azure.meaning import digests_of
 from intentc.model import InvalidInput, Problem, Schema
 
 from .errors import CommandError, Exit
@@ -60,16 +61,15 @@ class AzureDocument:
         record = record_of(self._gateway, record_name(self._settings), prefix=prefix_in(self._settings))
         return [*others, Loaded(RECORD, record, source, Located(record, source), ())]
 
-    def print_difference(self, outputs: Iterable[Mapping[str, Any]]) -> list[Problem]:
-        """Print what the document changes of the gateway as it was given; returns as ``print``."""
+    def print_difference(
+        self, outputs: Iterable[Mapping[str, Any]], before: Iterable[Mapping[str, Any]] | None = None
+    ) -> list[Problem]:
+        """Print what the document changes of the one of ``before``, or else of the gateway as it was given; returns as
+        ``print``."""
+        former = self._gateway if before is None else self._assembled(before).document
         found = self._assembled(outputs)
-        _print_difference(self._gateway, found.document)
-        return _problems(found)
-
-    def print_planned(self, before: Iterable[Mapping[str, Any]], after: Iterable[Mapping[str, Any]]) -> list[Problem]:
-        """Print how the documents of two moments differ; returns as ``print``, for the later one."""
-        former, found = self._assembled(before), self._assembled(after)
-        _print_difference(former.document, found.document)
+        for line in difference(former, found.document) or ["No difference: the gateway stays as it is."]:
+            click.echo(line)
         return _problems(found)
 
     def print(self, outputs: Iterable[Mapping[str, Any]]) -> list[Problem]:
@@ -92,22 +92,9 @@ def difference(former: Mapping[str, Any], sent: Mapping[str, Any]) -> list[str]:
     >>> difference(gateway(80, 81), gateway(80, 443))
     ['+ frontendPorts/fp-443', '- frontendPorts/fp-81']
     """
-    from intentc.bridges.azure.meaning import differing_parts
-
-    before, after = _places(former), _places(sent)
-    signs = [(place, "+" if place not in before else "-" if place in before - after else "~")
-             for place in differing_parts(sent, former)]  # fmt: skip
-    return [f"{sign} {place}" for place, sign in sorted(signs)]
-
-
-def _places(document: Mapping[str, Any]) -> set[str]:
-    found = document["properties"].items()
-    return {f"{name}/{item['name']}" for name, items in found if isinstance(items, list) for item in items}
-
-
-def _print_difference(former: Mapping[str, Any], sent: Mapping[str, Any]) -> None:
-    for line in difference(former, sent) or ["No difference: the gateway stays as it is."]:
-        click.echo(line)
+    before, after = digests_of(former), digests_of(sent)
+    changed = sorted({place for place, _ in before.items() ^ after.items()})
+    return [f"{'+' if place not in before else '~' if place in after else '-'} {place}" for place in changed]
 
 
 def _problems(found: Assembled) -> list[Problem]:

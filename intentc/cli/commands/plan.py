@@ -108,7 +108,7 @@ def command(
     )
     plan = made.saved.plan
     if output == "appgw":
-        problems = [*plan.problems, *document.print_planned(made.before, made.after)]
+        problems = [*plan.problems, *document.print_difference(made.after, made.before)]
         for problem in problems:
             click.echo(line_of(problem), err=True)
     else:

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from intentc.cli.azure_document import difference
 from tests.support.appgw.manifests import Manifest, endpoint_slice, ingress, rule, service
 from tests.support.appgw.random_worlds import gateway
 from tests.support.golden.compiling import compiled
@@ -68,6 +69,11 @@ def test_the_difference_from_a_gateway_names_its_parts(tmp_path: Path) -> None:
     given[1] = endpoint_slice("cart", "10.0.0.2")
     scaled = compiled("appgw", file(tmp_path, *given), output="appgw", options=options)
     assert scaled.out == "~ backendAddressPools/pool-shop-cart-80-bp-8080\n"
+
+
+def test_what_is_not_in_a_list_is_changed_and_not_new() -> None:
+    former, sent = ({"tags": {"team": team}, "properties": {"sku": {"capacity": 2}}} for team in ("net", "web"))
+    assert difference(former, sent) == ["~ tags"]
 
 
 def test_the_difference_needs_a_gateway(tmp_path: Path) -> None:

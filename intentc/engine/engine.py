@@ -165,7 +165,9 @@ class Engine:
             throttle=throttle, states=states, objects=objects, object_planner=object_planner, repairs=repairs,
             sender=sender, failures=failures, marked=marked, planning=self._planning, in_flight=in_flight,
         )  # fmt: skip
-        self._orphan_collector = OrphanCollector(logic=logic, book=book, planner=planner, drift=drift, objects=objects)
+        self._orphan_collector = OrphanCollector(
+            logic=logic, book=book, planner=planner, drift=drift, objects=objects, marked=marked
+        )
         self._allocations = allocations = Allocations(
             installation=installation, logic=logic, writer=writer, reader=reader, permission=permission,
             throttle=throttle, states=states, scheduler=scheduler, marked=marked,
@@ -259,11 +261,7 @@ class Engine:
             if has_waiting and rounds % _RELOAD_ALLOCATIONS_EVERY == 0:
                 # The leader may have been granted the requested ones meanwhile, and no event reports that.
                 self._allocations.invalidate()
-            self._planner.guard.settle(self._has_leftovers)
-
-    def _has_leftovers(self, origin: str) -> bool:
-        """Whether objects of a deleted intent are still in the store: their deletion may be deferred for long."""
-        return bool(self._marked.of(origin)) and not self._logic.has_intent(origin)
+            self._orphan_collector.forget_deleted_owners()
 
     async def step(self, items: list[Snapshot | Batch]) -> bool:
         """Apply ``items`` and do all work that follows, in this task, in a fixed order. True if anything was done:

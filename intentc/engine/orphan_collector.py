@@ -2,7 +2,7 @@
 
 ``planning`` defines what an orphan is, and how many may be deleted at once. The engine decides when everything is
 evaluated, so that a pass may be made. State: whether a pass is due, and whether one was complete. It changes the claim
-book, the records of ``drift`` and the queue of objects.
+book, the guard of deletions, the records of ``drift`` and the queue of objects.
 
 Touches: logs; through others: clock.
 """
@@ -15,6 +15,7 @@ from ..logic import Service
 from ..model import Name
 from ..planning import ClaimBook, Planner
 from .drift import Drift
+from .marked_objects import MarkedObjects
 from .object_queue import ObjectQueue
 
 _LOG = logging.getLogger(__name__)
@@ -24,13 +25,21 @@ class OrphanCollector:
     """``complete``: everything listed was evaluated; ``due``: a pass is to be made once no job is left."""
 
     def __init__(
-        self, *, logic: Service, book: ClaimBook, planner: Planner, drift: Drift, objects: ObjectQueue
+        self,
+        *,
+        logic: Service,
+        book: ClaimBook,
+        planner: Planner,
+        drift: Drift,
+        objects: ObjectQueue,
+        marked: MarkedObjects,
     ) -> None:
         self._logic = logic
         self._book = book
         self._planner = planner
         self._drift = drift
         self._objects = objects
+        self._marked = marked
         self.complete = False
         self.due = True
 
@@ -59,3 +68,9 @@ class OrphanCollector:
                 "`intentc allow-deletes %s`", len(names), kind, kind,
             )  # fmt: skip
         return found
+
+    def forget_deleted_owners(self) -> None:
+        """Have the guard forget the owners that are back, and those whose last object is gone: its deletion may have
+        been deferred for long."""
+        guard, has_intent = self._planner.guard, self._logic.has_intent
+        guard.forget({owner for owner in guard.deleted_owners if has_intent(owner) or not self._marked.of(owner)})

@@ -202,6 +202,14 @@ class Assumed:
         key = self.reader.named(name.kind, name.fq_name)
         return self.at(key) if key is not None else None
 
+    def title(self, origin: Key) -> str:
+        """The name of an intent's resource, or its uuid if the resource is gone or can't be read."""
+        try:
+            resource = self.reader.resource(origin)
+        except HeldInput:
+            resource = None
+        return ":".join(resource.fq_name) if resource is not None else origin.uuid
+
     def at(self, key: Key) -> Actual | None:
         """The object of this key, None if there is none. Raises ``HeldInput`` if it can't be read."""
         pending = self._pending.get(key)

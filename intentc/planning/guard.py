@@ -10,7 +10,7 @@ Touches: nothing outside memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 
 from intentc.model import Name
 
@@ -30,12 +30,17 @@ class DeleteGuard:
         self._allowed: set[Name] = set()
 
     def owner_deleted(self, uuid: str) -> None:
-        """An owner's delete event was seen live: its objects don't count until ``settle``."""
+        """An owner's delete event was seen live: its objects don't count until ``forget``."""
         self._deleted_owners.add(uuid)
 
-    def settle(self, leaves_something: Callable[[str], object]) -> None:
+    @property
+    def deleted_owners(self) -> Set[str]:
+        """The owners whose objects don't count."""
+        return self._deleted_owners
+
+    def forget(self, owners: Set[str]) -> None:
         """Forget deleted owners that have no objects left; an owner that was created again counts again."""
-        self._deleted_owners = set(filter(leaves_something, self._deleted_owners))
+        self._deleted_owners -= owners
 
     def sift(self, orphans: Mapping[Name, str], owned: Mapping[str, int]) -> None:
         """A pass would delete ``orphans`` (name → the origin in its mark) out of ``owned`` objects per kind: withhold

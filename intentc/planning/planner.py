@@ -40,7 +40,8 @@ from intentc.model.ownership import fits
 from .actual import Actual
 from .assumed import Assumed
 from .claims import EXISTENCE, LATER, ClaimBook
-from .deletion import abandoned, blockers, without_cycle
+from .deletion import Deletion, abandoned
+from .desired import DesiredObjects
 from .diff import (
     NO_ENTRIES,
     Entries,
@@ -57,16 +58,13 @@ from .draft import Draft, Plan
 from .ending import Ending
 from .finalizers_and_status import FinalizersAndStatus
 from .guard import DeleteGuard
-from .merge import MERGES, Desired, merge
+from .merge import MERGES, merge
 from .orphans import find_orphans
-from .ownership import Ownership, exists_only_claimed, ownership_of_object, writes_entry
+from .ownership import Ownership, ownership_of_object, writes_entry
 from .removals import Removals
 from .replacement import is_replaced
 from .taken_names import may_adopt, of_others, without_fields
 from .unclaimed import shows_unclaimed
-
-_MANY = 8
-"""Origins with claims on one object, from which on it is remembered what they come to."""
 
 
 class Planner:
@@ -98,6 +96,16 @@ class Planner:
         self._book = book
         self._assumed = assumed
         self._removals = Removals(book, held, compiler_of_kind)
+        self._desired = DesiredObjects(book, assumed)
+        self._deletion = Deletion(
+            schema,
+            installation,
+            book=book,
+            assumed=assumed,
+            desired=self._desired,
+            removals=self._removals,
+            guard=self.guard,
+        )
         self._always = FinalizersAndStatus(self.ending, self._removals, installation)
         self._left_behind: set[Name] = set()
         for kind in schema:
@@ -114,13 +122,11 @@ class Planner:
         kind = self._schema.kinds.get(name.kind)
         if kind is None or name.kind not in self._compiler_of_kind:
             return Plan(name)
-        claims = self._book.on(name)
-        desired = self._merged(kind, name)
+        draft = self._desired.draft(kind, name)
         try:
             actual = self._assumed.actual(name)
         except HeldInput:
-            return Plan(name, waits_for=frozenset({name}), problems=desired.problems)
-        draft = Draft(name, kind, claims, desired)
+            return Plan(name, waits_for=frozenset({name}), problems=draft.desired.problems)
         if actual is None:
             draft.is_in_place = True
             self._absent(draft)
@@ -152,7 +158,7 @@ class Planner:
         ownership = ownership_of_object(actual, self._installation)
         if ownership in {Ownership.COPY, Ownership.OTHERS}:
             return False
-        draft = Draft(name, actual.kind, self._book.on(name), self._desired(actual))
+        draft = self._desired.draft(actual.kind, name)
         made = ownership is Ownership.OURS
         if ownership is Ownership.USERS and not may_adopt(draft.desired, actual):
             self._parts(draft, actual, may_remove=lambda _: True)
@@ -259,7 +265,7 @@ class Planner:
                 self._delete(draft, actual)
 
     def _system(self, draft: Draft, actual: Actual) -> None:
-        if self._needless(draft, actual):
+        if self._deletion.is_needless(draft, actual):
             draft.is_in_place = True
             self._end(draft, actual)
             return
@@ -279,12 +285,6 @@ class Planner:
         if draft.claims:
             draft.waits_for.add(draft.name)
 
-    def _needless(self, draft: Draft, actual: Actual) -> bool:
-        """Whether an object without mark is deleted since nobody claims it, though its parent exists."""
-        if draft.claims or not exists_only_claimed(draft.kind, draft.name.fq_name):
-            return False
-        return not abandoned(self._assumed, actual)
-
     def _users(self, draft: Draft, actual: Actual) -> None:
         if may_adopt(draft.desired, actual):
             self._fields(draft, actual, made=False)
@@ -295,7 +295,7 @@ class Planner:
     def _parts(self, draft: Draft, actual: Actual, may_remove: MayRemove | None = None) -> None:
         """The changes of a user's object whose name somebody wants for an object of its own."""
         others = of_others(draft.claims)
-        draft.desired = merge(draft.kind, draft.name, others.claims, self._title)
+        draft.desired = merge(draft.kind, draft.name, others.claims, self._assumed.title)
         self._fields(draft, actual, made=False, may_remove=may_remove)
         draft.operations = without_fields(draft.operations, others.left_alone)
 
@@ -323,13 +323,13 @@ class Planner:
                     f"the name of {draft.name} is taken by an object that we did not make ({actual.key.uuid}); it is "
                     "left alone: rename or delete it"
                 )
-                draft.problems.append(Problem(origin.kind, self._title(origin), "NameTaken", message))
+                draft.problems.append(Problem(origin.kind, self._assumed.title(origin), "NameTaken", message))
 
     def _delete(self, draft: Draft, actual: Actual) -> None:
         if actual.is_being_deleted:
             draft.waits_for.add(draft.name)
             return
-        held_by = blockers(self._schema, self._installation, self._assumed, actual, self._desired)
+        held_by = self._deletion.blockers(actual)
         draft.waits_for |= held_by.holders
         if not held_by.users:
             # While users' references keep it, the others stay as well.
@@ -340,7 +340,7 @@ class Planner:
                           "remove these references")  # fmt: skip
         if not held_by.holders and not held_by.users:
             draft.operations.append(Delete(actual.key, draft.name, actual.revision))
-        elif lists := without_cycle(self._assumed, actual, lambda other: self._is_doomed(draft, other)):
+        elif lists := self._deletion.without_cycle(draft, actual):
             draft.operations.append(Update(actual.key, draft.name, {}, lists, actual.revision))
 
     def _fields(self, draft: Draft, actual: Actual, *, made: bool, may_remove: MayRemove | None = None) -> None:
@@ -422,45 +422,7 @@ class Planner:
             return None
         if not self._book.complete:
             return actual.key
-        return None if self._is_doomed(draft, actual) else actual.key
-
-    def _desired(self, actual: Actual) -> Desired:
-        """What all claims want of an existing object."""
-        return self._merged(actual.kind, actual.name)
-
-    def _merged(self, kind: Kind, name: Name) -> Desired:
-        """What all claims on an object want. Of one with many it is remembered: each object that refers to it asks."""
-        claims = self._book.on(name)
-        if len(claims) < _MANY:
-            return merge(kind, name, claims, self._title)
-        found: Desired | None = self._book.merged.get(name)
-        if found is None:
-            found = merge(kind, name, claims, self._title)
-            if not found.problems:
-                self._book.merged[name] = found
-        return found
-
-    def _is_doomed(self, draft: Draft, actual: Actual) -> bool:
-        """Whether an object will be deleted as soon as no object refers to it. ``draft``: the plan that needs to know;
-        if that deletion is deferred, so is a part of this plan."""
-        name = actual.name
-        if actual.mark is None and (self._book.on(name) or not exists_only_claimed(actual.kind, name.fq_name)):
-            # Only what nobody claims is ever deleted then. Known without merging the claims of each target of the plan.
-            return False
-        other = Draft(name, actual.kind, self._book.on(name), self._desired(actual))
-        match ownership_of_object(actual, self._installation):
-            case Ownership.OURS if other.desired.exists:
-                unwanted = is_replaced(self._schema, other, actual)
-            case Ownership.OURS:
-                unwanted = not self.guard.holds(name)
-            case Ownership.SYSTEM:
-                unwanted = self._needless(other, actual) and not self.guard.holds(name)
-            case _:
-                return False
-        may_delete = unwanted and self._removals.may_remove(other, actual)(EXISTENCE)
-        draft.deferred |= other.deferred
-        # While users' references keep it, it is present for our references as well.
-        return may_delete and not blockers(self._schema, self._installation, self._assumed, actual, self._desired).users
+        return None if self._deletion.is_doomed(draft, actual) else actual.key
 
     def _relaxes(self, kind: Kind, relation: str, target: Key, made: bool) -> bool:
         """Whether a reference must not block a user's delete of its target: we did not make the target, and not the
@@ -473,10 +435,3 @@ class Planner:
         except HeldInput:
             return True
         return actual is None or ownership_of_object(actual, self._installation) is not Ownership.OURS
-
-    def _title(self, origin: Key) -> str:
-        try:
-            resource = self._assumed.reader.resource(origin)
-        except HeldInput:
-            resource = None
-        return ":".join(resource.fq_name) if resource is not None else origin.uuid

@@ -3,7 +3,7 @@ remembered void (docs/engine.md §5.7, faults F03, F10)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Set
 from uuid import UUID
 
 import pytest
@@ -67,14 +67,14 @@ async def test_deletes_that_were_seen_live_and_deferred_for_long_need_no_approva
     for name in MANY:
         box_system.write.failures[name] = [Rejected(403, "not now")] * 1000
     looks = 0
-    settle = box_system.engine._planner.guard.settle
+    forget = box_system.engine._planner.guard.forget
 
-    def counted(leaves_something: Callable[[str], object]) -> None:
+    def counted(owners: Set[str]) -> None:
         nonlocal looks
-        settle(leaves_something)
+        forget(owners)
         looks += box_system.engine.quiet and len(box_system.engine._objects.delayed) == len(MANY)
 
-    monkeypatch.setattr(box_system.engine._planner.guard, "settle", counted)
+    monkeypatch.setattr(box_system.engine._planner.guard, "forget", counted)
     async with box_system.running():
         await box_system.settled()
         await box_system.remove(*MANY, settle=False)
@@ -89,7 +89,7 @@ async def test_an_owner_that_came_again_and_vanished_in_a_gap_counts(box_system:
         box_system.engine._planner.guard.owner_deleted(uuid)
         await box_system.boxes(f"box-{int(UUID(uuid))}", uuid=uuid, settle=False)
     await box_system.offline.settle()
-    box_system.engine._planner.guard.settle(box_system.engine._has_leftovers)
+    box_system.engine._orphan_collector.forget_deleted_owners()
     await box_system.remove(*await box_system.contents(), settle=False)
     await box_system.relist()
     assert engine_status(box_system.engine)["counts"]["withheld_deletes"] == len(MANY)

@@ -1,24 +1,24 @@
 """The engine: the nine steps of an event's path (docs/architecture.md), wired in one file.
 
-``__init__`` builds the steps from the last to the first, since each gets later ones; ``run`` shows them in order. The
-**watch** delivers a batch (1), **logic** applies it and finds the affected intents (2), the **scheduler** keeps one job
-per intent (3), **workers** take jobs (4) and **evaluate** them (5). The output of an evaluation becomes **claims** on
-objects (6), each object is **planned** from all claims on it (7) and **written** (8), and the **journal** records all
-that (9). Each step is a class in ``intentc/engine/``. It gets the stages that it uses (``logic`` …), the two queues
-(``scheduler`` for intents, ``object_queue`` for objects) and later steps. It calls no earlier step but the queues; the
-engine's loops pass on what it returns. ``assembly.py`` builds the stages; its callers (``service``, ``offline``) pass
-in what differs: etcd and HTTP, or memory.
+``__init__`` builds the queues and then the steps from the last to the first, since each gets later ones; ``run`` shows
+them in order. The **watch** delivers a batch (1), **logic** applies it and finds the affected intents (2), the
+**scheduler** keeps one job per intent (3), **workers** take jobs (4) and **evaluate** them (5). The output of an
+evaluation becomes **claims** on objects (6), each object is **planned** from all claims on it (7) and **written** (8),
+and the **journal** records all that (9). Classes in ``intentc/engine/`` do steps 1 to 8. Each gets the stages that it
+uses (``logic`` …), the two queues (``scheduler`` for intents, ``object_queue`` for objects) and later steps. It calls
+no earlier step but the queues; the engine's loops pass on what it returns. ``assembly.py`` builds the stages; its
+callers (``service``, ``offline``) pass in what differs: etcd and HTTP, or memory.
 
 State: whether planning may begin, and when evaluations must give way; all other state is the steps' and stages'.
 
-An engine can be in several of these states at once. The columns say when it enters and leaves each:
+An engine can be in several of these states at once:
 
 ===========  ==============================  =================================  =======================================
 state        entered when                    left when                          what may happen in it
 ===========  ==============================  =================================  =======================================
 listing      the process starts              the first listing is applied       no evaluation, plan or allocation
 pass due     a listing is applied; or        no job is left and none cools      evaluations; no plan; writes under way
-             allocations wait for a pass     down; then orphans are queued      go on
+             freed values wait for a pass     down; then orphans are queued      go on
 evaluating   jobs are queued while           no job is left, or 1,000           evaluations; no new plan; writes under
              *planning*, by a batch, a       evaluations are done               way go on
              correction, allocations, a
@@ -44,12 +44,13 @@ quiet        the first pass is complete;     a condition no longer holds        
              or written and not yet echoed
              by the watch; no intent cools
              down
-converged    *quiet* holds; only rejected    a condition no longer holds        ``settled`` returns
-             and contended objects back off
-             and no allocation does; while
-             writes are withheld (unless
-             observing), also: no plan or
-             allocation waits for permission
+converged    *quiet* holds; no allocation    a condition no longer holds        as *quiet*; ``settled`` returns
+             backs off, and objects that do
+             are rejected or contended;
+             while writes are withheld
+             (unless observing), no plan
+             and no allocation waits for
+             permission
 ending       ``run`` is cancelled or fails   no write is under way, or 8        as *withheld*; writes under way may end
                                              seconds have passed
 ===========  ==============================  =================================  =======================================
@@ -114,7 +115,7 @@ _DRAIN = 8.0
 
 
 class Engine:
-    """A running compiler. ``run`` serves until it is cancelled; ``step`` makes one pass in the caller's own task.
+    """The engine. ``run`` serves until it is cancelled; ``step`` does all work that there is, in the caller's own task.
     ``names``: program (``envoy``) → how the names in its statistics and logs map to objects."""
 
     def __init__(
@@ -259,7 +260,7 @@ class Engine:
             self._drift.tidy()
             has_waiting = self._permission.withheld_for and self._allocations.outstanding
             if has_waiting and rounds % _RELOAD_ALLOCATIONS_EVERY == 0:
-                # The leader may have been granted the requested ones meanwhile, and no event reports that.
+                # The leader may have been granted the requested allocations meanwhile, and no event reports that.
                 self._allocations.invalidate()
             self._orphan_collector.forget_deleted_owners()
 
@@ -323,7 +324,7 @@ class Engine:
         if self._marked.awaits_pass and not self._permission.withheld_for:
             self._orphan_collector.request()
         due = self._orphan_collector.due
-        # A pass needs expensive intents as well: a deferred intent's last output may be stale.
+        # A pass needs expensive intents as well: the output of one that cools down may be stale.
         cooling_down = due and self._evaluator.cooling_down
         if self.listed and self._scheduler.idle and not cooling_down:
             if due:

@@ -2,10 +2,10 @@
 
 Why it exists: the engine needs one answer, "under which fence may I write now?", that is right after any stop, cut or
 restart of any process. ``leader_key`` reads, takes and watches the key, a ``LeaseKeeper`` renews the lease. This module
-grants and revokes the lease, has a dead process's key deleted, and decides when to run and when the leadership counts
-as lost. State, in memory: the tenure, the lease, the known leader, the back-off, whether it resigned, and since when
-etcd does not answer. It looks at this machine's processes, in ``/proc`` and by signal 0, to learn whether the leader's
-is dead. It calls ``on_won`` and ``on_lost``.
+grants and revokes the lease, has a dead process's key deleted and the versions recorded, and decides when to run and
+when the leadership counts as lost. State, in memory: the tenure, the lease, the known leader, the back-off, until when
+it does not run, whether it resigned, and since when etcd does not answer. It looks at this machine's processes, in
+``/proc`` and by signal 0, to learn whether the leader's is dead. It calls ``on_won`` and ``on_lost``.
 
 Touches: clock, etcd, logs; through others: environment, files, gRPC, processes, randomness, threads.
 """

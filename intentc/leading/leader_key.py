@@ -1,11 +1,11 @@
-"""Reads the leader's key, takes it with a lease, and watches it until it is deleted.
+"""Reads the leader's key, takes it with a lease, watches it until it is deleted, and removes that of a dead leader.
 
 Why it exists: candidates and leaders alike wait for the end of one key, and must not miss it whatever happens to the
 watch; and a candidate whose transaction was cut must find out its outcome. ``election`` decides who runs when, and what
 winning means.
 
-Its keys in etcd are the leader's and that of the versions; ``remove`` also revokes the lease of a dead leader.
-``Outage`` is its caller's.
+It also reads and records the versions of the leader's compilers, in a key of their own, and revokes the lease of a dead
+leader. ``Outage`` is its caller's.
 
 Touches: clock, etcd; through others: logs, randomness.
 """

@@ -3,7 +3,7 @@
 Why it exists: the same few fields are written into the leader's key, read from another process's key, and passed to the
 code that writes. ``election`` decides when a leadership begins and ends.
 
-Values only, and their form in etcd.
+Values only, and their form in etcd: the leader's key, and that of the versions of the last leader's compilers.
 
 Touches: nothing outside memory.
 """

@@ -1,7 +1,8 @@
-"""Finds traces of other installations below an unclaimed path: marks on objects, and leading processes.
+"""Finds traces of other installations: marks on objects below a path, and processes that lead without a claim.
 
 Versions before claims wrote below a path without claiming it. Their traces show whose the path is, and are checked
-once in the life of a path, before it is claimed. ``path_claim`` claims paths.
+once in the life of a path, before it is claimed. ``path_claim`` claims paths; it reads the values of claims by
+``holders_of``, as the search for leading processes does, which goes through the whole etcd.
 
 It reads etcd, and writes nothing there.
 

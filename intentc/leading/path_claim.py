@@ -1,4 +1,5 @@
-"""Claims an ``etcd.path`` for the compilers of one installation, by a key that says whose compilers write below it.
+"""Claims an ``etcd.path`` for the compilers of one installation, by a key that says whose compilers write below it, and
+gives it up.
 
 Two installations with the same compiler over one path would give every owner two allocations, and revert each other's
 writes. So an installation claims its compilers below the path before it writes, and another one with one of them

@@ -1,4 +1,5 @@
-"""Limits the connections of one listener: how many at once, and how long each may take to send a request.
+"""Limits the connections of one listener: how many at once, and how long each may take to send a request or to read an
+answer.
 
 Why it exists: a client that opens connections and sends half a request, or half a handshake, needs no token, and could
 take all file descriptors of the process. The limit is applied where connections are accepted, before TLS and HTTP. At

@@ -2,9 +2,9 @@
 
 ``intentc compile``, ``plan`` and ``check --reads`` run on it, and the tests of intents. Everything happens in the
 caller's task in a fixed order, and values that a live server chooses (uuids, times) are derived from names, so that the
-same input gives the same bytes.
+same input gives the same bytes. Numbers that owners already have can be given to them again.
 
-State: that engine, its store, and the numbers that were given, in memory.
+State: that engine, its store, the seeds, and the numbers that were given, in memory.
 
 Touches: nothing itself; through others: API server, clock, etcd, files, logs, processes, randomness.
 """

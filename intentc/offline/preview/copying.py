@@ -1,8 +1,9 @@
-"""Copies the live world into memory, in the form in which the reference API server stores its own.
+"""Copies the live world into memory, in the form in which ``intentc apiserver`` stores its own.
 
 Why it exists: admission needs names, holders and pools in addition to the resources. They are computed from the
 resources, so that it does not matter which server wrote these. Resources keep their revisions. An entry of the index or
-a pool that can't be read is copied as it is, so that the copy's API server rejects what the live one would reject.
+a pool that can't be read is copied as it is, so that the copy's API server rejects what the live one would reject. Only
+numbers that occur nowhere in the world are free in the copy, so that ``unknown`` recognizes those that it gives.
 Nothing that is done with the copy reaches the original.
 
 It makes the copy and returns it, and changes nothing that it gets.

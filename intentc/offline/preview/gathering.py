@@ -1,8 +1,9 @@
 """Reads the live world: all resources at one revision, and everything else that decides what a compile writes.
 
 Why it exists: a plan is made over a copy. This module makes all requests to etcd and to the API server, once, and
-writes nothing there. It reads the server's index only for what resources don't contain (references that block no
-deletion, pools). Without an index, or without permission to read it, ``copying`` computes what it can.
+writes nothing there. It reads the server's index only for what resources don't contain: references that block no
+deletion, pools, and the names of resources that can't be read. Without an index, or without permission to read it,
+``copying`` computes what it can.
 
 Touches: API server, etcd; through others: clock, logs, randomness.
 """

@@ -2,7 +2,7 @@
 
 First the copy converges by itself: those writes are due anyway and not part of the plan. Then the caller's function
 carries out the input, with the code of ``apply`` and ``delete``, and the copy converges again. Nothing is written to
-the live world.
+the live world. For ``reacting`` it reports how two converged copies differ.
 
 State: one plan under way, in memory. It changes the trial that it gets, and nothing else. ``progress`` is called before
 each step.

@@ -1,6 +1,7 @@
-"""Collects the provisional values of a trial, numbers and uuids that only the real server can choose.
+"""Collects the provisional values of a trial: numbers, uuids and addresses that only the real server can choose.
 
-``unknown`` replaces them in a plan by texts such as ``<POOL for NAME>``.
+``unknown`` replaces them in a plan by texts such as ``<POOL for NAME>``. A plan also lists the numbers that the input
+would give to owners and free; they are found here.
 
 It reads the trial's store and engine, in memory, and changes nothing there.
 

@@ -1,4 +1,4 @@
-"""Compares the reach of two reaction maps: the intents that a change of each resource reaches by either map.
+"""Compares two reaction maps: the edges that only one has, and the intents that a change of each resource reaches.
 
 It walks both maps over a converged world, and changes nothing there. State: one comparison. Of a kind with more than
 2,000 resources an even sample is examined, and the result says so. Recorded reads, and not the maps, decide in the end

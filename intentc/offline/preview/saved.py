@@ -1,4 +1,5 @@
-"""Saves a plan in a file, with its input and the system that it was made against.
+"""Saves a plan in a file, with its input and the system that it was made against, reads it, and says what makes it
+stale.
 
 The file contains the whole input, including secrets, since applying the plan needs it; only its owner may read it.
 Values that a plan doesn't show are in it as seals, so that a changed secret is noticed. A saved plan locks nothing:

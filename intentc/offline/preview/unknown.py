@@ -1,8 +1,8 @@
 """Replaces provisional values in a plan by placeholders such as ``<POOL for NAME>`` and ``<uuid of NAME>``.
 
 Why it exists: the numbers, uuids and addresses of a copy are provisional; only the real API server can choose them. A
-plan must not show one, so wherever it occurs, in a name or in a value, its placeholder is shown. ``provisional`` knows
-which values these are.
+plan must not show one, so wherever it occurs, in a name or in a value, its placeholder is shown. ``Drawn`` chooses the
+uuids and times of a copy's API server, and remembers the uuids; ``provisional`` finds the other values.
 
 State: the uuids that were drawn, and the placeholders of one plan.
 

@@ -1,7 +1,9 @@
-"""Carries out what rules request of pools: numbers and addresses to allocate and to free (docs/contrail.md B.5, B.6).
+"""Carries out what rules request of pools: numbers and addresses to allocate and to free, and ranges to change
+(docs/contrail.md B.5, B.6, B.8).
 
 Why it exists: rules only name them; here they are staged on the draft, so that they commit with the resource or not at
-all. ``pools.py`` has the pools, ``admission/subnets.py`` the meaning of an address's number.
+all. ``pools.py`` has the pools, ``admission/subnets.py`` the meaning of an address's number. What compilers allocate
+comes through ``service``.
 
 It reads and changes the draft, and fills numbers and addresses into the document of the change that it gets;
 ``mutation`` commits.

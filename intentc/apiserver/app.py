@@ -1,8 +1,9 @@
 """Serves the API server over HTTP: docs/contrail.md B.1 and B.2 as routes, errors as ``{"message": …}``
 (docs/contrail.md B.4).
 
-Why it exists: it translates between HTTP and ``service.ApiServer``, which implements the calls. Every answer to a
-mutation, and to a GET of one resource, carries ``X-Etcd-Revision``.
+Why it exists: it translates between HTTP and ``service.ApiServer``, which implements the calls, and lets clients log in
+(B.3; ``auth``). The routes of the Kubernetes face are included (``kubernetes/routes.py``); what follows is not about
+them. Every answer to a mutation, and to a GET of one resource, carries ``X-Etcd-Revision``.
 
 Additions to Contrail's API; ``GET /`` announces those that a client must know:
 

@@ -1,8 +1,8 @@
-"""Authenticates callers: none (``no_auth``), or the users of the configuration with Keystone v3 tokens
-(docs/contrail.md B.3).
+"""Authenticates the users of the configuration: issues Keystone v3 tokens, and recognizes them (docs/contrail.md B.3).
 
 Why it exists: Contrail's clients log in before anything else. This is the small part of Keystone that they use, for
-static users. Tokens are kept in this process: after a restart clients get 401 and log in again.
+static users; with ``no_auth`` there is none, and ``app`` asks nobody. Tokens are kept in this process: after a restart
+clients get 401 and log in again. ``authorization`` decides what a caller may do.
 
 State: the tokens and the rates of log-ins, in memory (``logins``). The passwords' files are read again at each log-in.
 

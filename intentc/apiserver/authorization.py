@@ -1,7 +1,8 @@
 """Decides who may do what, by mode, caller, rules and an object's ``perms2`` (docs/security.md has the table).
 
-Why it exists: the decision must be readable and testable without a server. ``permissions`` reads rules and objects and
-raises errors; ``auth`` identifies the caller. The rules are Contrail's (``aaa_mode``).
+Why it exists: the decision must be readable and testable without a server. The rules are Contrail's (``aaa_mode``). It
+also finds what a change touches of the fields and entries that are the compilers' alone. ``permissions`` reads rules
+and objects and raises errors; ``auth`` identifies the caller.
 
 Pure functions of values.
 

@@ -1,11 +1,13 @@
-"""Carries out one ``/sync``: many creates, updates and deletes in one transaction (docs/contrail.md B.2).
+"""Carries out one ``/sync``: many creates, updates, writes of a status and deletes in one transaction
+(docs/contrail.md B.2).
 
 Why it exists: one large transaction is cheaper than many small ones, and resources that refer to each other must be
 written together. All reads of the batch are gathered first. Items may come in any order: they are sorted so that
-parents and reference targets are created before their dependents, and deleted after them.
+parents and reference targets are created before their dependents, and deleted after them. All are tried, so that an
+error can list the rejected ones.
 
 It reads etcd through the draft, and changes the draft alone; an error gets the index of its item. ``mutation`` commits,
-``resources`` makes the single changes. State: the rejections of one call.
+``resources`` and ``statuses`` make the single changes. State: the rejections of one call.
 
 Touches: nothing itself; through others: clock, etcd, randomness.
 """

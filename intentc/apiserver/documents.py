@@ -1,7 +1,7 @@
-"""Encodes and decodes stored resources, and finds their parents and references.
+"""Encodes and decodes stored resources and entries of the index, and finds a resource's parent and references.
 
 Why it exists: values in etcd must be canonical (equal content, equal bytes) and hold a resource's own references only;
-everything else in an answer is computed from the index. ``draft`` reads and writes them.
+everything else in an answer is computed from the index (``listing``). ``draft`` reads them, ``mutation`` writes them.
 
 Pure functions.
 

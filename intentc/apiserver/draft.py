@@ -3,9 +3,9 @@
 Why it exists: creates, updates and deletes of one request are staged here first, so that rules see the resulting state
 in any order; then one compare-and-set transaction commits everything or nothing. If a compare fails because another
 writer was faster, the work is repeated on a new draft (``mutation.py``). ``resources`` and ``admission`` decide which
-values are allowed.
+values are allowed. Calls that only read use a draft, too.
 
-State: one mutation under way, in memory. It only reads the store:
+State: one mutation under way, in memory. It reads the store (``reading``), and writes nothing there.
 
 Touches: nothing itself; through others: etcd.
 """

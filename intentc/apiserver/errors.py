@@ -1,7 +1,8 @@
-"""Defines the errors of the API server, each with its HTTP status (docs/contrail.md B.4).
+"""Defines the errors of the API server, each with its HTTP status (docs/contrail.md B.4), and translates the store's.
 
 Why it exists: rules raise these far below HTTP, and each entry point (HTTP, in process) reports them in its own form.
-The message is for people: it names the kind, field or key, and what to do next.
+The message is for people: it names the kind, field or key, and what to do next. ``kubernetes/failures.py`` has errors
+that only the Kubernetes face raises.
 
 ``within`` and ``of`` add to an error which item and field it is about.
 

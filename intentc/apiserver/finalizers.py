@@ -1,11 +1,12 @@
 """Keeps a deleted resource with finalizers until the last one is removed, as Kubernetes does (docs/engine.md §14.3).
 
-Why apart: single calls, ``/sync`` and Kubernetes' own calls delete and update resources, and all must leave one that is
-being deleted to those who still have to clean up after it. ``resources.py`` stages what follows.
+Why it exists: single calls, ``/sync`` and Kubernetes' own calls delete and update resources, and all must leave one
+that is being deleted to those who still have to clean up after it. New resources get the finalizers that their schema
+declares. ``resources.py`` stages what follows. A resource that a bridge mirrors is deleted at once: the cluster that it
+comes from carries out its finalizers.
 
-A resource that a bridge mirrors is deleted at once: the cluster that it comes from carries out its finalizers.
-
-Pure functions of documents; times come from the caller.
+``add_finalizers`` changes the document that it gets, in place; the other functions are pure, and times come from the
+caller.
 
 Touches: nothing outside memory.
 """

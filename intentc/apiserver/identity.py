@@ -1,9 +1,9 @@
-"""Completes the name, fq_name and parent of a new resource (docs/contrail.md B.5.1 to B.5.4).
+"""Completes the name, fq_name and parent of a new resource, and checks a given uuid (docs/contrail.md B.5.1 to B.5.4).
 
 Why it exists: clients give a uuid, a name, a parent or only some of them, and stored resources are always complete.
-It reads the parent through the draft; ``resources`` checks that the name is free.
+``resources`` gives a uuid to those without one, and checks that uuid and name are free.
 
-It reads through the draft, and changes the new document alone, in place.
+It reads the parent through the draft, and changes the new document alone, in place.
 
 Touches: nothing itself; through others: etcd.
 """

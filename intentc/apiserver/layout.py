@@ -1,7 +1,7 @@
 """Defines the API server's keys in etcd.
 
-Resources are at ``/<path>/<kind>/<uuid>``; running compilers watch them. An index outside every watched prefix, below
-``/intentc/apiserver/<path>/``, mirrors the resources' values:
+Resources are at ``/<path>/<kind>/<uuid>``, as in ``watch/keys.py``; running compilers watch them. An index outside
+every watched prefix, below ``/intentc/apiserver/<path>/``, mirrors the resources' values, and holds what is no input:
 
     name/<kind>/<fq_name joined by :>            the uuid
     uuid/<uuid>                                  [kind, fq_name]
@@ -11,7 +11,7 @@ Resources are at ``/<path>/<kind>/<uuid>``; running compilers watch them. An ind
     pool/<pool>, pool-owner/…, pool-value/…      numbers (``pools.py``)
 
 ``<sort>`` is ``child`` or ``reference``, the value is the holder's fq_name. So "nothing blocks this deletion" is one
-compare over one range. The modules that write the keys define their values.
+compare over one range. The modules that stage the keys define their values; ``mutation`` writes them.
 
 Pure: keys and prefixes from values.
 

@@ -3,7 +3,7 @@
 
 Why it exists: children and back references are not stored in a resource; they are computed here from the index.
 Values that can't be read are left out of lists, so that one bad key does not hide the others; ``unreadable`` lists
-them with the reasons.
+them with the reasons. ``kubernetes/lists.py`` lists for the Kubernetes face.
 
 It writes nothing.
 

@@ -1,7 +1,7 @@
-"""Limits log-ins: how often each user and each address may try, and how many tokens a user has at once.
+"""Keeps the valid tokens, and limits log-ins: how often each user and each client may try, and the tokens of a user.
 
 Why it exists: a log-in needs no token, so without limits one client could guess passwords at full speed, or fill the
-table of tokens until everybody else's are displaced. ``auth`` checks passwords.
+table of tokens until everybody else's are displaced. ``auth`` checks passwords, and sets the rates.
 
 State: attempts and tokens, in memory; ``auth`` alone changes them.
 

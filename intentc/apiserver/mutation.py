@@ -1,11 +1,11 @@
 """Commits a draft in one transaction, and has it made anew while other writers are faster.
 
 Why it exists: here the index is derived from the values, deletions are resolved, operations are counted against etcd's
-limit, and the fence is added. Nothing else in the API server writes to the store.
+limit, and the fence is added. Nothing else in the API server writes to the store. A dry run does all but the commit.
 
 It commits to the store, reads through the draft, which it completes, and waits a random time before it repeats.
 
-State: of one mutation, its draft and how often it was tried.
+State: of one mutation, its draft, how often it was tried, and the revision of its result.
 
 Touches: clock, etcd, randomness.
 """

@@ -1,7 +1,8 @@
-"""Enforces permissions on a draft: reads the rules that concern a caller, and raises ``Forbidden`` with the reason.
+"""Enforces permissions: reads the rules that concern a caller, and raises ``Forbidden`` with the reason.
 
 Why it exists: single calls, ``/sync``, ``/ref-update``, collections and lists must check the same, so each step of a
-mutation checks here. ``authorization`` makes the decisions.
+mutation checks here, on its draft. A caller without any right is rejected before its request is read.
+``authorization`` makes the decisions.
 
 It reads through the draft, and changes neither draft nor documents. State: what it found for a caller, kept as long as
 the draft.

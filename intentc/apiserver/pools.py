@@ -1,14 +1,16 @@
-"""Allocates numbers from pools, lowest free first, each to one owner (docs/contrail.md B.2 /int-pool, B.6;
-docs/engine.md §8).
+"""Keeps pools of numbers: creates and drops pools, allocates numbers, each to one owner, and frees them
+(docs/contrail.md B.2 /int-pool, B.6; docs/engine.md §8).
 
-Why it exists: route target numbers and ids must be unique over all servers, stable, and findable by owner. A pool is
-one key with its ranges and its *free* ranges, so that an allocation reads one key however many numbers are taken; the
-keys owner → value and value → owner are written in the same transaction.
+Why it exists: route target numbers and ids must be unique over all servers, stable, and findable by owner. The lowest
+free number comes first, unless a ``Choice`` says otherwise, as for addresses. A pool is one key with its ranges and its
+*free* ranges, so that an allocation reads one key however many numbers are taken; the keys owner → value and value →
+owner are written in the same transaction.
 
 A pool whose name ends with a colon is a *family*: nobody allocates from it, but each ``<family><part>`` is a pool of
 its own with the family's ranges. It is created with its first number and deleted with its last.
 
-It reads these keys through the draft, and stages them on the draft; ``mutation`` commits.
+It reads these keys through the draft, and stages them on the draft; ``mutation`` commits. ``allocation`` asks for what
+rules request.
 
 State: the free ranges of a ``Pool``, while one mutation takes numbers from it.
 
@@ -149,7 +151,9 @@ class Choice(NamedTuple):
 
 
 async def allocate(draft: Draft, pool: str, owner: str, value: int | None = None, choice: Choice | None = None) -> int:
-    """Allocate a number: the one of ``owner``, or ``value``, or the lowest free one. Without owner it is anonymous.
+    """Allocate a number: the one of ``owner``, or ``value``, or a free one (the lowest, or that of ``choice``).
+
+    Without owner it is anonymous.
 
     Raises ``BadRequest`` for an unknown pool, ``Exhausted`` if nothing is left or ``value`` is taken.
     """

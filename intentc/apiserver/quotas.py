@@ -1,9 +1,9 @@
-"""Keeps the number of a project's resources below its ``quota`` (docs/contrail.md B.7).
+"""Keeps what a project has below its ``quota`` (docs/contrail.md B.7).
 
 Why it exists: a limit concerns all resources of a project together, and a request is judged by what it leads to. What
 each limit counts is in ``admission/quotas.py``; ``resources.py`` notes what a request adds and asks at its end. Only
-additions are checked: a limit that was lowered below what is there takes nothing away. It reads through the draft, and
-adds nothing to it.
+additions are checked: a limit that was lowered below what is there takes nothing away. It reads through the draft,
+which notes compares of what was counted, and stages no write.
 
 Touches: nothing itself; through others: etcd.
 """

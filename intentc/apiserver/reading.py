@@ -1,9 +1,9 @@
-"""Reads for one mutation: each key once, in few transactions, remembered with its revision.
+"""Reads for one draft: each key and range once, in few transactions, remembered with its revision.
 
 Why it exists: a mutation decides by what it reads and then commits under compares of exactly that, so reads and
 compares come from one place. Reads are gathered: a batch of a hundred resources costs a few round trips.
 
-State: what one mutation has read. ``mutation`` writes.
+State: what one draft has read. ``mutation`` writes.
 
 Touches: etcd.
 """

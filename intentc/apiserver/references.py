@@ -1,10 +1,10 @@
 """Turns references that clients send into stored ones: completes uuid and name (docs/contrail.md B.5.6).
 
-A client names a target by ``uuid`` or ``to``; both are stored. It reads through the draft. ``complete`` changes the
-document in place, ``apply`` returns a new one; ``mutation`` commits. An ``attr`` is accepted only where the relation
-has one.
+A client names a target by ``uuid`` or ``to``; both are stored. An ``attr`` is accepted only where the relation has one.
+``complete`` completes all references of a document, in place; ``apply`` returns the document with one reference added,
+changed or removed.
 
-It stages no write.
+It reads through the draft, and stages no write; ``resources`` stages the result.
 
 Touches: nothing itself; through others: etcd.
 """

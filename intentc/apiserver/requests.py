@@ -1,6 +1,7 @@
 """Decodes and checks HTTP requests: bodies, query parameters and headers (docs/contrail.md B.1, B.2).
 
-Why it exists: ``app.py`` stays a list of calls. Nothing here touches the store.
+Why it exists: ``app.py`` stays a list of calls. Nothing here touches the store. Requests to the Kubernetes face are
+read in ``kubernetes/options.py`` and ``kubernetes/received.py``.
 
 It returns values, and raises the errors that a client gets.
 

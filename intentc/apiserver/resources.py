@@ -1,10 +1,12 @@
-"""Creates, changes and deletes single resources on a draft (docs/contrail.md B.1, B.5, B.7).
+"""Creates, changes and deletes single resources on a draft, with all that follows (docs/contrail.md B.1, B.5, B.7).
 
-Why it exists: single calls, ``/sync``, ``/ref-update`` and seeds share these steps of a mutation. ``mutation.py``
-commits the draft; ``admission`` has the rules of the kinds.
+Why it exists: single calls, ``/sync``, ``/ref-update``, the Kubernetes face and seeds share these steps of a mutation.
+Each asks ``permissions``. ``admission`` has the rules of the kinds; here they are applied, the numbers that they
+request are taken, and their companions are written. ``statuses`` writes a status alone; ``mutation`` commits the draft.
 
 It reads through the draft that a call gets, and changes that draft and the documents on it alone; rules and
-``references`` complete these in place. Uuids and times come from ``sources``.
+``references`` complete these in place. Times come from ``sources``, and so do uuids that are not given; of kinds that
+are written as manifests they follow from the name.
 
 Touches: nothing itself; through others: clock, etcd, randomness.
 """

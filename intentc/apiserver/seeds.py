@@ -1,9 +1,11 @@
 """Writes the fixed objects and the number pools of a new installation (docs/contrail.md A.5, B.6).
 
 Why it exists: networks need a project, groups a pool, route targets an autonomous system. Every server writes those
-that are missing at every start, so that several servers may start at once. ``admission/seed_objects.py`` lists them.
+that are missing at every start, so that several servers may start at once. A pool that is one range and ends sooner is
+extended. ``admission/seed_objects.py`` lists objects and pools, ``admission/__init__.py`` the pools whose range follows
+from settings.
 
-It writes through ``ApiServer`` like any client, and changes nothing that exists.
+It writes through ``ApiServer``, as the server itself, and changes no object that exists.
 
 Touches: nothing itself; through others: clock, etcd, randomness.
 """

@@ -1,11 +1,12 @@
 """The API server on plain values: docs/contrail.md B.1, B.2 and B.6 as async methods, without HTTP.
 
-Why it exists: ``app.py`` serves it over HTTP, ``local.py`` in process; both must behave the same. Each mutation is one
-compare-and-set transaction, so any number of servers may work on one etcd. ``resources``, ``batch`` and ``pools``
-implement mutations; here they are bound to the store.
+Why it exists: ``app.py`` serves it over HTTP, ``kubernetes/`` as manifests, ``local.py`` in process; all must behave
+the same. Each mutation is one compare-and-set transaction, so any number of servers may work on one etcd.
+``resources``, ``statuses``, ``batch``, ``collections`` and ``pools`` implement mutations, ``listing`` reads; here they
+are bound to the store.
 
-All state that outlives a call is in etcd, but for the readiness (``readiness``); a lock lets one call at a time take
-numbers.
+All state that outlives a call is in etcd, but for the readiness (``readiness``) and whether the server ends; a lock
+lets one call at a time take numbers.
 
 Touches: nothing itself; through others: clock, etcd, randomness.
 """

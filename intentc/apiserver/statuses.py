@@ -1,8 +1,10 @@
 """Writes the status of a resource, and nothing else of it (docs/engine.md §5.8).
 
 Why it exists: users write a resource and others its status; neither write may change what the other wrote. So a status
-has calls of its own, is left out of all other writes, and its write changes no version, no time and no generation of
-the resource. Single items can be written, by a mask, so that several writers need not agree on the rest.
+has calls of its own, is left out of all other writes but a bridge's copies (``admission/copied_status.py``), and its
+write changes no version, no time and no generation of the resource. Single items can be written, by a mask, so that
+several writers need not agree on the rest. The record of what compilers claim is written along, and only compilers
+change claimed items.
 
 It changes the draft alone.
 

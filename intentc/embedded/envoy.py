@@ -1,11 +1,11 @@
-"""Finds, starts and ends an Envoy for ``intentc dev`` and for tests.
+"""Finds, starts and ends an Envoy for ``intentc dev`` and for tests, and asks its admin interface.
 
 Why it exists: a newcomer should see requests pass a real Envoy without installing one, and a test needs one of its own.
-Callers provide the bootstrap (``xds.bootstrap``), which decides what it does and where it listens, except for the admin
-address.
+Callers provide the bootstrap (``bridges.xds.bootstrap``), which decides what it does and where it listens, except for
+the admin address.
 
-State: that process and its folder, which it ends and deletes. It looks for the binary in PATH and in installed
-packages.
+State: that process, its admin address and its folder, which it ends and deletes. It looks for the binary in PATH and in
+installed packages.
 
 Touches: clock, environment, files, HTTP, processes, randomness, threads.
 """

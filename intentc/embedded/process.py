@@ -1,9 +1,9 @@
-"""Runs servers as child processes that can't outlive this process.
+"""Starts and ends servers as child processes; on Linux none outlives this process, however that ends.
 
-Why it exists: ``intentc dev`` and tests run an etcd and an Envoy, and a crash, a SIGKILL or a Ctrl-C must leave neither
-behind. ``etcd`` and ``envoy`` decide what is started, and when it is ready.
+Why it exists: ``intentc dev`` and tests run an etcd, an Envoy and small servers, and a crash, a SIGKILL or a Ctrl-C
+must leave none behind. ``etcd`` and ``envoy``, and ``cli/dev_echo``, decide what is started, and when it is ready.
 
-It starts processes, by a thread that lasts, signals and ends them, reads their logs, and probes ports.
+It starts processes, by a thread that lasts, signals and ends them, reads their logs, and finds free ports.
 
 Touches: environment, files, processes, sockets, threads.
 """

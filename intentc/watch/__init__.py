@@ -1,10 +1,11 @@
 """Stage 1: the store, and the watch discipline, which misses no event.
 
 ``protocol`` defines a store; ``etcd`` and ``memory`` are the two stores; ``source`` lists, watches and keeps watching.
-Nothing is imported here, so that users of the memory store don't load gRPC.
+``lease_keeper`` renews the leader's lease; ``keys`` builds keys that several packages use. Nothing is imported here, so
+that users of the memory store don't load gRPC.
 
-All calls to etcd are here. State: how far the watch has come, connections, and the stores in memory. It writes one key
-of its own, the heartbeat; other writes are its callers'.
+All gRPC calls to etcd are here. State: how far the watch has come, connections, and the stores in memory. It writes one
+key of its own, the heartbeat, and renews leases; other writes are its callers'.
 
 Touches: clock, environment, etcd, files, gRPC, logs, threads; through others: randomness.
 """

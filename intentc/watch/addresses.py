@@ -1,10 +1,11 @@
-"""Describes where etcd is and how to reach it safely: endpoints, TLS files, channel options.
+"""Parses etcd's endpoints, and opens gRPC channels to them: with TLS files, and with the options of all channels.
 
-Why it exists: channels to the same members are made in three places (one shared by the calls, one for each watch, one
-in the thread that renews the leader's lease), and must be made alike. ``connections`` decides which member is used, and
-when to use the next.
+Why it exists: channels to the same members are opened in three places (one shared by the calls, one for each watch, one
+in the thread that renews the leader's lease), and must be alike. ``connections`` decides which member is used, and when
+to use the next.
 
-It opens a channel for its caller and keeps none; ``drain`` opens one to nowhere.
+It keeps no channel that it opens. ``drain`` waits until gRPC has reported the calls that were cut; for that it opens
+channels that lead nowhere.
 
 Touches: files, gRPC.
 """

@@ -1,11 +1,12 @@
 """Makes calls to one of several etcd members, with credentials, time limits and safe repetition.
 
-Why it exists: every call of the store needs the same decisions. After a failure the next member is used; a call is
-repeated only if it was never sent, or changes nothing. A token is fetched when first needed and again when etcd calls
-it stale. ``etcd`` and ``etcd_watch`` decide what is called, and what the answers mean.
+Why it exists: every call of the store needs the same decisions. After a failure the next member is used. A call is
+repeated only if it was never sent, changes nothing, or had a stale token. A token is fetched when first needed and
+again when etcd calls it stale. ``etcd`` and ``etcd_watch`` decide what is called, and what the answers mean; watches
+get a channel each. ``lease_keeper`` has a connection of its own.
 
 State: the present member, the channels and the token. It reads the TLS files for each new channel, later looks at their
-times, and calls the given ``password`` at each log-in. ``drain`` opens channels that lead nowhere.
+times, and calls the given ``password`` at each log-in. At the end it drains gRPC's reports (``addresses.drain``).
 
 Touches: gRPC; through others: files.
 """

@@ -1,8 +1,9 @@
 """A real etcd (3.4 and later) as a ``Store``, over grpc.aio.
 
-Why it exists: no client on PyPI resumes without loss, survives compaction and accepts answers over 4 MiB at once (see
-the ADR on the etcd client). This one has only the calls that intentc makes. ``connections`` handles members, tokens and
-repetition, ``etcd_watch`` watch streams.
+Why it exists: no client on PyPI resumes without loss, survives compaction and accepts answers over 4 MiB at once
+(docs/adr/0001). This one has only the calls that intentc makes. ``connections`` handles members, tokens and repetition,
+``etcd_watch`` watch streams; ``lease_keeper`` renews the leader's lease, over a connection of its own. The process etcd
+is started by ``embedded.etcd``.
 
 State: the connections, which ``close`` ends.
 

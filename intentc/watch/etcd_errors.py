@@ -1,7 +1,8 @@
-"""Translates errors of gRPC and etcd into the protocol's errors.
+"""Translates errors of gRPC and etcd into the protocol's errors, and recognizes those after which a call is repeated.
 
 Why it exists: most of etcd's errors differ only in their text, and grpc.aio reports a call that was cut as
-``CancelledError``, which ends a task silently. Both are handled here, once.
+``CancelledError``, which ends a task silently. Both are handled here, once. ``connections``, ``etcd``, ``etcd_watch``
+and ``lease_keeper`` decide what follows.
 
 It waits for the call that it wraps.
 

@@ -3,8 +3,8 @@
 Why it exists: a response of etcd may hold many revisions or a part of one; everything after this module sees whole
 revisions. ``source`` reopens watches and handles gaps.
 
-State: one stream, its unfinished fragments, and how far it has come. ``connections`` learns which members fail and
-which tokens are stale.
+State: one stream, its unfinished fragments, the batches that are not taken yet, and how far it has come.
+``connections`` learns which members fail and which tokens are stale.
 
 Touches: clock, gRPC; through others: files.
 """

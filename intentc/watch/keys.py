@@ -1,10 +1,12 @@
-"""Defines the keys in etcd: ``/<path>/<kind>/<uuid>`` for resources, and the compilers' own keys.
+"""Builds and parses the keys in etcd that several packages use.
 
-Why it exists: one place builds and parses keys for listing, watching, leading and the API server's fence alike.
-The cache reads the values.
+They are the keys of resources (``/<path>/<kind>/<uuid>``), heartbeats, the leader, versions and path claims.
 
-It builds and parses the keys of resources, heartbeats, the leader, versions and path claims. Other packages define
-their own keys under ``/intentc/``. Keys of another form go to the caller's callback.
+Why it exists: listing, watching, leading and the API server's fence must agree on them. ``Layout`` also turns stored
+keys and events into changes; the cache reads the values. The API server's keys, its index included, are in
+``apiserver/layout.py``; other packages define their own below ``/intentc/``.
+
+Keys of another form go to the caller's callback.
 
 Touches: nothing outside memory.
 """

@@ -1,9 +1,10 @@
-"""Reads everything under a prefix at one revision, page by page.
+"""Reads all resources under a prefix at one revision, page by page.
 
-Why it exists: pages read at different revisions could show a reference without its target, or a deleted key. If a
-compaction occurs between two pages, the list starts again at a new revision. ``source`` uses the result.
+Why it exists: pages read at different revisions could show a reference without its target, or a deleted key. If etcd
+compacts the revision between two pages, the list starts again at a new one, unless the caller named the revision.
+``source`` lists its prefix with it, other packages theirs; ``relist`` reads slices.
 
-Pages and foreign keys are passed to the callbacks that it gets.
+It calls back with each foreign key, and after each page with the numbers of keys.
 
 Touches: etcd.
 """

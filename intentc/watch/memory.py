@@ -2,9 +2,10 @@
 
 Why it exists: rules about order, gaps and restarts must be testable in milliseconds, with faults on demand. It passes
 the same conformance suite as etcd (``tests/integration/watch``), and promises no more than etcd does. Its ``Faults``
-are for tests: duplicates, losses, silence, cuts, a restore from a backup.
+are for tests: duplicates, losses, silence, cuts, a restore from a backup. ``memory_history`` has the keys,
+``memory_watch`` a watch.
 
-State: the whole store, in memory.
+State: the whole store, in memory: keys with their history, leases, open watches, and faults under way.
 
 Touches: clock.
 """

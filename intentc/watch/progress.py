@@ -5,7 +5,8 @@ not answer that, since most revisions of a busy etcd may not concern us (``Progr
 watch resumes after what was *applied*, not after what was received, and a relist that compares the consumer's view with
 the store must leave out keys that changed while it was reading (``Applied``).
 
-State: revisions, and what is recorded for a relist, in memory; the source and its consumer advance them.
+State: revisions, the counts of a listing and of snapshots, and what is recorded for a relist. ``source`` advances them;
+``heartbeat`` and the service note revisions that they know of.
 
 Touches: nothing outside memory.
 """

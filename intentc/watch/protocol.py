@@ -8,7 +8,7 @@ protocol does not interpret keys and values.
 Keys are text, values are bytes. Revisions are etcd's: one counter for the whole store, raised once by each
 transaction that writes.
 
-Declarations and values only.
+Declarations, values, and pure functions that make compares.
 
 Touches: nothing outside memory.
 """

@@ -1,9 +1,11 @@
 """Lists the world again, slice by slice, to find events that never arrived (docs/engine.md §1.5).
 
 Why it exists: etcd has lost events (#18089, #19179), and a lost one would stay lost until the next restart. A slice is
-read at exactly the last applied revision, so that every difference is a missed event and not a late one. It changes
-neither the store nor what the consumer believes. State: the position in the present pass, and the counters that it
-gets. The service decides how often a slice is read, and has the engine apply what is found.
+read at exactly the last applied revision, so that every difference is a missed event and not a late one. The service
+decides how often a slice is read, and has the engine apply what is found.
+
+State: the position in the present pass, and the keys that the consumer had at its beginning. It changes neither the
+store nor what the consumer believes; it adds to the counters that it gets.
 
 Touches: etcd, logs, threads.
 """

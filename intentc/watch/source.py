@@ -2,9 +2,11 @@
 
 Why it exists: a watch alone loses what happened before it, while it was cut, and what was compacted meanwhile. The
 source lists at one revision, watches from the next, and lists again whenever it can't prove that it saw everything;
-then the consumer finds the difference. The consumer interprets the changes.
+then the consumer finds the difference. The consumer interprets the changes. It also runs the heartbeat (``heartbeat``)
+and reads slices of the world again (``relist``), when its caller asks.
 
-State: how far it has come, its phase, and the counters. It reads the store and the heartbeat's key.
+State: how far it has come, its phase and counters, the cluster that answers, when etcd was last heard, and why to list
+again; the parts keep their own. It reads the store; of keys it writes the heartbeat's.
 
 Touches: clock, etcd, logs; through others: randomness, threads.
 """

@@ -1,7 +1,8 @@
-"""The state of the watch: a phase for readiness, counters for metrics, and the reasons in the log.
+"""Defines the watch's state and its counters, and logs foreign keys.
 
-Why it exists: a watch that falls behind silently is a fault that stays hidden; everything it does in addition to
-delivering is counted here by name. ``diagnostics`` publishes the figures.
+Why it exists: a watch that falls behind silently is a fault that stays hidden. The state says whether the watch is
+ready, and why not; what the watch does is counted by name. A key of another form is logged once. How far the watch has
+come is in ``progress``. The processes that watch show parts of this in their status.
 
 State: the counters, and the foreign keys that were logged; ``source`` and its parts change them.
 

@@ -1,9 +1,11 @@
-"""Completes and rejects resources, kind by kind (docs/contrail.md B.5, B.7).
+"""Completes and rejects resources, kind by kind (docs/contrail.md B.5, B.7, B.8).
 
-Why it exists: the server over etcd and the offline compile must agree. Generic rules are in ``fields`` and ``stamps``;
-each subject with rules of its own has a file, and ``checked_only`` has two small ones that need only checks. Rules
-declare what they need to read, which numbers they request, and what is created along with a resource (``rules.py``);
-the server reads and writes. ``prepare``, ``admit`` and ``stamps`` change the document that they get, in place.
+Why it exists: the server over etcd and the offline compile must agree. Generic rules are in ``manifests``, ``fields``,
+``metadata``, ``copied_status``, ``stamps`` and ``quotas``; each subject with rules of its own has a file, and
+``checked_only`` has two small ones. Rules declare what they need to read, which numbers they request, and what is
+created along with a resource (``rules.py``); the server reads and writes. Here each kind has its rules, and the pools
+are listed whose range follows from settings. ``prepare``, ``admit``, ``stamps`` and ``metadata`` change documents that
+they get, in place.
 
 Touches: nothing itself; through others: randomness.
 """

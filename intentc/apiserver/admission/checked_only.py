@@ -1,6 +1,7 @@
 """Checks API access lists and service instances, and completes nothing in them (docs/contrail.md B.7).
 
-They need no other resource, request no number, and change nothing that they get.
+They need no other resource, request no number, and change nothing that they get. A service instance also names the
+networks that it acts on, for ``permissions``.
 
 Touches: nothing outside memory.
 """

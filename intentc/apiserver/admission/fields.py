@@ -1,10 +1,10 @@
-"""Checks the fields that clients send, and their types, before any other code reads them.
+"""Checks the fields and the status that clients send, and their types, before any other code reads them.
 
 Why it exists: a misspelt field must not be dropped silently, and rules may rely on the form of their input. The schema
 defines types, enums and bounds. Decoding elsewhere is lenient (an old value must not hide a resource); admission is
-strict.
+strict. It also knows the fields that all kinds have, those under which children are shown, and those that are required.
 
-It changes nothing that it gets. State: caches of types by kind.
+It changes nothing that it gets. State: a cache of the fields of answers by kind.
 
 Touches: nothing outside memory.
 """

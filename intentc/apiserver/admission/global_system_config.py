@@ -1,7 +1,7 @@
 """Checks the global configuration: it exists once, its AS must not make users' route targets automatic, and the ports
 of BGP as a service stay in their range (docs/contrail.md B.7).
 
-It changes nothing that it gets; it returns numbers to allocate. The server reads, allocates and commits.
+It changes nothing that it gets; it returns the range of the pool of ports. The server reads, allocates and commits.
 
 Touches: nothing outside memory.
 """

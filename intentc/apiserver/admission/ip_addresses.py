@@ -1,7 +1,8 @@
 """Completes and checks instance IPs, floating IPs and alias IPs: each gets an address (docs/contrail.md B.8).
 
 An instance IP takes it from the subnets of its network, or from a flat IPAM or a virtual router to which it refers; a
-floating IP and an alias IP from the network of their pool. The address can't change; it is freed with the resource.
+floating IP and an alias IP from the network of their pool. The address can't change; it is freed with the resource, or
+when the resource no longer refers to where it came from. ``subnets`` knows which addresses are free to give.
 
 ``admit`` changes ``change.after`` in place; nothing else is changed. The server reads, allocates and commits.
 

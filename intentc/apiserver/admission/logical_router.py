@@ -1,8 +1,8 @@
-"""Completes and checks logical routers: which ports and networks they connect, and the internal network of those in
-vxlan routing mode (docs/contrail.md B.5.11, B.7).
+"""Completes and checks logical routers: the ports and networks that they connect, route targets, BGP VPNs, and the
+internal network of those in vxlan routing mode (docs/contrail.md B.5.11, B.7).
 
 ``prepare`` and ``admit`` change the list of networks of the document that they get, in place; nothing else is changed.
-The server reads and commits.
+``users_targets`` and ``bgpvpns`` have rules that other kinds share. The server reads and commits.
 
 Touches: nothing itself; through others: randomness.
 """

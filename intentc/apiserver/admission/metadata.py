@@ -1,9 +1,12 @@
 """Keeps the parts of ``metadata`` that the server owns: generation and times (docs/architecture.md, "Manifests").
 
 Why it exists: clients send ``metadata`` with labels and annotations, and often with stale parts of the server, as
-Kubernetes' clients do. What they may set is taken from them, the rest from the stored resource.
+Kubernetes' clients do. What they may set is taken from them, the rest from the stored resource; the metadata of a
+resource that a bridge mirrors is the cluster's, but for compilers' finalizers. ``apiserver/finalizers.py`` decides what
+finalizers do.
 
-Pure functions of documents; times come from the caller.
+``stamp_new_metadata`` and ``raise_generation`` change the document that they get, in place; the other functions are
+pure, and times come from the caller.
 
 Touches: nothing outside memory.
 """

@@ -1,8 +1,7 @@
-"""Checks the rule lists of network policies and security groups, and completes network policies
-(docs/contrail.md B.5.9, B.7).
+"""Completes and checks the rule lists of network policies and security groups (docs/contrail.md B.5.9, B.7).
 
-``admit`` and ``fill_rule_uuids`` complete the document that they get in place. What only security groups have is in
-``security_group.py``.
+``admit`` and ``fill_rule_uuids`` complete the document that they get in place. It also finds the service instances that
+rules and mirrored ports name, for ``permissions``. What only security groups have is in ``security_group.py``.
 
 Touches: nothing itself; through others: randomness.
 """

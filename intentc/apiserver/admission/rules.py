@@ -1,7 +1,10 @@
-"""Declares the interface of one kind's rules: what they read, check and fill in, and which numbers they request.
+"""Declares the interface of one kind's rules.
 
-Why it exists: rules do no I/O, and still depend on other resources (a port on its network). So
-they *name* what they need, and the server reads it. The default of each part is "nothing".
+Rules say what they read, check and fill in, which numbers and addresses they request, and which companions are created,
+changed and deleted along. ``subnet_changes`` says what follows from a change of subnets.
+
+Why it exists: rules do no I/O, and still depend on other resources (a port on its network). So they *name* what they
+need, and the server reads it (``lookups.py``, ``allocation.py``). The default of each part is "nothing".
 
 ``prepare`` and ``admit`` may change the document that they get, in place; the other parts of a rule change nothing. The
 server reads, allocates and commits.
@@ -193,7 +196,8 @@ class Rules:
     def prepare(self, document: Document) -> None:
         """Change the fields of a new resource before its name and its references are resolved.
 
-        Removes references to companions, which may not exist yet: a resource that was exported can be created again."""
+        For example, remove references to companions, which may not exist yet: so a resource that was exported can be
+        created again."""
 
     def joined(self, document: Document) -> Iterable[Name]:
         """What a resource acts on by naming it in a field, without being asked for: as for a reference, a user must be

@@ -1,7 +1,8 @@
 """Lists the fixed objects and pools of a new installation (docs/contrail.md A.5, B.6).
 
 The primary routing instances of the networks and their numbers are not listed: they are created with the networks. The
-group without rules has the number below the pool's, so that users' groups begin with 8000001.
+group without rules has the number below the pool's, so that users' groups begin with 8000001. Pools whose range follows
+from settings are in ``__init__.py``; those of addresses come and go with subnets, and only their prefix is here.
 
 Values only; ``seeds.py`` writes them.
 

@@ -1,6 +1,8 @@
-"""Completes and checks networks: number, primary routing instance, connections (docs/contrail.md B.5.7, B.7).
+"""Completes and checks networks (numbers, primary routing instance, connections, route targets, BGP VPNs, subnets) and
+bridge domains (docs/contrail.md B.5.7, B.7, B.8).
 
-``admit`` completes ``change.after`` in place; nothing else is changed. The server reads, allocates and commits.
+``admit`` completes ``change.after`` in place; nothing else is changed. ``subnets``, ``users_targets`` and ``bgpvpns``
+have the rules that other kinds share. The server reads, allocates and commits.
 
 Touches: nothing itself; through others: randomness.
 """

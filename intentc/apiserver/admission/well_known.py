@@ -1,4 +1,4 @@
-"""Names what the server recognizes by itself: the root, the kinds of tenants, and the marks of compilers.
+"""Names what the server recognizes by itself: the root, kinds of tenants, access lists, and the marks of compilers.
 
 Why it exists: rules of kinds and ``authorization`` both need these, and neither may import the other.
 

@@ -1,8 +1,9 @@
 """The Kubernetes face of the API server: ``kubectl``, client libraries and GitOps tools on a store without a cluster.
 
 ``routes`` answers requests; ``catalog`` knows what is offered; ``discovery``, ``openapi`` and ``tables`` describe it;
-``face`` reads and writes resources through the API server's own mutations, so admission, roles and the index are those
-of its REST API. docs/kubernetes.md has the table of what is answered as a kube-apiserver does.
+``face`` reads and writes single resources through the API server's own mutations, so admission, roles and the index are
+those of its REST API; ``lists`` and ``watches`` read many. docs/kubernetes.md has the table of what is answered as a
+kube-apiserver does. ``bridges/kubernetes`` is a client of a real cluster.
 
 Touches: clock, environment, etcd, HTTP, randomness; through others: files.
 """

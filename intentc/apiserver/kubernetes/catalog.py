@@ -1,8 +1,10 @@
 """What the Kubernetes face offers: each Kubernetes-shaped kind in each of its versions, by group, version and resource.
 
 Why it exists: discovery, OpenAPI, URLs and errors must name the same groups, versions and resources.
+``served_schema`` adds the kinds that clients expect of any server (Lease, Namespace), from the schemas that intentc
+brings along.
 
-A frozen value, made from a schema; no I/O.
+A catalog is made from a schema, and does not change.
 
 Touches: nothing itself; through others: files.
 """

@@ -1,7 +1,7 @@
-"""Answers of the Kubernetes face that are no resources: ``Status``, for errors and for what was deleted.
+"""Defines the errors of the Kubernetes face, and the ``Status`` that answers any error and a complete deletion.
 
 Why it exists: clients decide by ``reason`` and ``code``, and people read ``message``, which names the field and says
-what to do next, as everywhere in intentc.
+what to do next, as everywhere in intentc. ``apiserver/errors.py`` has the errors of the whole server.
 
 Pure functions of values.
 

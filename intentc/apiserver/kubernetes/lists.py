@@ -1,7 +1,8 @@
 """Lists resources for the Kubernetes face: by selectors, page by page, all at one revision.
 
 Why it exists: a client that lists and then watches must see each state of a resource exactly once in between, so a list
-names its revision, and all its pages read that one. Values that can't be read are left out.
+names its revision, and all its pages read that one. Values that can't be read, and resources that the caller may not
+read, are left out. ``listing.py`` lists for the REST API.
 
 Touches: etcd.
 """

@@ -1,7 +1,8 @@
 """Completes and checks manifests that clients send: against the URL, and what Kubernetes demands of all metadata.
 
 Why it exists: labels select, so a label that no selector can name is rejected here as by a kube-apiserver, although the
-store could hold it. What a kind's own fields must be is checked by the API server's admission.
+store could hold it. A Secret's ``stringData`` is moved into ``data`` here. What a kind's own fields must be is checked
+by the API server's admission; ``unstored`` finds unknown fields.
 
 Pure functions of values: nothing that they get is changed.
 

@@ -1,9 +1,12 @@
-"""Serves the Kubernetes face over HTTP: ``/version``, ``/api``, ``/apis``, ``/openapi``, and the resources below them.
+"""Serves the Kubernetes face over HTTP: ``/version``, ``/livez``, ``/api``, ``/apis``, ``/openapi``, and the resources
+below them.
 
 Why it exists: it translates between HTTP and ``face``, ``lists`` and ``watches``: URLs, verbs, bodies, tables,
-``Status``. A token comes as ``Authorization: Bearer``, which is how kubectl sends it, or as ``X-Auth-Token``.
+``Status``. ``app.py`` includes these routes, and says who the caller is: a token comes as ``Authorization: Bearer``,
+which is how kubectl sends it, or as ``X-Auth-Token``.
 
-It keeps no state but the OpenAPI documents, made once; it reaches the store only through ``face``.
+It keeps no state but the OpenAPI documents of version 2, made once; it reaches the store only through ``face``,
+``lists``, ``watches`` and the caller's permissions.
 
 Touches: clock, environment, HTTP; through others: etcd, randomness.
 """

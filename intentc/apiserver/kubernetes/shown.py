@@ -1,7 +1,8 @@
 """Converts stored resources to the manifests that clients see, and back to the fields that a change writes.
 
 Why it exists: ``model/manifest`` knows the two forms; clients also need ``resourceVersion``, ``managedFields`` and what
-kubectl applied last, which are not in the stored resource.
+kubectl applied last, which are not in the stored resource. A change of another state than the present one is rejected
+here, by ``resourceVersion`` and ``uid``.
 
 Pure functions of values: nothing that they get is changed.
 

@@ -1,7 +1,9 @@
-"""Watches of the Kubernetes face: events of resources from a revision on, as etcd delivers them.
+"""Watches of the Kubernetes face: events of the resources that a client selects and may read, from a revision on.
 
-Why it exists: ``kubectl get -w``, ``kubectl wait`` and every informer follow a list by a watch. The resource version is
-etcd's revision, so any API server over the same etcd can continue a client's watch.
+Why it exists: ``kubectl get -w``, ``kubectl wait`` and every informer follow a list by a watch. Without a revision
+everything is listed first, as events. The resource version is etcd's revision, so any API server over the same etcd can
+continue a client's watch. A resource that is no longer selected is deleted for this client. ``streams`` sends the
+events.
 
 One transaction of intentc may write many resources at one revision. A client that was cut off between two of its events
 continues from that revision, so a watch from a revision with several events delivers these again; clients take an event

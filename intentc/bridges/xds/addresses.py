@@ -6,7 +6,8 @@ address until the new version is warm, which is after the answer. So a listener 
 removed first, and added again once Envoy has answered that (``StreamAddresses``, docs/adr/0014). What former streams
 sent is unknown; ``retrying`` tries the listeners again that are rejected for it.
 
-State: addresses by listener, in memory. ``world`` and ``session`` call it.
+State: addresses by listener, and releases that not every Envoy knows yet. ``world``, ``retrying`` and ``session``
+change it.
 
 Touches: nothing outside memory.
 """

@@ -2,7 +2,7 @@
 
 Why it exists: a virtual host takes the routes of every table whose host name covers its domain. Patterns are Envoy's:
 an exact name, ``*`` and a suffix, a prefix and ``*``, or ``*`` alone; a wildcard matches one character or more.
-Compilers have an equivalent of their own: they never import this package, nor it them.
+Compilers never import this package, nor it them; their equivalent is ``compilers/ambassador/routing/hostnames.py``.
 
 Pure functions.
 

@@ -3,8 +3,9 @@
 Why it exists: Envoy rejects a whole route configuration for one bad route, and does not always say which. Elements that
 Envoy acknowledged before are not to blame, so the cause is among those *on trial*: in force and never acknowledged. If
 the message names an element, the search is over. Otherwise half of those on trial are set back to their last good
-version until the other half is acknowledged, and so on. The rejected element's last good version stays in force, and
-all other elements take effect.
+version until the other half is acknowledged, and so on. The rejected element's last good version stays in force, unless
+it checks clients less strictly; a route without one gets a fallback (``fallback_routes``). All other elements take
+effect.
 
 State: the versions of each element, and a search for each type. ``world``, ``rejections``, ``retrying`` and
 ``watch_consumer`` change it; ``session`` knows what each Envoy was sent; ``world`` puts versions in force. The versions

@@ -1,7 +1,8 @@
 """Decodes elements and rejections from etcd, and ignores all other resources.
 
 Why it exists: the watch under the compilers' path delivers every resource, and only a few kinds concern Envoy. Faults
-inside an element (a ``config`` that is no valid message, for example) are found by ``encoding``.
+inside an element (a ``config`` that is no valid message, for example) are found by ``encoding``. ``digest`` names the
+content of an element, by which a rejection knows it again.
 
 Pure functions of the bytes.
 

@@ -1,7 +1,9 @@
-"""Encodes an element's v3 JSON as the bytes of its protobuf message, once per version.
+"""Encodes an element's v3 JSON as the bytes of its protobuf message, once per version, and finds what it refers to.
 
 Why it exists: invalid JSON (an unknown field, a wrong type, an unknown extension) is found here, without an Envoy, and
-with a message that names the field. Envoy checks its own constraints.
+with a message that names the field. Envoy checks its own constraints. The names of clusters, endpoints and route
+configurations, and the addresses of a listener, are read here, too: ``world`` orders changes by them. ``wire`` has the
+single fields.
 
 State: the message classes and extensions, imported once.
 

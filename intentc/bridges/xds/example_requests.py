@@ -1,8 +1,8 @@
-"""Derives example requests from the elements, for people to try: URL and headers per route.
+"""Derives the ports and example requests of Envoy from the elements, for people to try: URL and headers per route.
 
 Why it exists: whoever starts a gateway wants to know what to type, and the elements have the answer: ports in
-listeners, host names in virtual hosts, paths in routes. It is a selection: routes that match a regular expression or
-query parameters are left out, since one example can't show them.
+listeners, host names in virtual hosts, paths in routes. It is a selection: routes that match a regular expression,
+query parameters, or a header other than by its exact value are left out, since one example can't show them.
 
 Pure functions of the elements; nothing is sent.
 

@@ -1,8 +1,8 @@
-"""Builds fallback routes: a route that Envoy rejects, and that was never good, answers 503 at the same place.
+"""Builds fallback routes: in place of a route that can't be in force, one answers 503 for the same requests.
 
 Why it exists: if the route were left out, its requests would match a wider route, to another upstream with other rules
-(without authentication, for example). With the fallback no upstream receives them. ``element_states`` decides when a
-fallback is offered.
+(without authentication, for example). With the fallback no upstream receives them. ``element_states`` offers it for a
+route that Envoy rejects and that was never good, ``world`` for one whose cluster is rejected.
 
 Pure functions of one version, which stays as it is.
 

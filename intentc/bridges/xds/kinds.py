@@ -1,6 +1,7 @@
-"""Names the kinds of Envoy's elements and the discovery type that serves each.
+"""Names the kinds of Envoy's elements and rejections, and the discovery types that carry elements, in their order.
 
-Why it exists: etcd, Envoy and the compilers must agree on these names.
+Why it exists: etcd, Envoy and the compilers must agree on these names. Compilers never import this package, and name
+the kinds themselves.
 
 Constants, and a pure function of a schema.
 

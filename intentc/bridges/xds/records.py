@@ -2,10 +2,11 @@
 
 Why it exists: the compiler ``ambassador`` holds what Envoy rejected, and a restarted server must not offer it again;
 both read these records. They are written directly to the store, not through the API server, so that Envoys' answers are
-recorded while the API server is down. ``rejections`` decides what to write, and when.
+recorded while the API server is down. ``rejections`` and ``serving`` decide what to write, and when; ``watch_consumer``
+reads the records.
 
-It puts and deletes these keys; nobody else writes them. State: what is still to be written, and which records exist, in
-memory.
+It puts and deletes these keys, as do other xDS servers over the same etcd; an operator may delete one. State: what is
+still to be written, and which records exist, in memory.
 
 Touches: clock, etcd, logs.
 """

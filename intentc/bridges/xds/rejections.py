@@ -2,9 +2,9 @@
 
 Why it exists: all streams need one result. Several Envoys reject the same element, one after the other, and an element
 that another Envoy has acknowledged is not withdrawn because one rejects it. ``element_states`` searches for the cause
-among several elements; ``records`` writes to etcd.
+among several elements; ``retrying`` tries listeners again whose address was in use; ``records`` writes to etcd.
 
-It changes the world's element states and what is in force, and gives records to ``records``, which writes them.
+It changes the world's element states and what is in force, and passes what to record to its caller.
 
 Touches: clock, logs; through others: files.
 """

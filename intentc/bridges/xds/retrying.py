@@ -1,8 +1,9 @@
-"""Tries a listener again whose address was in use.
+"""Tries a listener again whose address was in use, and says whether its rejection is reported.
 
 Why it exists: every other rejection is about the element itself, and trying the same version again would be useless. An
 address becomes free when its user releases it. A release by one of our listeners is known, and the retry is immediate;
-for other programs it backs off from 1 s to 30 s.
+for other programs it backs off from 1 s to 30 s. ``rejections`` reports rejections, ``serving`` asks when a retry is
+due.
 
 State: the listeners to try again and when, in memory. It has the world offer them, and forget addresses that were
 released.

@@ -1,8 +1,9 @@
 """Keeps the resources that Envoys are sent, and what changed at which publication.
 
 Why it exists: a stream asks what it has missed since the publication that it saw last. The names of deleted resources
-are remembered for that, within a limit; a stream that is further behind compares everything. ``world`` decides what is
-served, and numbers the publications.
+are remembered for that, within a limit; a stream that is further behind compares everything. A route configuration that
+is asked for and not in force is answered by an empty one. ``world`` decides what is served, and numbers the
+publications.
 
 State: the resources, the publication in which each changed last, and the deleted names.
 

@@ -1,10 +1,12 @@
-"""Runs the xDS server: the watch, the world, and the streams of Envoys.
+"""Runs the xDS server: the watch, the world, the records, and the streams of Envoys; reports its status.
 
 Why it exists: ``intentc xds``, ``intentc dev`` and the tests share it. The world is published when the store has been
-quiet for a moment, so that what a compiler writes together (a cluster, then its route) is sent together. Callers
-handle commands and signals.
+quiet for a moment, so that what a compiler writes together (a cluster, then its route) is sent together; and when a
+retry, the end of a drain time or a silent Envoy is due. A rejection that the store has already is not written again.
+``diagnostics`` shows the status; callers handle commands and signals.
 
-State: the tasks, and whether anything is to be published; the parts keep their own. It publishes the world.
+State: the tasks, the port, whether the store was listed, and whether anything is to be published; the parts keep their
+own. It publishes the world.
 
 Touches: clock, logs, metrics; through others: environment, etcd, files, gRPC, randomness.
 """

@@ -1,13 +1,14 @@
 """Implements the protocol of one Envoy's stream: subscriptions, responses, answers, and the next response.
 
-Why it exists: aggregated discovery is about the order in which changes are sent. Everything published is sent in
-*rounds*: what changed since the last round, clusters before their endpoints, those before listeners, those before
-routes, and each type only when the one before it is answered. A round's content is fixed when it begins, so that
-continuous changes can't delay routes without end. Endpoints and secrets that an Envoy newly asks for are sent at once:
-its clusters and listeners wait for them.
+Why it exists: aggregated discovery is about the order in which changes are sent. Changes are sent in *rounds*: what
+changed since the last round, clusters before their endpoints, those before listeners, those before routes, removed
+clusters last; each step only when the one before it is answered (clusters: or after 1 s). A round's content is fixed
+when it begins, so that continuous changes can't delay routes without end. Secrets, and endpoints that an Envoy newly
+asks for, are sent at once: its clusters and listeners wait for them.
 
-State: what this Envoy subscribes to and has, and the round under way. It reports answers to ``world`` and
-``rejections``, which changes them, and counts in ``metrics``. ``ads`` carries the bytes, in one of two ``dialects``.
+State: what this Envoy subscribes to, has, and had on a former stream; its listeners' addresses; responses without an
+answer; the round under way. It reports answers to ``world`` and ``rejections``, which change what is in force, and
+counts in ``metrics``. ``ads`` carries the bytes, in one of two ``dialects``; ``limits`` has the limits.
 
 Touches: clock; through others: files, logs.
 """

@@ -5,8 +5,8 @@ that receives a response and never answers it, or does not even receive it, woul
 others. So a stream that is behind and has made no progress for ``SILENCE_SECONDS`` counts as silent, and is not waited
 for until it makes progress again. Its configuration stays consistent: ``session`` sends removed clusters last.
 
-State: the connected streams, and the last progress of each. ``ads`` adds and removes streams; ``serving`` decides when
-to look.
+State: the connected streams, and the last progress of each. ``ads`` adds and removes streams; ``world``, ``retrying``
+and ``serving`` ask how far they are.
 
 Touches: clock, logs.
 """

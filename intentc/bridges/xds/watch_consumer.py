@@ -1,8 +1,9 @@
-"""Turns changes in etcd into elements in the world: decodes and encodes each once, and applies recorded rejections.
+"""Turns changes in etcd into elements and rejections in the world, each once.
 
 Why it exists: a watch may deliver a change twice, a rejection before its element, and values that can't be read; the
-world receives each new version once. ``serving`` runs the watch, reads ``unencodable`` and ``orphans``, and has
-``records`` write what follows from them.
+world receives each new version once. A recorded rejection keeps its version from being offered, and restores the last
+good version that a former process knew; when the record is deleted, the version is tried again. ``serving`` runs the
+watch, reads ``unencodable`` and ``orphans``, and has ``rejections`` and ``records`` write what follows from them.
 
 State: the key and revision of each element, the records of rejections, and the elements that can't be encoded until
 ``serving`` takes them. It also changes ``world`` and its element states.

@@ -1,16 +1,18 @@
-"""Decides which version of every element is in force for Envoys.
+"""Decides which version of every element is in force for Envoys, and publishes what changed.
 
 Why it exists: four rules decide which of the elements in etcd an Envoy is sent. A version that Envoy rejected is not
-sent again (``element_states``). A route or listener waits until its clusters are in force, and its former version stays
-until then. A deleted cluster stays while anything in force refers to it, until every Envoy has answered the change, and
-until old filter chains that may use it are drained (``draining``). Changes that belong together are sent together:
-``publish`` gives one number to all changes since it was last called. ``served`` keeps the changes by these numbers, and
-so knows what a stream has missed.
+sent again, unless it is to be retried (``element_states``). A route or listener waits until its clusters are in force,
+and its former version stays until then. A deleted cluster stays while anything in force refers to it, until every Envoy
+has answered the change, and until old filter chains that may use it are drained (``draining``). Changes that belong
+together are sent together: ``publish`` gives one number to all changes since it was last called. ``served`` keeps the
+changes by these numbers, and so knows what a stream has missed.
 
-``watch_consumer`` puts elements in, ``rejections`` and ``session`` report answers, ``serving`` decides when to publish.
+``watch_consumer`` puts elements in, ``rejections``, ``retrying`` and ``session`` report answers and retries,
+``serving`` decides when to publish.
 
-State: the elements in force, those that wait and those that are to be removed; which elements name which; the accepted
-versions of deleted ones; what is not published yet; and the parts' own.
+State: the elements in force, those that wait and those that are to be removed; which elements name which; which
+versions were acknowledged; what is not published yet; the numbers of the publication and of etcd's revision; and the
+parts' own.
 
 Touches: randomness; through others: clock, files, logs.
 """

@@ -43,6 +43,7 @@ role "$compiler"
 allow "$compiler" read "$path"
 allow "$compiler" readwrite "intentc/$installation"
 allow "$compiler" readwrite "intentc/synced/$path"
+allow "$compiler" readwrite "intentc/problems/$path"
 etcdctl role grant-permission "$compiler" readwrite "/intentc/claims/$path" >/dev/null
 
 server=intentc-apiserver-$path

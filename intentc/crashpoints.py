@@ -50,12 +50,14 @@ BRIDGE_POINTS = frozenset(
         "delete.sent",
         "mark.written",
         "status.sent",
+        "event.sent",
         "lease.won",
     ]
 )
 """Those of the Kubernetes bridge. ``cluster.page``: a page of a list is taken in; ``copy.answered``: the answer to the
 write of a copy was read, its echo was not seen; ``mark.written``: etcd has the mark of a kind; ``status.sent``: the
-cluster has answered the write of a status, the answer is not taken in."""
+cluster has answered the write of a status, the answer is not taken in; ``event.sent``: the cluster has an Event, which
+is not noted as reported."""
 
 Hook = Callable[[str], None]
 

@@ -10,7 +10,15 @@ Touches: clock, etcd, logs; through others: randomness.
 """
 
 from .facts import RetainedFacts, retained_facts_prefix
-from .keeper import Keeper
+from .keeper import Keeper, RunningEngine
 from .values import KnownValues, RetainedValues, retained_prefix
 
-__all__ = ["Keeper", "KnownValues", "RetainedFacts", "RetainedValues", "retained_facts_prefix", "retained_prefix"]
+__all__ = [
+    "Keeper",
+    "KnownValues",
+    "RetainedFacts",
+    "RetainedValues",
+    "RunningEngine",
+    "retained_facts_prefix",
+    "retained_prefix",
+]

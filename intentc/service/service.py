@@ -1,9 +1,9 @@
 """Assembles one engine from the configuration and runs it until it is drained.
 
 It opens no connection: the caller passes the store and the services. It owns the background tasks (heartbeat,
-directives, relist, lag, status, probe, audits, takeover, retained values, journal files) and implements
-``diagnostics.Observed``. It changes the engine by its verbs, gives the journal its directory, and hands the API
-server's ``capabilities`` on. State: these tasks, the lag, and whether it runs.
+directives, relist, lag, status, probe, audits, takeover, retained values, problem reports, journal files) and
+implements ``diagnostics.Observed``. It changes the engine by its verbs, gives the journal its directory, and hands the
+API server's ``capabilities`` on. State: these tasks, the lag, and whether it runs.
 
 Touches: API server, clock, environment, logs; through others: etcd, files, gRPC, processes, randomness, threads.
 """
@@ -51,6 +51,7 @@ from ..writing import ReadService, WriteError, WriteService
 from ..writing.capabilities import Capabilities
 from ..writing.http import HttpWriteService
 from .audits import AuditFailed, PeriodicAudit, Spawn
+from .problem_reports import ProblemReports
 from .status import CompilerStatus, Leadership
 from .synced import synced_check
 from .takeover import TakeOver
@@ -150,6 +151,15 @@ def build_service(
             Keeper(retained, engine.last_good_values, engine),
             Keeper(retained.facts, engine.held_facts, engine),
         ),
+        reports=ProblemReports(
+            store,
+            engine,
+            engine.states,
+            engine.world,
+            path=path,
+            installation=installation,
+            fence=takeover.election.fence if takeover is not None else None,
+        ),
     )
 
 
@@ -214,11 +224,13 @@ class CompilerService:
         etcd: str = "",
         probe: ApiServerProbe | None = None,
         retaining: Sequence[Keeper[Any]] = (),
+        reports: ProblemReports | None = None,
     ) -> None:
         self.engine = engine
         self._live = engine.read_only
         self._reloads = engine.reloads
         self._retaining = retaining
+        self._reports = reports
         self.results = Results(engine.read_only, views or {})
         """The views of the outputs, for ``diagnostics.Browsed``."""
         self.answers = Answers(engine.read_only)
@@ -270,6 +282,8 @@ class CompilerService:
                     group.start_soon(self._probe.run)
                 for keeper in self._retaining:
                     group.start_soon(keeper.run)
+                if self._reports is not None:
+                    group.start_soon(self._reports.run)
                 if self._keeping is not None:
                     group.start_soon(self._keeping.run)
                 if self.auditing is not None:

@@ -1,4 +1,4 @@
-"""The bridge's process is killed at each of its crash points, in the midst of copies, deletions, marks and statuses.
+"""The bridge's process is killed at each of its crash points: amid copies, deletions, marks, statuses and Events.
 
 As F02 for compilers, over a real etcd, an API server over HTTP, and a cluster in this process.
 """
@@ -22,8 +22,9 @@ from intentc.crashpoints import BRIDGE_POINTS
 from intentc.embedded.etcd import Etcd
 from intentc.loading.schemas import load_schema
 from intentc.model import Schema
+from intentc.model.problem_report import ProblemReport, ReportedProblem, problem_reports_prefix
 from intentc.watch.etcd import EtcdStore
-from intentc.watch.protocol import Delete, prefix_end
+from intentc.watch.protocol import Delete, Put, prefix_end
 from tests.faults.scale import KILL_PATIENCE, VISITS
 from tests.faults.scale_writing import seeded
 from tests.support.kube.fake_cluster import FakeCluster, running_fake_cluster
@@ -80,6 +81,18 @@ class _World:
             for one in self.cluster.objects[MAPPINGS].values()
         }
 
+    async def reported(self) -> bool:
+        """Whether each report on an object that is there is an Event on it."""
+        prefix = problem_reports_prefix(PATH, PATH)
+        there = {one["metadata"]["uid"] for one in self.cluster.objects[MAPPINGS].values()}
+        wanted = {
+            (uid, one.message)
+            for item in (await self.store.range(prefix, prefix_end(prefix))).items
+            for one in msgspec.json.decode(item.value, type=ProblemReport).problems
+            if (uid := item.key.rpartition("/")[2]) in there
+        }
+        return wanted <= {(one["regarding"]["uid"], one["note"]) for one in self.cluster.events.values()}
+
     async def change(self) -> None:
         """Some objects change, one goes, one comes back, and compilers report on the copies that are there."""
         names = self.chance.sample(NAMES, 6)
@@ -92,10 +105,13 @@ class _World:
         claims = {"installation": PATH, "items": ["reason", "state"]}
         for uid in sorted(await self.copies())[:3]:
             status = {"state": "Inactive", "reason": f"because of {self.chance.randrange(90)}"}
-            data = {"uuid": uid, "status": status, "status_claims": claims}
+            data: dict[str, Any] = {"uuid": uid, "status": status, "status_claims": claims}
             # The bridge may have deleted it meanwhile.
             with suppress(NotFound):
                 await self.api.sync([{"kind": "mapping", "operation": "UPDATE_STATUS", "data": data}])
+            report = ProblemReport((ReportedProblem("Inactive", data["status"]["reason"]),))
+            key = f"{problem_reports_prefix(PATH, PATH)}mapping/{uid}"
+            await self.store.transaction([], [Put(key, msgspec.json.encode(report))])
 
 
 @pytest.fixture
@@ -124,7 +140,12 @@ async def killed(etcd: Etcd, etcd_store: EtcdStore, tmp_path: Path) -> AsyncIter
         world = _World(cluster, etcd_store, schema, tmp_path)
         world.configuration.write_text(json.dumps(configuration))
         yield world
-        for prefix in (f"/{PATH}/", f"/intentc/{PATH}/", f"/intentc/synced/{PATH}/"):
+        for prefix in (
+            f"/{PATH}/",
+            f"/intentc/{PATH}/",
+            f"/intentc/synced/{PATH}/",
+            problem_reports_prefix(PATH),
+        ):
             await etcd_store.transaction([], [Delete(prefix, prefix_end(prefix))])
 
 
@@ -142,8 +163,11 @@ async def test_a_bridge_that_is_killed_at_a_crash_point_costs_nothing_but_time(k
         assert doomed.process.wait() == SIGKILLED, doomed.log[-3000:]
     bridge = killed.start()
     await until_true(killed.same)
+    await until_true(killed.reported)
     assert await bridge.terminate() == 0
-    before, version = await killed.copies(), killed.cluster.version
+    before, version, events = await killed.copies(), killed.cluster.version, dict(killed.cluster.events)
+    said = [(one["regarding"]["uid"], one["note"]) for one in events.values()]
+    assert len(said) == len(set(said)), "no problem has two Events"
     again = killed.start()
 
     async def converged() -> bool:
@@ -155,3 +179,4 @@ async def test_a_bridge_that_is_killed_at_a_crash_point_costs_nothing_but_time(k
     assert await again.terminate() == 0
     assert len(before) >= 20
     assert (await killed.copies(), killed.cluster.version) == (before, version)
+    assert killed.cluster.events == events

@@ -1,8 +1,9 @@
 """Reports problems as Kubernetes Events on objects of the cluster, once for each change.
 
 Why it exists: ``kubectl describe`` of an object shows its Events. An Event's name follows from what it says and, on an
-owner, from the answer that it precedes, so that a process that is killed in between reports nothing twice. Events help
-people alone: one that can't be written is logged, and nothing waits for it.
+owner, from the answer that it precedes, so that a process that is killed in between reports nothing twice, nor does one
+that starts anew while the cluster has the Event (an hour, by default). Events help people alone: one that can't be
+written is logged, and nothing waits for it.
 
 It writes to the cluster: ``events.k8s.io/v1``, or ``v1`` where that is not served. State: which of both; whether it was
 said that we may not.
@@ -16,9 +17,11 @@ import hashlib
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
+from enum import Enum, auto
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
+from intentc import crashpoints
 from intentc.outgoing import Target
 
 from .cluster import Cluster
@@ -33,12 +36,23 @@ _LONGEST_NAME = 200
 
 
 class Regarding(NamedTuple):
-    """The object of an Event: one of a mirrored kind in the cluster."""
+    """The object of an Event: one of a mirrored kind in the cluster. ``resource_version``: empty if it is not known."""
 
     version: str
     kind: str
     identity: Identity
     uid: str
+    resource_version: str = ""
+
+
+class Result(Enum):
+    """What became of an Event. PRESENT: there is such an Event already; REJECTED: the cluster does not take it; FAILED:
+    the cluster gave no answer, or denies the right."""
+
+    CREATED = auto()
+    PRESENT = auto()
+    REJECTED = auto()
+    FAILED = auto()
 
 
 class _Event(NamedTuple):
@@ -78,23 +92,28 @@ class Events:
             return
         await self._write(_Event(about, "ObjectRejected", "CarryOut", f"{target}: {words}"), str(revision))
 
-    async def report(self, about: Regarding, reason: str, action: str, words: str) -> None:
+    async def report(self, about: Regarding, reason: str, action: str, words: str) -> Result:
         """Report ``words`` about an object. ``reason`` and ``action``: in CamelCase, as Kubernetes has them."""
-        await self._write(_Event(about, reason, action, words))
+        return await self._write(_Event(about, reason, action, words))
 
-    async def _write(self, event: _Event, salt: str = "") -> None:
+    async def _write(self, event: _Event, salt: str = "") -> Result:
         about = event.about
         try:
             await self._send(event, salt)
             self._is_denied = False
+            crashpoints.reach("event.sent")
+            return Result.CREATED
         except Rejected as error:
-            if error.status != HTTPStatus.CONFLICT:
-                _LOG.warning("an Event about %s %s can't be written: %s", about.kind, about.identity, error)
+            if error.status == HTTPStatus.CONFLICT:
+                return Result.PRESENT
+            _LOG.warning("an Event about %s %s can't be written: %s", about.kind, about.identity, error)
+            return Result.REJECTED
         except ClusterError as error:
             # Without the right none is written: that is said once.
             level = logging.DEBUG if self._is_denied else logging.WARNING
             self._is_denied = isinstance(error, AccessDenied)
             _LOG.log(level, "an Event about %s %s can't be written: %s", about.kind, about.identity, error)
+            return Result.FAILED
 
     async def _send(self, event: _Event, salt: str) -> None:
         about = event.about
@@ -146,5 +165,12 @@ class Events:
 
 
 def _reference(about: Regarding) -> dict[str, str]:
-    found = {"apiVersion": about.version, "kind": about.kind, "uid": about.uid, "name": about.identity.name}
-    return {**found, "namespace": about.identity.namespace} if about.identity.namespace else found
+    found = {
+        "apiVersion": about.version,
+        "kind": about.kind,
+        "uid": about.uid,
+        "name": about.identity.name,
+        "namespace": about.identity.namespace,
+        "resourceVersion": about.resource_version,
+    }
+    return {name: value for name, value in found.items() if value}

@@ -91,6 +91,11 @@ class Reporter:
             return
         self._look(key)
 
+    def resource_version(self, key: Key) -> str:
+        """The resourceVersion of the cluster's object; empty if it is not known."""
+        live = self._live.get(key)
+        return live.metadata.version if live is not None else ""
+
     def listed(self, kind: str, uids: frozenset[str]) -> None:
         """Note a complete list."""
         for key in [key for key in self._live if key.kind == kind and key.uuid not in uids]:

@@ -26,6 +26,7 @@ from intentc.diagnostics.registry import registry_of
 from intentc.directives import Book
 from intentc.leading import DEFAULT_TTL_SECONDS, Election, KeeperFactory, Leadership
 from intentc.model import Key, Kind, Schema
+from intentc.model.problem_report import problem_reports_prefix
 from intentc.model.synced import Mark
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.protocol import Store, StoreError
@@ -36,6 +37,7 @@ from .approvals import Approvals
 from .carrying import AT_ONCE, Carrier
 from .cluster import Cluster
 from .cluster_identity import ClusterIdentity
+from .compiled_problems import CompiledProblems
 from .discovery import Served
 from .events import Events, Regarding
 from .informer import Complete, Deleted, Finding, Put
@@ -47,6 +49,7 @@ from .metrics import metrics
 from .mirror import DeleteLimits, Mirror
 from .mirrored_kinds import manifest_kind
 from .owner_finalizers import OwnerFinalizers
+from .problem_events import Note, Notes, ProblemEvents
 from .projection import Projector
 from .reporting import Reporter
 from .sending import Sender, Writer
@@ -54,7 +57,6 @@ from .status import status_of
 from .stored import StoredCopies
 from .stored_manifests import FOLLOWED
 from .synced import SyncedMarks
-from .unmirrored import Unmirrored
 
 _LOG = logging.getLogger(__name__)
 _TEND_SECONDS = 1.0
@@ -131,7 +133,9 @@ class Bridge:
         self.copies = StoredCopies(source, projectors, self.mirror, self._applied, self._noted, FOLLOWED)
         self.registry = registry_of(lambda: metrics(self.status()))
         self._events = Events(cluster, self._owner, settings.process)
-        self.unmirrored = Unmirrored(self._events, self._reasons, self._regarding, self._may_write)
+        reports = Source(store, problem_reports_prefix(settings.path.strip("/")), heartbeat=heartbeat)
+        self.compiled_problems = CompiledProblems(reports)
+        self.problem_events = ProblemEvents(self._events, self._problems, self._regarding, self._may_write)
         self.cluster = cluster
         self.identity = ClusterIdentity(cluster)
         self.tasks: dict[str, KindTask] = {}
@@ -190,7 +194,8 @@ class Bridge:
                 group.start_soon(self.sender.run)
                 group.start_soon(self.reporter.run)
                 group.start_soon(self.finalizers.run)
-                group.start_soon(self.unmirrored.run, self._settings.tend_seconds)
+                group.start_soon(self.compiled_problems.run)
+                group.start_soon(self.problem_events.run, self._settings.tend_seconds)
                 if self.carrier is not None:
                     group.start_soon(self.carrier.run)
                 group.start_soon(self._tend)
@@ -282,15 +287,21 @@ class Bridge:
 
     def _regarding(self, key: Key) -> Regarding | None:
         """The object of the cluster under a key; None if it is not known, or its kind not served."""
-        task, identity = self.tasks[key.kind], self.mirror.name_of(key)
-        served = task.watcher.served
-        if identity is None or served is None:
+        task, identity = self.tasks.get(key.kind), self.mirror.name_of(key)
+        served = task.watcher.served if task is not None else None
+        if task is None or identity is None or served is None:
             return None
-        return Regarding(served.version, manifest_kind(task.kind).name, identity, key.uuid)
+        version = self.reporter.resource_version(key)
+        return Regarding(served.version, manifest_kind(task.kind).name, identity, key.uuid, version)
 
-    def _reasons(self) -> dict[Key, str]:
-        """Why objects can't be mirrored."""
-        return {**{key: reason for key, (_, reason) in self.mirror.unusable.items()}, **self.sender.rejected}
+    def _problems(self) -> Notes:
+        """Why objects can't be mirrored, and what compilers report of mirrored ones."""
+        unusable = {key: reason for key, (_, reason) in self.mirror.unusable.items()}
+        unmirrored = {**unusable, **self.sender.rejected}
+        found = self.compiled_problems.notes
+        return found | {
+            key: (Note("NotMirrored", "Mirror", reason), *found.get(key, ())) for key, reason in unmirrored.items()
+        }
 
     def _served(self, name: str) -> Served | None:
         task = self.tasks.get(name)

@@ -7,7 +7,7 @@ Touches: nothing outside memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import Protocol, TypeVar
 
 from ...model import Key, Name, Operation, Problem, Read
@@ -89,6 +89,16 @@ class States:
     def problems_about(self, kind: str, name: str) -> Iterator[Problem]:
         """The problems of one resource, under the name that they use for it."""
         return self._states.problem_counts.about(kind, name)
+
+    @property
+    def subjects_of_problems(self) -> Collection[tuple[str, str]]:
+        """Kind and name of each resource with a problem."""
+        return self._states.problem_counts.subjects
+
+    def take_changed_subjects(self) -> Collection[tuple[str, str]]:
+        """Kind and name of each resource whose problems have changed since the last call; at the first call, of each
+        that has one. For one caller."""
+        return self._states.problem_counts.take_changed()
 
     def problems_of_run(self, key: Key) -> tuple[Problem, ...]:
         """The problems that an intent's last run reported, on whichever resource."""

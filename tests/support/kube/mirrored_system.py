@@ -7,7 +7,7 @@ a compile of the cluster's manifests from nothing, and a further pass writes not
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -58,16 +58,19 @@ def _manifest(kind: str, name: str, spec: dict[str, Any]) -> Manifest:
 
 
 class MirroredSystem:
-    """``address``: where bridges reach the cluster, if that is not the cluster's own; ``chance``: of the changes."""
+    """``address``: where bridges reach the cluster, if that is not the cluster's own; ``chance``: of the changes;
+    ``mirrored``: the kinds."""
 
-    def __init__(self, cluster: FakeCluster, loaded: Loaded, chance: random.Random) -> None:
+    def __init__(
+        self, cluster: FakeCluster, loaded: Loaded, chance: random.Random, mirrored: Collection[str] = MIRRORED
+    ) -> None:
         self.cluster = cluster
         self.chance = chance
         self.address = ""
         self.token_file: Path | None = None
         self.store = MemoryStore(max_txn_ops=1024)
         self.api = ApiServer(self.store, loaded.schema, path=PATH, max_txn_ops=1024)
-        self.kinds = mirrored_kinds(loaded.schema, MIRRORED)
+        self.kinds = mirrored_kinds(loaded.schema, mirrored)
         self._loaded = loaded
         self.compiler = self.compiling()
 

@@ -33,3 +33,17 @@ def test_a_problem_that_stays_keeps_its_place() -> None:
     problem_counts.replace((), (second,))
     problem_counts.replace((first,), (first,))
     assert list(problem_counts) == [first, second]
+
+
+def test_a_change_of_what_a_resource_has_is_noted_once() -> None:
+    first, second = Problem("box", "a", "x", ""), Problem("box", "b", "x", "")
+    problem_counts = ProblemCounts()
+    problem_counts.replace((), (first,))
+    assert set(problem_counts.take_changed()) == {("box", "a")}
+    assert set(problem_counts.take_changed()) == set()
+    problem_counts.replace((), (first, second))
+    problem_counts.replace((first,), (first,))
+    assert set(problem_counts.take_changed()) == {("box", "b")}
+    problem_counts.replace((first, first, second), ())
+    assert set(problem_counts.take_changed()) == {("box", "a"), ("box", "b")}
+    assert set(problem_counts.subjects) == set()

@@ -1,0 +1,199 @@
+"""Has the leader store the problems of mirrored resources in etcd, where the Kubernetes bridge reads them.
+
+Why it exists: problems are known to the compiler alone, and people look at the objects of their cluster. The bridge
+reports what stands here as Events (``model/problem_report.py``). Only resources that a bridge mirrored get a report.
+
+A problem that ends within two seconds is not stored: resources that are applied together arrive one after the other.
+Only what changed is looked at, and every ten seconds everything, since a resource may be another one under its name.
+
+State: what etcd has now, what is to be looked at, and when. It writes these keys, under the leader's fence.
+
+Touches: clock, etcd, logs.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+
+import anyio
+import anyio.lowlevel
+import msgspec
+
+from intentc.engine.read_only import States, World
+from intentc.model import HeldInput, Key
+from intentc.model.problem_report import ProblemReport, problem_reports_prefix
+from intentc.retained import RunningEngine
+from intentc.watch.keys import Layout, leader_key
+from intentc.watch.listing import list_all
+from intentc.watch.protocol import AccessDenied, Compare, Delete, Put, Relation, Store, StoreError, Target
+
+_LOG = logging.getLogger(__name__)
+_PERIOD = 1.0
+"""Seconds between looks."""
+_SETTLE_SECONDS = 2.0
+_ALL_SECONDS = 10.0
+"""Seconds between looks at everything."""
+_DENIED_SECONDS = 60.0
+_IN_ONE_TURN = 500
+"""Reports that are looked at before other tasks have their turn."""
+
+_Subject = tuple[str, str]
+"""Kind and name (fq_name joined by ``:``) of a resource."""
+
+
+class ProblemReports:
+    """Writes reports. ``fence``: that of the present leadership, None while there is none; None in place of the
+    callable if the compiler leads alone. ``clock``: seconds."""
+
+    def __init__(
+        self,
+        store: Store,
+        engine: RunningEngine,
+        states: States,
+        world: World,
+        *,
+        path: str,
+        installation: str,
+        fence: Callable[[], str | None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store = store
+        self._engine = engine
+        self._states = states
+        self._world = world
+        self._layout = Layout.of(problem_reports_prefix(path, installation))
+        self._installation = installation
+        self._fence = fence
+        self._clock = clock
+        self._stored: dict[Key, ProblemReport] | None = None
+        """What etcd has; None: not known, since another process may have written."""
+        self._keys: dict[_Subject, Key] = {}
+        """Resources with a report."""
+        self._due: dict[_Subject, float] = {}
+        """What is to be looked at, and when."""
+        self._all_at = 0.0
+        self._paused_until = 0.0
+        self._is_denied = False
+
+    async def run(self) -> None:
+        """Write without end."""
+        while True:
+            await anyio.sleep(_PERIOD)
+            await self.tend()
+
+    async def tend(self) -> None:
+        """Look once, if this process leads. An error is logged, and the next call tries again."""
+        if not (self._engine.may_write and self._engine.first_pass_complete):
+            self._stored = None
+            return
+        now = self._clock()
+        if now < self._paused_until:
+            return
+        try:
+            if self._stored is None:
+                await self._begin()
+            for subject in self._states.take_changed_subjects():
+                self._due.setdefault(subject, now + _SETTLE_SECONDS)
+            if now >= self._all_at:
+                self._all_at = now + _ALL_SECONDS
+                await self._find_replaced(now)
+            await self._look(now)
+        except AccessDenied as error:
+            level = logging.DEBUG if self._is_denied else logging.WARNING
+            message = "problems are not stored for the cluster's Events: %s; run the script of `intentc etcd-roles`"
+            _LOG.log(level, message, error)
+            self._is_denied, self._stored = True, None
+            self._paused_until = now + _DENIED_SECONDS
+        except StoreError as error:
+            _LOG.debug("problems are not stored for the cluster's Events yet: %s", error)
+            self._stored = None
+
+    async def _begin(self) -> None:
+        """Read what former processes stored. Nothing is removed before the problems of this one have settled."""
+        listing = await list_all(self._store, self._layout, lambda key: None)
+        self._stored, self._keys, now = {}, {}, self._clock()
+        self._due = dict.fromkeys(self._states.subjects_of_problems, now + _SETTLE_SECONDS)
+        for change in listing.snapshot.changes:
+            key = Key(change.kind, change.uuid)
+            try:
+                self._stored[key] = msgspec.json.decode(change.value or b"", type=ProblemReport)
+            except msgspec.MsgspecError:
+                self._stored[key] = ProblemReport(())
+            subject = (key.kind, self._name_of(key))
+            self._keys[subject] = key
+            self._due[subject] = now + _SETTLE_SECONDS
+        self._all_at = now + _ALL_SECONDS
+
+    def _name_of(self, key: Key) -> str:
+        """The name of a resource; of one that is gone, its uuid, under which nothing is found."""
+        return self._world.name_of(key) if self._world.exists(key) else key.uuid
+
+    async def _find_replaced(self, now: float) -> None:
+        """Look at the resources that are other ones under their names than those with the reports."""
+        for count, subject in enumerate([*self._states.subjects_of_problems], 1):
+            if subject not in self._due and self._keys.get(subject) != self._mirrored(subject):
+                self._due[subject] = now
+            if count % _IN_ONE_TURN == 0:
+                await anyio.lowlevel.checkpoint()
+
+    async def _look(self, now: float) -> None:
+        due = sorted(subject for subject, at in self._due.items() if at <= now)
+        for count, subject in enumerate(due, 1):
+            del self._due[subject]
+            try:
+                await self._report(subject)
+            except StoreError:
+                self._due[subject] = now
+                raise
+            if count % _IN_ONE_TURN == 0:
+                await anyio.lowlevel.checkpoint()
+
+    async def _report(self, subject: _Subject) -> None:
+        """Bring the report of one resource up to date."""
+        if self._stored is None:
+            return
+        found = self._mirrored(subject)
+        report = ProblemReport.of(self._states.problems_about(*subject)) if found is not None else ProblemReport(())
+        former = self._keys.get(subject)
+        if former is not None and (former != found or not report.problems):
+            await self._write(former, None)
+            del self._keys[subject], self._stored[former]
+        if found is not None and report.problems:
+            if self._stored.get(found) != report:
+                await self._write(found, report)
+            self._stored[found] = report
+            self._keys[subject] = found
+
+    def _mirrored(self, subject: _Subject) -> Key | None:
+        """The mirrored resource that has this name now."""
+        kind, name = subject
+        if kind not in self._world.schema or not self._world.schema.kind(kind).written_as_manifests:
+            return None
+        uuid = self._world.uuid_of(kind, name)
+        if uuid is None:
+            return None
+        try:
+            resource = self._world.resource(Key(kind, uuid))
+        except HeldInput:
+            return None
+        return Key(kind, uuid) if resource is not None and resource.values().metadata.mirrored else None
+
+    async def _write(self, key: Key, report: ProblemReport | None) -> None:
+        """Write or remove a report. Raises ``StoreError``, also if another process leads by now."""
+        name = self._layout.key(*key)
+        operation = Delete(name) if report is None else Put(name, msgspec.json.encode(report))
+        written = await self._store.transaction(self._conditions(), [operation])
+        if not written.succeeded:
+            raise StoreError("another process leads by now")
+        self._is_denied = False
+
+    def _conditions(self) -> list[Compare]:
+        if self._fence is None:
+            return []
+        fence = self._fence()
+        if fence is None:
+            raise StoreError("no process leads")
+        revision = int(fence.rpartition("/")[2])
+        return [Compare(leader_key(self._installation), Target.CREATE_REVISION, Relation.EQUAL, revision)]

@@ -1,11 +1,12 @@
 """intentc: an event-driven intent compiler over etcd.
 
-This module is what the author of a compiler imports, and nothing else (docs/authoring.md)::
+This module is what the author of a compiler imports (docs/authoring.md)::
 
     from intentc import Compiler, Intent, refer, shared
 
 Names are looked up when they are first used, so that importing the package costs nothing. The engine's parts are
-imported from their own packages; tests of intents use ``intentc.testing``.
+imported from their own packages; tests of intents use ``intentc.testing``. Compilers that ship with intentc import some
+pure modules as well.
 
 Touches: clock, files, randomness.
 """

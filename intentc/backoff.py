@@ -1,7 +1,8 @@
 """Computes how long to wait before the next attempt: the one back-off policy of all packages.
 
-Each user names its first and last wait and the jitter, and makes the attempts itself. No library: those on PyPI wrap
-the attempt as well, and here a queue, an event or an election decides when one is due.
+A user names its first and last wait and the jitter, or takes one of the two that several share: ``RECONNECT`` for
+connections, and the rule by which a part of an object is contended (``PartRepairs``). It makes the attempts itself. No
+library: those on PyPI wrap the attempt as well, and here a queue, an event or an election decides when one is due.
 
 ``Backoff`` is a value; the waits have random jitter. State: ``Retries`` counts the failures of one connection, and
 ``PartRepairs`` the repairs of one part of an object; their owners call them.

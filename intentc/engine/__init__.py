@@ -1,9 +1,11 @@
-"""The steps between the stages: one module per step of an event's path (docs/architecture.md).
+"""The steps between the stages: one module per step of an event's path, and what several steps share
+(docs/architecture.md).
 
 No stage imports another one. The modules here carry a batch from the watch to the intents, an outcome to the claims, a
-plan to the API server, and an allocation from the server to the intent that waits for it. ``engine.py`` wires these
-steps. State: in memory, of each step its own. All requests pass through the read and write services of ``writing``.
-Rules of a domain or of a single stage belong elsewhere.
+plan to the API server, and an allocation from the server to the intent that waits for it. ``assembly.py`` makes the
+stages, ``engine.py`` wires the steps, and ``read_only/`` shows them to others. All requests pass through the read and
+write services of ``writing``. Rules of a domain or of a single stage belong elsewhere. State: in memory, of each module
+its own.
 
 Touches: API server, clock, logs; through others: etcd, files, processes, randomness.
 """

@@ -7,11 +7,12 @@ of each object on which the owner changed its claims; ``marked_objects`` knows t
 allocations are used for; the API server decides who holds which.
 
 It requests and frees only with permission; the read of all allocations (``load``) needs none. Numbers go into
-``logic``, rejected requests into the state tables, the intents that read them to the scheduler, and the API server's
-answers to the permission and the throttle.
+``logic``, rejected requests into the state tables, the intents that read them to the scheduler, owners that must await
+a pass to ``marked_objects``, and the API server's answers to the permission and the throttle.
 
 State: requested, held and uncertain allocations; the owners whose allocations are to be freed; those whose allocations
-a load found, until they are evaluated; the queue; and whether all allocations are known.
+a load found, until they are evaluated; the queue; whether all allocations are known, and how often that was declared
+invalid.
 
 Touches: API server, logs; through others: clock, randomness.
 """

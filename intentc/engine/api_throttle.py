@@ -2,8 +2,12 @@
 
 Why one throttle for the whole server: an overloaded or unreachable server affects every object, and trying each object
 on its own would cause the very load that the server asked to avoid. It sends nothing: the steps that send report each
-answer. State, in memory: the pauses and their number, the rate that is used up, and what was heard last.
-``write_failures`` handles the single failed write.
+answer. ``permission`` decides whether this process may write at all; ``write_failures`` handles the single failed
+write.
+
+State, in memory: until when the server must not be asked, by a pause or by the rate limit; whether it was reachable
+last, how often it was away in a row, and when it answered last; how many pauses it asked for, and for which write the
+last one.
 
 Touches: clock, logs; through others: randomness.
 """

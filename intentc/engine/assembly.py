@@ -1,7 +1,7 @@
-"""Assembles an engine: which compilers, over which store, writing through which service.
+"""Builds the stages, and an engine over them, from the loaded compilers, the two services of ``writing``, and settings.
 
-The service (etcd and HTTP), the offline compile and the tests of intents (memory) differ only in the parts that they
-pass in here; ``engine.py`` is the same for all. The commands read the configuration.
+The service (HTTP), the audit, and the offline compile with the tests of intents (memory) differ only in what they pass
+in here; ``engine.py`` is the same for all. Others read the configuration.
 
 It makes an engine and its stages, and starts nothing; opening connections is the caller's business.
 

@@ -1,6 +1,7 @@
-"""Replaces what an intent claims, and queues the objects that this changes (step 6).
+"""Replaces, keeps or drops what an intent claims, and queues the objects that this changes (step 6).
 
-``planning`` defines what claims mean, and keeps them; ``evaluator`` decides when they are replaced.
+``planning/claims.py`` keeps the claims, and ``planning/merge.py`` defines what they mean; ``evaluator`` decides when
+they are replaced.
 
 It changes the claim book, the guard of deletions, the records of ``drift``, the queue of objects and
 ``marked_objects``, and asks ``allocations`` who has numbers.
@@ -21,7 +22,7 @@ from .object_queue import ObjectQueue
 
 
 class Claims:
-    """The claims of all intents, as evaluations change them. The first three verbs return the objects to ``plan``."""
+    """The claims of all intents, as evaluations change them. What changes them returns the objects to ``plan``."""
 
     def __init__(
         self,

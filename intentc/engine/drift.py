@@ -5,7 +5,8 @@ journalled as drift. An object that others made and that is deleted, since nobod
 again within ten minutes. A difference that our own writes cause (a target is replaced, a deferred removal is due) is no
 drift: the object's revision is unchanged since it stood right. If others revert a part of an object five times in ten
 minutes, that part (one field, one reference, or the object itself) is in contention: it is retried after 1 minute, and
-the pause doubles up to 1 hour (``backoff``). The other parts are written as usual.
+the pause doubles up to 1 hour (``backoff``). The other parts are written as usual. ``fields`` names what a write sets,
+for the journal.
 
 State: the revision at which each object was last right, the repairs of each part, and counts of repairs and
 contentions. ``repairs`` decides what is written.

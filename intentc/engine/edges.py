@@ -1,7 +1,8 @@
-"""Counts how often each edge of the reaction map led to an intent, and with what effect.
+"""Counts how often each edge of the reaction map led to an intent, and with what effect, in a running engine.
 
 Only the last edge of a path is counted: the one that led to the intent that ran, or whose memo answered. An edge that
-never changed anything is what `check --reads` calls idle. The map itself defines which edges exist.
+never changed anything is reported as an idle reaction. The map itself defines which edges exist
+(``logic/dependencies/edges.py``); ``logic/coverage.py`` compares a map with recorded reads.
 
 State: the counts since the start, in memory; ``evaluator`` adds to them, and what runs does not depend on them.
 

@@ -1,12 +1,13 @@
-"""Takes jobs from the scheduler, evaluates the intents, and replaces their claims (steps 4 and 5).
+"""Takes jobs from the scheduler, evaluates intents, passes on what they yield, and ends deleted ones (steps 4 and 5).
 
 An evaluation is synchronous: it holds the loop until it ends or is cut off. Between evaluations, the loop regains
-control after a few milliseconds at the latest (docs/engine.md §1.7). ``evaluation`` defines how an evaluation runs,
-``claims`` what becomes of its claims.
+control after a few milliseconds at the latest (docs/engine.md §1.7). An expensive intent cools down before its next
+evaluation; one that fails is retried with back-off; one that a directive stops is not evaluated, or only for its facts.
+``evaluation`` defines how an evaluation runs, ``claims`` what becomes of its claims.
 
-State, in memory: cooldowns, the paths of unfinished runs, counters (those of ``edges``, too), and the missing
-reactions. It changes the state tables of intents, recorded reads and facts in ``logic``, claims, allocations' requests,
-the journal and the queues, by their methods.
+State, in memory: cooldowns, whether other tasks have their turn now, the paths of unfinished runs, counters (those of
+``edges``, too), and the missing reactions. It changes the state tables of intents, recorded reads and facts in
+``logic``, claims, ``allocations``, the journal and the scheduler.
 
 Touches: clock, logs; through others: files, processes, randomness.
 """

@@ -4,7 +4,8 @@
 (docs/engine.md §8). For one intent these objects are tracked:
 
 - the objects that carry its mark, or are being created with it, and that it does not claim;
-- if it has allocations: the objects on which it changed its claims, until their next plan is carried out;
+- the objects on which it changed its claims, until their next plan is carried out (reported for intents that have
+  allocations, and for all claims of status of an intent on hold);
 - if it has allocations that another process was given: every object that other processes may have written, until a
   pass has found these objects and they are planned again.
 
@@ -14,8 +15,8 @@ concerns only the intents that wait for its object, and nobody looks at all of t
 ``planner.ending`` is given ``of`` when the steps are built, since it must know the objects that are being created.
 Otherwise the claim book, the plans and the queue are only read.
 
-State: the objects of each intent, the intents of each object, who waits for what, who no longer waits, and which
-intents wait for a pass to find the objects of other processes.
+State: the objects of each intent, the intents of each object, the objects that other processes may have written, who
+waits for what, who no longer waits, and which intents wait for a pass to find these objects.
 
 Touches: nothing outside memory.
 """

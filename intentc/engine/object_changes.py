@@ -1,10 +1,10 @@
-"""Finds which objects must be planned because stored objects changed, were deleted, or answered a write of ours.
+"""Notes what a batch or a listing changes of stored objects, and queues those that must be planned because of it.
 
-It is the part of applying a batch that concerns outputs; ``applier`` passes the intents that a batch affects to the
-scheduler.
+It is the part of applying a batch that concerns outputs; ``applier`` calls it, and passes the intents that a batch
+affects to the scheduler.
 
-It ends assumptions, notes the marks of objects, reports to the planner which objects lost their parent, and fills and
-wakes the queue of objects.
+It ends the assumptions about our writes that the batch shows, notes the marks of objects, reports to the planner which
+objects lost their parent, and fills and wakes the queue of objects.
 
 Touches: nothing itself; through others: clock.
 """

@@ -1,12 +1,12 @@
 """Plans one object, and leaves out the writes that must not be made now (step 7).
 
 Not every plan is written: writes need permission, the object must not be paused (``pauses``), its status must not have
-been written just now (``status_pace``), and contended parts are left out (``repairs``). ``planning`` makes the plan,
-``reconciler`` has it carried out.
+been written just now (``status_pace``), and contended parts are left out (``repairs``). ``planning/planner.py`` makes
+the plan, ``reconciler`` has it carried out.
 
-It notes in the states of objects what waits, and what is planned but not permitted, queues objects that must be planned
-first or again, and has ``pauses`` and ``repairs`` note theirs. State: which objects were asked to drop their references
-to one that is to be deleted.
+It notes in the states of objects their problems, what they wait for, and what is planned but not permitted; has the
+planner note what a plan defers; queues objects that must be planned first or again; and has ``pauses``, ``status_pace``
+and ``repairs`` note theirs. State: which objects were asked to drop their references to one that is to be deleted.
 
 Touches: nothing itself; through others: clock, logs, randomness.
 """

@@ -1,9 +1,9 @@
-"""What an operator can do to a running engine: pause, resume, retry, drop, allow deletes.
+"""What directives do to a running engine: pause and resume, hold a suspect, retry, drop, allow deletes.
 
 Every action is idempotent and takes effect through the queues, like any change. ``directives`` decides who may request
 one, and how it outlives a restart.
 
-State: who is paused. It changes the state tables, the records of ``drift`` and the guard of deletions, and fills the
+State: what is paused. It changes the state tables, the records of ``drift`` and the guard of deletions, and fills the
 queues.
 
 Touches: nothing itself; through others: clock.

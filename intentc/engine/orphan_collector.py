@@ -1,8 +1,10 @@
-"""Queues what nothing claims, to be deleted, after each complete pass and never before the first (docs/engine.md §5.7).
+"""Queues what carries something of ours that nobody claims, after each complete pass and never before the first
+(docs/engine.md §5.7).
 
-``planning`` defines what an orphan is, and how many may be deleted at once. The engine decides when everything is
-evaluated, so that a pass may be made. State: whether a pass is due, and whether one was complete. It changes the claim
-book, the guard of deletions, the records of ``drift`` and the queue of objects.
+``planning/orphans.py`` defines what an orphan is, ``planning/guard.py`` how many may be deleted at once; each object is
+then planned like any other. The engine decides when everything is evaluated, so that a pass may be made. It also has
+the guard forget deleted owners. State: whether a pass is due, and whether one was complete. It changes the claim book,
+the guard of deletions, the records of ``drift`` and the queue of objects.
 
 Touches: logs; through others: clock.
 """

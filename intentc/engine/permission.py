@@ -1,10 +1,11 @@
-"""Decides whether writes may begin now, and under which fence; every change passes through it.
+"""Decides whether this process may write now, and under which fence; each write and each allocation asks here.
 
 Why one place: a process that observes, stands by, has just lost its leadership, or sees a restored store must write
 *nothing*, allocations included, and go on with everything else. The callers of ``withhold`` and ``lift`` know what
-leading means, and when a restored store can be trusted again.
+leading means, and when a restored store can be trusted again. ``api_throttle`` decides whether the server can be asked,
+``pauses`` which objects an operator has paused.
 
-State: the reasons against writes, the fence, and the watch that must be ready.
+State: the reasons against writes, the fence and who is notified of its rejection, and the watch that must be ready.
 
 Touches: nothing outside memory.
 """

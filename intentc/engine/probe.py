@@ -1,9 +1,9 @@
 """Asks the API server whether it answers, when no request has shown it for a while.
 
 Why it exists: readiness follows from the last request, and a process with nothing to write makes none. It would stay
-ready after the server stopped, and not ready long after the server is back. The ``throttle`` handles the answer.
+ready after the server stopped, and not ready long after the server is back.
 
-It makes one read of the API server at a time, whose answer goes to ``throttle``.
+It makes one read of the API server at a time, and reports the answer to ``api_throttle``.
 
 Touches: API server, clock; through others: logs, randomness.
 """

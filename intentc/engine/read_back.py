@@ -1,10 +1,11 @@
-"""Reads objects back from the API server where the cache may be wrong: after a write that failed or has no echo.
+"""Reads objects back from the API server where the cache may be wrong: after a write that failed or has no echo, and
+when an audit finds a difference.
 
-The next plan then starts from what is there. ``planning`` folds what was read into what is known;
-``write_failures`` decides after which failures an object is read back.
+The next plan then starts from what is there. ``planning`` folds what was read into what is known; ``write_failures``
+decides after which failures an object is read back, ``planning/assumed.py`` when an echo is late.
 
 It reads at the API server, and writes nothing there. It puts what it read into ``planning``'s assumptions, and queues
-the objects to be planned again.
+objects whose echo is late, or whose presence was only assumed, to be planned again.
 
 Touches: API server, logs; through others: clock.
 """

@@ -1,10 +1,11 @@
-"""Takes changed objects from their queue, has each planned, and has the plan carried out (steps 6 to 8).
+"""Takes changed objects from their queue, has each planned, and has the plan carried out (steps 7 and 8).
 
-One worker at a time plans an object; writes of different objects overlap up to a limit. A fault of our own on the way
-of one object defers that object alone. ``object_planner`` decides what is written, ``sender`` sends it.
+Each object is planned and written by one worker at a time; writes of different objects overlap up to a limit. A fault
+of our own on the way of one object defers that object alone. ``object_planner`` decides what is written, ``sender``
+sends it.
 
-State: the tasks under way, in memory. It changes the queue, the states of objects, ``marked_objects`` and the throttle
-by their methods. ``sender`` writes.
+State: the writes under way, and until when the present slice of work lasts. It changes the queue, the states of
+objects, ``marked_objects``, ``repairs``, ``write_failures`` and the throttle by their methods.
 
 Touches: nothing itself; through others: API server, clock, logs, randomness.
 """

@@ -1,9 +1,11 @@
-"""Finds what other writers change of our objects in the plans that repair it, and leaves contended parts out.
+"""Recognizes plans that repair other writers' changes, leaves contended parts out of them, and notes which objects are
+right.
 
-``drift`` keeps the records and decides what is contended; ``object_planner`` passes each permitted plan through here.
+``drift`` keeps the records and decides what is contended; ``object_planner`` passes each permitted plan through here,
+and ``reconciler`` reports what was written.
 
-State: the objects that differ now, in memory. It returns a smaller plan, and changes the records of ``drift``, the
-contended objects in the state tables, and the queue.
+State: the objects whose next write repairs another writer's change, in memory. It returns a smaller plan, and changes
+the records of ``drift``, the contended objects in the state tables, and the queue.
 
 Touches: logs; through others: clock, randomness.
 """

@@ -1,11 +1,13 @@
 """Detects a store that was restored to an older state, and withholds writes until everything in it is evaluated.
 
-The watch reports a restore, or a listing shows a key in an older version than before. Then everything remembered of
-the store is void; evaluation goes on. The engine allows writes again once everything is evaluated, or leaves that to a
-caller that needs more (an audit, for example). docs/guarantees.md has the fault as F10.
+The watch reports a restore, or a listing shows the store or a key in an older version than before. Then everything
+remembered of the store is void; evaluation goes on. The engine allows writes again once everything is evaluated and the
+allocations are read, or leaves that to a caller that needs more (an audit, for example). docs/guarantees.md has the
+fault as F10.
 
-State: whether the restored world is evaluated, whether a confirmation is required, and the number of restores. It
-withholds writes, and voids assumptions, journal, allocations and the last written revision.
+State: whether the restored world is evaluated, whether a confirmation is required, and the number of restores. Each
+later listing voids the allocations; a restore also withholds writes, voids assumptions, journal and the last written
+revision, and queues the objects whose assumptions it voids.
 
 Touches: logs; through others: clock.
 """

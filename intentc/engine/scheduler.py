@@ -1,8 +1,9 @@
 """Owns the jobs: which intents are to be evaluated, in which order, and because of what.
 
 Why one owner: a job without its cause counts as unprompted, and a cause without its job is never used. So nobody else
-touches the queue of jobs or the causes. It calls no other step: ``applier`` and ``evaluator`` schedule what a change or
-a fact affects, operator actions ask for evaluations, and the engine's workers take the jobs. State: jobs and causes.
+touches the queue of jobs (``queue/keyed.py``) or the causes. It calls no other step: whoever learns that something
+changed schedules the intents that it affects, operator actions and the engine ask for evaluations, and ``evaluator``
+takes the jobs. State: jobs and causes.
 
 Touches: nothing itself; through others: clock, randomness.
 """

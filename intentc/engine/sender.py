@@ -1,10 +1,10 @@
 """Sends the writes of a plan to the API server in order, and keeps what was written (step 8).
 
 ``write_failures`` handles each failure. ``reconciler`` decides when an object is planned, ``object_planner`` what may
-be written; ``writing`` makes the requests.
+be written; ``writing`` makes the requests. All writes of objects pass here; ``allocations`` sends its own.
 
-All writes of objects pass here. State: counters and the revision of the last write. It changes the assumptions, the
-journal and the queue of objects by their methods.
+State: how many writes were acknowledged, the revision of the last one, and the number of restores. It changes the
+assumptions, the journal, the queue of objects and ``write_failures`` by their methods.
 
 Touches: API server, logs; through others: clock, randomness.
 """

@@ -1,9 +1,8 @@
-"""Keeps the state of each intent and object: evaluated, waiting, held, or with problems. ``/status`` reads it.
+"""Keeps the state of each intent and object: evaluated, waiting, held, planned, or with problems.
 
 Kept apart from the queues because it outlives the work: a held intent has no job, and must still be listed with its
-reason (docs/engine.md §7). ``evaluator`` calls ``note``, ``stop``, ``cut_off`` and ``forget``; ``write_failures``,
-``repairs``, ``pauses``, ``object_planner``, ``allocations`` and ``operator_actions`` each write the tables of their own
-subject directly.
+reason (docs/engine.md §7). Each step writes the states of its own subject; others read them through
+``read_only/states.py``. ``queue/quarantine.py`` is one table of held keys.
 
 State: the tables, in memory.
 

@@ -1,10 +1,10 @@
 """Handles each outcome of a failed write: what it means for the object, and for the server (docs/engine.md §6.3).
 
 The object is planned again, at once or after a back-off; nothing is repeated blindly. A fault of our own is such an
-outcome, too, also while planning. ``sender`` sends the writes.
+outcome, too, also while planning. ``sender`` sends the writes, ``read_back`` reads what became of them.
 
 State: the conflicts of each object so far, and that another process leads. It changes the states of objects, their
-queue, the permission and the throttle.
+queue, the permission, the throttle and, through ``read_back``, the assumptions.
 
 Touches: logs; through others: API server, clock, randomness.
 """

@@ -1,10 +1,11 @@
 """Stage 5: computes what should exist for one intent, as a pure function of recorded reads (docs/engine.md §4).
 
-An author's ``evaluate`` sees ``intent.py`` and ``context.py``, and yields what ``claiming.py`` makes. ``compiler.py``
-declares a package of intents, ``overview.py`` its views and other names of its objects. ``runner.py`` runs one
-evaluation, ``budget.py`` and ``watchdog.py`` bound its time, and ``crash_marker.py`` shows the next process which
-evaluation was under way. Logic and queue decide when to evaluate; planning handles the claims. State: what a runner has
-checked, and the present run.
+An author's ``evaluate`` sees ``intent.py`` and ``context.py``, and yields facts and the claims that ``intent.py``,
+``claiming.py`` and ``status.py`` make. ``compiler.py`` declares a package of intents, ``overview.py`` its views, other
+names of its objects, and remarks. ``runner.py`` runs one evaluation, ``conversion.py`` checks what it yields,
+``visibility.py`` what it may read, ``budget.py`` and ``watchdog.py`` bound its time, and ``crash_marker.py`` shows the
+next process which evaluation was under way. Engine, logic and queue decide when to evaluate; planning handles the
+claims. State: what a runner has computed of the schema, failed explanations, the present run, and the crash marker.
 
 Touches: clock, environment, files, logs, processes, randomness, threads.
 """

@@ -1,4 +1,5 @@
-"""Finds the line of the author's code in which something happened, from a stack of frames.
+"""Finds the line of the author's code in which something happened, from a stack of frames; and whether Ctrl-C
+interrupted an evaluation.
 
 Kept apart because two kinds of stack are read: that of an exception, and that of an evaluation that is cut off.
 

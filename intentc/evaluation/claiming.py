@@ -1,4 +1,5 @@
-"""Builds claims other than those on an intent's own objects (``Intent.child``, ``Intent.owned``).
+"""Builds claims other than those on an intent's own objects (``Intent.child``, ``Intent.owned``, ``Intent.manifest``)
+and on status (``status.py``).
 
 Values may be plain here; the runner converts them to the schema's structs.
 

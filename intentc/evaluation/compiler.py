@@ -1,7 +1,7 @@
 """Declares a package of kinds, intents and reactions: the value behind the entry point.
 
-``intentc.compilers`` is the entry-point group; each entry leads to one ``Compiler``. ``loading`` and ``dependencies``
-load what it names.
+``intentc.compilers`` is the entry-point group; each entry leads to one ``Compiler``. ``intentc/plugins.py`` loads what
+it names.
 
 A description that is not changed after it is made. It loads and evaluates nothing.
 
@@ -42,8 +42,8 @@ class Compiler:
     ``makes``: the kinds of the objects that its intents make in a cluster, such as ``apps/v1/Deployment`` or
     ``v1/Service``. Such objects are found again when the store was lost.
 
-    Raises ``InvalidInput`` if two intents compile one kind, if an intent has no kind, or if a view has the name of the
-    view that every compiler has.
+    Raises ``InvalidInput`` if two intents compile one kind, if an intent has no kind or an unknown ``trust``, if a view
+    has the name of the view that every compiler has, or if an entry of ``makes`` has another form.
 
     >>> class FarmIntent(Intent):
     ...     kind = "farm"

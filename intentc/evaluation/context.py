@@ -1,10 +1,10 @@
 """``ctx``: everything that an evaluation may read and report, with each read recorded (docs/engine.md §3.1).
 
 It answers from a ``World`` (implemented by ``logic``), hides what compilers wrote, and collects the reads, allocation
-requests and problems for the runner. One context serves one run.
+requests, problems and reasons for the runner. One context serves one run.
 
-State: the reads, requests, problems and reasons of that run; ``runner`` takes them at its end. It never changes the
-``World``.
+State: what that run has read, requested, reported and given as reasons, and what interrupts it; ``runner`` takes that
+at its end. It never changes the ``World``.
 
 Touches: nothing outside memory.
 """

@@ -1,8 +1,9 @@
-"""Converts what an evaluation yields: plain values become the schema's frozen structs, or are rejected.
+"""Checks what an evaluation yields by the schema, and converts plain values to the schema's frozen structs.
 
 Authors may yield dicts, lists and structs; struct constructors don't validate, and decoding ignores unknown fields. So
-each value passes once through JSON: it is encoded (which gives its size, and sorts sets), decoded by a strict twin of
-its type that rejects unknown fields, and decoded by the type itself. That is faster than any traversal in Python.
+each value of a field passes once through JSON: it is encoded (which gives its size, and sorts sets), decoded by a
+strict twin of its type that rejects unknown fields, and decoded by the type itself. That is faster than any traversal
+in Python. ``visibility.py`` decides what an evaluation may read.
 
 State: converters cached by kind, which never change a result.
 

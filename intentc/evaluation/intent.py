@@ -3,7 +3,9 @@
 Every read passes through the context, which records it; ``key``, ``kind`` and ``uuid`` are no reads. Fields that
 compilers write are hidden: an evaluation that reads its own output would never converge (docs/engine.md §5.1).
 ``Intent`` also makes claims: of a child (``child``, ``child_of``), of a root object (``owned``), and of an object in a
-Kubernetes cluster (``manifest``). The author yields them; ``planning`` decides what is written.
+Kubernetes cluster (``manifest``); ``claiming.py`` and ``status.py`` make the others. The author yields them;
+``planning`` decides what is written. ``with_fields`` makes fields of an intent's own resource cheap to read, for the
+runner.
 
 State: the resource that it shows, and names and values that were read once. Nobody can change a resource through it;
 the context that it reads through records the reads.

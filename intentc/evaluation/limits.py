@@ -1,7 +1,8 @@
-"""Limits how much one evaluation may read and yield, so that one faulty intent can't end the process.
+"""How much one evaluation may read and yield, and how long it may take, so that one faulty intent can't end the
+process.
 
-Checked while the evaluation runs (docs/engine.md §4.3). ``budget.py`` enforces the time budget, in processes that ask
-for it.
+``context.py`` and ``runner.py`` check while the evaluation runs (docs/engine.md §4.3). ``budget.py`` enforces the time,
+in processes that ask for it. The size of a stored resource is limited by ``model/limits.py``.
 
 Values only.
 

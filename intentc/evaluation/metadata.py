@@ -2,8 +2,9 @@
 
 Why it exists: a cluster writes to metadata all the time (heartbeats in annotations, labels of other tools). An intent
 that reads one annotation must run again when that one changes, and not for another (docs/engine.md §3.1).
+``model/metadata.py`` has the stored form.
 
-It reads through the context, which records each part. State: whether a map was already read as a whole.
+It reads through the context, which records each part. State: a map that was read as a whole.
 
 Touches: nothing outside memory.
 """

@@ -1,4 +1,4 @@
-"""The outcome of one evaluation, as a value for the engine.
+"""The outcome of one evaluation, and of one run that explains outputs, as values for the engine.
 
 Values only.
 
@@ -46,8 +46,8 @@ class Outcome(NamedTuple):
     """The result of one run. ``reads``: everything that was read until the run ended, absence included.
 
     ``claims`` and ``facts`` are empty unless ``status`` is DONE; of an intent ON_HOLD, ``claims`` has what it claims of
-    status. ``waiting_for``: the read that wakes a WAITING intent,
-    or the object that makes an intent HELD."""
+    status, of one that is ENDING also what it claims of finalizers. ``waiting_for``: the read that wakes a WAITING
+    intent, or the object that makes an intent HELD."""
 
     key: Key
     status: Status

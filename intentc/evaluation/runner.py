@@ -1,12 +1,14 @@
-"""Runs one evaluation and returns its outcome; no error in an author's code escapes it (docs/engine.md §4).
+"""Runs one evaluation (for outputs, for the facts of a held intent, or for reasons) and returns its outcome; no error
+in an author's code escapes it (docs/engine.md §4).
 
-Claims are returned only when ``evaluate`` has returned: a run that fails half-way leaves no partial output. All
-functions that may run author's code are marked as ``guarded``, so that their time is bounded in processes that enforce
-budgets (``budget.py``); that includes the text of an exception and the end of a generator. The engine decides what runs
-when, and what happens with the outcome.
+Claims are returned only when ``evaluate`` has returned: a run that fails half-way leaves no partial output, except for
+claims on status and finalizers of an intent that is on hold or ends. All functions that may run author's code are
+marked as ``guarded``, so that their time is bounded in processes that enforce budgets (``budget.py``); that includes
+the text of an exception and the end of a generator. The engine decides what runs when, and what happens with the
+outcome.
 
-It changes nothing in the world: the outcome is a value. State: the checked intents, converters, and explanations that
-failed. It sets the budget's timer, and marks the intent in ``crash_marker``'s file.
+It changes nothing in the world: the outcome is a value. State: intents and converters prepared from the schema, and
+explanations that failed. It begins and ends the budget of each run, and marks the intent in ``crash_marker``'s file.
 
 Touches: nothing itself; through others: files, processes.
 """

@@ -7,8 +7,8 @@
 ...         yield status.condition(self, "Sown", False, "NoCrops", "no crop is valid; give one")
 ...         yield status.field(self, "state", "idle")
 
-An author says what holds now. Which conditions are written, and with which time and generation, is decided by planning
-and by the API server. The kind's schema declares the conditions and the fields that may be claimed.
+An author says what holds now. The runner adds the generation; planning decides which items are written, and the API
+server gives the times. The kind's schema declares the conditions and the fields that may be claimed.
 
 Pure: it makes values.
 

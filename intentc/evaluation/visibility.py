@@ -1,6 +1,8 @@
-"""Decides by the schema which kinds, fields and relations an evaluation may read, once per runner.
+"""Decides by the schema what an evaluation may read (kinds, fields, relations, indexes and facts), once per runner; and
+reads manifests and YAML documents that an author finds in a resource.
 
-Error messages are for authors: they name the rule, and the nearest valid name.
+Error messages are for authors: they name the rule, and the nearest valid name. ``conversion.py`` checks what an
+evaluation yields.
 
 State: what the schema allows, computed once.
 

@@ -1,7 +1,8 @@
 """Stage 2: applies changes of the world and finds the intents that they affect.
 
 State: the world in memory: cache, graph, recorded reads, facts, allocations, settings, reaction map, last good values
-and fact cycles. It awaits nothing. Others see the states that the cache holds as values; the cache itself stays inside.
+and fact cycles. Only ``Service`` changes it; the engine reads it. It awaits nothing. ``coverage.py`` compares a
+reaction map with the recorded reads, ``answering.py`` follows reads back to resources.
 
 Touches: nothing outside memory.
 """

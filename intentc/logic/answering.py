@@ -1,7 +1,8 @@
 """Finds the stored resources behind the answer of a read, and the reads that a stored resource can answer.
 
-Why apart: code that explains an evaluation, or checks a reaction map against recorded reads, follows reads back to
-resources. Facts have no stored resource; ``offline/audit/upstream`` follows their contributors.
+Why apart: code that explains an evaluation, or finds which map lacks a reaction, follows reads back to resources. Facts
+have no stored resource; ``offline/audit/upstream`` follows their contributors. ``changes.py`` finds the reads that a
+change affects.
 
 It reads the world that it gets.
 """

@@ -1,8 +1,9 @@
-"""Finds the reads whose answers a change of the cache changes (docs/engine.md §3.1).
+"""Finds the reads whose answers a change of the cache changes, those of metadata included (docs/engine.md §3.1).
 
 A relation holds between two objects if one wants what the other offers, so either end can establish or break it. Both
 ends are examined twice: on the graph before for what is lost, on the graph after for what is gained. The result may
-hold a read too many (its readers run and find nothing new), never one too few.
+hold a read too many (its readers run and find nothing new), never one too few. ``equality.py`` decides whether an input
+has changed.
 
 It reads the graph, and changes nothing there. State: the reads found for one batch.
 """

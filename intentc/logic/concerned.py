@@ -1,4 +1,5 @@
-"""What a change affects, as values: the result of ``logic.Service`` for every event.
+"""What a change affects, as values: the answer of ``logic.Service`` to changes of the store, facts, allocations,
+settings.
 
 Values only.
 """

@@ -2,7 +2,9 @@
 
 Recorded reads run every affected intent, so neither makes an output wrong: a missing reaction is a map that says less
 than was meant, an idle edge one that says more than this world needs. It examines a converged world; it evaluates and
-changes nothing there. The map need not be the world's own. State: the counts of one comparison.
+changes nothing there. The map need not be the world's own. ``dependencies/check_reads.py`` words the findings,
+``dependencies/check.py`` checks a map by itself, ``engine/edges.py`` counts in a running service. State: the counts of
+one comparison.
 """
 
 from __future__ import annotations

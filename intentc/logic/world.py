@@ -1,8 +1,9 @@
 """The world that evaluations see, answered from cache, facts, allocations and settings (``model.World``).
 
-What evaluations read is frozen, and sorted where it is a set. ``facts`` and ``facts_of`` serve inspection: ``facts`` in
-the order in which facts were first yielded, ``facts_of`` in the order of the last yield. ``evaluation`` records reads
-and hides what compilers wrote; ``service.py`` finds what a change means for readers.
+What evaluations read is frozen, and sorted where it is a set. ``LastGoodWorld`` answers from last good values, for the
+facts of held intents. ``facts`` and ``facts_of`` serve inspection: ``facts`` in the order in which facts were first
+yielded, ``facts_of`` in the order of the last yield. ``evaluation`` records reads and hides what compilers wrote;
+``service.py`` finds what a change means for readers.
 
 State: the cache, facts, allocations, settings and last good values; ``logic.Service`` alone changes them.
 """

@@ -1,7 +1,7 @@
 """Detects replaced files, and reads files without blocking: so rotated certificates and passwords are noticed.
 
-Why in the bottom layer: configuration, watch and writing each keep something that they read from files, must not know
-each other, and must not reach different results.
+Why in the bottom layer: several packages each keep something that they read from files, must not know each other, and
+must not reach different results.
 
 Callers keep the stamps.
 

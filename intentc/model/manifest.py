@@ -4,8 +4,9 @@ People write manifests; after decoding everything has the flat form, which is al
 
     {"uuid", "fq_name": [namespace, name], "api_version", "metadata": {"labels"?, "annotations"? …}, field: value …}
 
-``Shape`` is what the schema declares about a kind's manifests; the API server decides what is rejected. Our own mark
-is an annotation of the manifest, and stands in the common field ``annotations`` of the flat form.
+``Shape`` is what the schema declares about a kind's manifests; the API server decides what is rejected. Our own mark is
+an annotation of the manifest, and stands in the common field ``annotations`` of the flat form. The kind ``manifest``,
+an object that a compiler makes in a cluster, is in ``outgoing``.
 
 Functions of values that change none of them.
 

@@ -1,7 +1,9 @@
-"""Says how a kind's manifests look: the spelling of the kind, its resource name, and where its fields stand.
+"""Says how a kind's manifests look: the spelling of the kind, its resource name, whether it has a namespace, where its
+fields stand, and the parts of an ``apiVersion``.
 
 Why it exists: a kind has a name in snake_case, and fields without their place. Clients of Kubernetes need the exact
-spelling (``TCPMapping``), the resource's name in URLs (``tcpmappings``), and ``spec.prefix``.
+spelling (``TCPMapping``), the resource's name in URLs (``tcpmappings``), and ``spec.prefix``. ``manifest.py`` converts
+manifests.
 
 Pure functions of values.
 

@@ -1,9 +1,10 @@
-"""Keys and names: a key identifies one life of an object, a name its place in the world.
+"""Keys and names: a key identifies one life of an object, a name its place in the world; and how kinds and keys are
+spelled in URLs and in etcd.
 
 A key (kind and uuid) changes when an object is deleted and created again; a name (kind and fq_name) does not. Intents
 are identified by key, desired objects by name. ``ownership.py`` has the uuids and marks of our own objects.
 
-Values only.
+Values and pure functions.
 
 Touches: nothing outside memory.
 """

@@ -1,7 +1,8 @@
-"""Identifies our objects: the mark that we set, and the uuid that we give (docs/engine.md §5.5, §5.6).
+"""Identifies what is ours: objects by the mark that we set and the uuid that we give, entries of shared lists by the
+target's name, uuid or attribute (docs/engine.md §5.2, §5.5, §5.6).
 
-Both are constant for the life of an object, so that a restart recognises its own work without any other state. Who
-*claims* an object now is never stored. ``planning`` decides what follows from ownership.
+Mark and uuid are constant for the life of an object, so that a restart recognises its own work without any other state.
+Who *claims* an object now is never stored. ``planning/ownership.py`` decides whose a stored object is.
 
 Pure functions of values.
 

@@ -1,4 +1,5 @@
-"""A problem: something in the input that a person must fix, reported on the resource that it is about.
+"""A problem: something in the input that a person must fix, reported on the resource that it is about; and the errors
+for input that can't be used.
 
 Values only.
 

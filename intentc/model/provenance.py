@@ -1,8 +1,9 @@
-"""Reasons: which fields of which resources a part of an object follows from, as values.
+"""Reasons: which fields of which resources a part of an object follows from, as values; and which parts a claim is
+about.
 
 An evaluation gives reasons only on request (``ctx.because``): they are computed again from the present inputs, so they
 are as true after a restart as before. What is read is known anyway (``reads``); reasons say which reads are *needed*,
-and which part of them. Other modules add revisions, and word the answer.
+and which part of them. ``inspection/why`` adds revisions, and words the answer.
 
 Values only.
 

@@ -1,7 +1,8 @@
-"""Leaves out what a schema does not declare, of the kinds that accept any field (``opaque: true``).
+"""Leaves out of a resource the fields that its schema does not declare.
 
-Why it exists: a cluster's resources have many fields that no compiler reads (most of a pod). They are accepted, since
-they are right, and not stored: they would fill etcd, and change without a meaning.
+Why it exists: a cluster's resources have many fields that no compiler reads (most of a pod). Kinds with
+``opaque: true`` accept them, since they are right, and don't store them: they would fill etcd, and change without a
+meaning. ``declared_part`` prunes resources of any kind; what rejects undeclared fields is not here.
 
 Pure functions of plain JSON, which they don't change.
 

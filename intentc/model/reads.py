@@ -1,8 +1,9 @@
 """The reads of an evaluation, as values: they decide which intents must run again (docs/engine.md §3).
 
 A read is a small tuple, so that it hashes fast and hundreds of thousands are cheap to keep. Its first element is its
-sort. Absence and the empty set are results like any other, under the same tuple. ``logic/dependencies/reads.py``
-records reads and finds readers; the ``World`` answers reads.
+sort. Absence and the empty set are results like any other, under the same tuple. ``evaluation/context.py`` answers
+reads from the ``World`` and records them, ``logic/dependencies/reads.py`` finds the readers of a read, and
+``logic/changes.py`` the reads that a change affects.
 
 Pure functions and values.
 

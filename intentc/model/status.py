@@ -1,8 +1,10 @@
-"""The status of a resource: which of its items compilers may claim, and how single items are read and replaced.
+"""The status of a resource: which of its items compilers may claim; how items are read, replaced, compared and agreed
+on; when a condition changed; and the record of who wrote an item.
 
 A kind declares a structured type for its field ``status``. Its *items* are conditions by type (``conditions[Ready]``)
-and fields by path (``loadBalancer.ingress``). Several intents, compilers and other controllers each have items of
-their own, so an item is the unit of claims, merges and writes (docs/engine.md §5.8).
+and fields by path (``loadBalancer.ingress``). Several intents, compilers and other controllers each have items of their
+own, so an item is the unit of claims, merges and writes (docs/engine.md §5.8). ``planning/status.py`` decides what is
+written; ``evaluation/status.py`` makes claims.
 
 Pure functions of values.
 

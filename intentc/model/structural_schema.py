@@ -1,11 +1,13 @@
 """Turns a Kubernetes-shaped kind into an OpenAPI v3 schema that is structural, as CustomResourceDefinitions want it.
 
 Why it exists: ``intentc crds`` prints it for a cluster, and the API server's Kubernetes face publishes it to clients,
-who complete, explain and check manifests with it. Admission checks with types of its own (``loading/checking.py``).
+who complete, explain and check manifests with it. Admission does not use it: it checks values in
+``loading/checking.py``.
 
 Every node has a type, says that its content is free (``x-kubernetes-preserve-unknown-fields``), or that it is an
-integer or a text. Types, enums and bounds are those of the schema file. A default is named in the description only: a
-cluster would write defaults into the stored object, and ``-1`` for "not set" may be below the field's minimum.
+integer or a text. Types, enums and bounds are those of the schema file; fields stand where the given version has them,
+and those that compilers write are left out. A default is at most named in the description: a cluster would write
+defaults into the stored object. One below the field's minimum means "not set", and is not named.
 
 Pure functions of values.
 

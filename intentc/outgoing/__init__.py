@@ -1,9 +1,10 @@
 """Kubernetes objects that compilers make in a cluster: their names, fields, comparison and order (docs/engine.md §13).
 
-A compiler claims a ``manifest`` (``targets.py``); a bridge carries it out and answers with an ``observed``. What the
-bridge must do with one object, and what it reports, are pure functions here (``carrying.py``, ``live_state.py``,
-``provenance.py``), so that the bridge and the fake cluster of ``intentc.testing`` decide alike. Who talks to a cluster
-is in ``intentc.bridges``; what compilers may claim, in ``evaluation``.
+A compiler claims a ``manifest`` (``Intent.manifest``, ``targets.py``); a bridge carries it out and answers with an
+``observed``. What the bridge must do with one object, and what it reports, are pure functions here (``carrying.py``,
+``live_state.py``, ``owned_fields.py``, ``provenance.py``), so that the bridge and the fake cluster of
+``intentc.testing`` decide alike. Who talks to a cluster is in ``intentc.bridges``; ``model/manifest.py`` converts
+manifests that people write.
 
 Pure functions of values.
 

@@ -1,4 +1,5 @@
-"""Compares the fields that we own of an object with what a cluster has (docs/engine.md §13.2).
+"""Compares the fields that we own of an object with what a cluster has (docs/engine.md §13.2), and completes the keys
+of list elements.
 
 What we don't name is not compared: defaults that the cluster fills in and fields of other managers are no drift. Lists
 whose elements have a key in Kubernetes are compared by that key, so that a sidecar which somebody added is no drift

@@ -1,4 +1,5 @@
-"""Names the object of a cluster that a ``manifest`` describes, and converts it to the fields of the claim and back.
+"""Names the object of a cluster that a ``manifest`` describes, converts it to the fields of the claim and back, and
+digests its content.
 
 Authors give plain Kubernetes JSON with exactly the fields that they own. It is kept in parts: what identifies the
 object (``target``), the other fields (``content``), and a Secret's data (``secret``), which is never shown.

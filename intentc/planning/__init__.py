@@ -1,8 +1,8 @@
 """Turns claims into the fewest writes (docs/engine.md §5, §6.1, §6.4, §7).
 
 ``ClaimBook`` keeps the claims; ``Planner`` merges the claims on one object, compares them with what ``Assumed`` says
-exists, and returns a ``Plan``. State, in memory: claims, assumptions, withheld deletions. Other packages evaluate and
-write.
+exists, and returns a ``Plan``. State, in memory: claims and deferred removals, assumptions, what ``DeleteGuard``
+withholds, and which objects lost their parent. Other packages evaluate and write.
 
 Touches: clock.
 """

@@ -1,9 +1,11 @@
-"""Keeps what we wrote and have not seen yet, on top of the cache, for planning only (docs/engine.md §6.1).
+"""Shows the stored objects to planning: the cache with our own unseen writes, and what was read back, on top
+(docs/engine.md §6.1).
 
 Without it every plan between a write and its echo would repeat the write. Evaluations never see it: they read only the
-cache. An assumption is an acknowledged operation, kept per key in the order of the writes. It ends with the first
-event of its key at or after the revision in the answer; if the answer had none, with the first event of the key that
-is not the echo of another write. ``expired`` lists what is left after two seconds; reading the object back settles it.
+cache. An assumption is an acknowledged operation, or an object as the server returned it on reading back (which
+replaces the object's earlier assumptions); they are kept per key, in order. It ends with the first event of its key, or
+the first listing, at or after its revision; without a revision, with the first event of the key that is not the echo of
+another write. ``expired`` lists what is left after two seconds, for ``engine/read_back.py``.
 
 State: the assumptions, in memory; the cache is read, never changed.
 

@@ -1,13 +1,15 @@
-"""Keeps the claims of all origins, by origin and by object (docs/engine.md §5).
+"""Keeps the claims of all origins, by origin and by object, and the removals that wait for an origin
+(docs/engine.md §5).
 
-An evaluation passes in everything that its origin wants; the book returns the affected objects, so that only those are
-planned again. ``merge.py`` combines the claims on one object. The engine decides that an origin is held, and then calls
-``retain`` in place of ``replace``.
+The outcome of an evaluation has everything that its origin wants; the book returns the affected objects, so that only
+those are planned again. ``merge.py`` combines the claims on one object. The engine decides that an origin is held, and
+then calls ``retain`` in place of ``replace``; ``engine/claims.py`` is the step that calls it.
 
 The contributions of an origin that is held since before the first pass are unknown: its claims are missing. While there
 is such an origin (``unknown``), only what this process saw claimed and then withdrawn may be removed (``withdrawn``).
 
-State: the claims, in memory; nothing else holds them.
+State, in memory: the claims, which nothing else holds; which origins' claims are unknown, and what was withdrawn
+meanwhile; deferred removals; merged claims of busy objects, for ``desired.py``; and whether a pass was complete.
 
 Touches: nothing outside memory.
 """

@@ -1,9 +1,9 @@
 """Computes the least change from what an object has to its desired state, field by field (docs/engine.md §5.1 to §5.4).
 
-A field is compared after the schema's defaults, a list of references as a set. Before it removes a part, each function
+A field is compared after the schema's defaults, a list of references as a set. A function that may remove a part first
 calls ``may_remove`` (a ``MayRemove``), which the planner passes in: it returns False for what must stay now, and the
 planner records that as deferred. The planner also decides which fields of which object may be written, and orders the
-writes. Nothing that is passed in is changed.
+writes. ``status.py`` compares the status, ``ending.py`` the finalizers. Nothing that is passed in is changed.
 
 Touches: nothing outside memory.
 """

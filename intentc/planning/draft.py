@@ -1,8 +1,8 @@
-"""A plan under construction: collects what planning one object finds.
+"""A plan, and a plan under construction: the draft collects what planning one object finds.
 
 Kept apart so that the planner's rules only decide, and the draft keeps what they decided.
 
-State: the operations and problems of one plan; only ``planner`` changes them.
+State: what one plan has found so far; ``planner`` and the modules that it calls add to it.
 
 Touches: nothing outside memory.
 """

@@ -1,9 +1,11 @@
-"""Finalizers of owners, and the order in which what they own is deleted (docs/engine.md §14).
+"""Decides which finalizers a resource must have now, and in which order what an owner made is deleted
+(docs/engine.md §14).
 
-Everything is read from the store: which objects an owner still has, and whether an object is really gone. So a process
-that is killed anywhere goes on where the store stands. ``planner`` asks it about each object that it plans.
+Everything is read from the store and the queue of writes: which objects an owner still has or is getting, and whether
+an object is really gone. So a process that is killed anywhere goes on where the store stands. ``planner`` and
+``finalizers_and_status`` ask it about each object that they plan; ``diff`` decides about other fields.
 
-It only reads.
+It only reads. State: the function that gives the objects of an owner, which ``engine/marked_objects.py`` sets.
 
 Touches: nothing outside memory.
 """

@@ -1,10 +1,11 @@
-"""Plans what is written on an object whoever made it, and also while it is being deleted: its finalizers and its status
+"""Plans the finalizers and the status of an object, a user's or one that is being deleted included
 (docs/engine.md §5.8, §14.2).
 
 Apart from the other fields, because nothing that holds those back holds these: an object whose name is taken, or that
-waits for its own deletion, would otherwise keep a finalizer of ours for ever, and so never be gone. ``planner`` calls
-it after it has planned the rest; ``ending`` and ``status`` say what is right. It reads the object, and adds to the
-draft that it gets.
+waits for its own deletion, would otherwise keep a finalizer of ours for ever, and so never be gone. Of copies and
+objects of other installations only the finalizers are planned, once they are being deleted. ``planner`` calls it after
+it has planned the rest; ``ending`` and ``status`` say what is right. It reads the object, and changes the draft that it
+gets.
 
 Touches: nothing outside memory.
 """

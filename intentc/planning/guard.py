@@ -3,7 +3,7 @@
 A wrong configuration, a lost prefix or a faulty compiler shows as a pass that would delete a large part of our objects.
 Such a pass is withheld per kind until a person allows it. ``orphans.py`` defines what an orphan is.
 
-State: what is withheld and what is approved, in memory.
+State: what is withheld and what is approved, and the deleted owners whose objects don't count, in memory.
 
 Touches: nothing outside memory.
 """

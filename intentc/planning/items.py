@@ -1,4 +1,4 @@
-"""Lists the parts of one object that a write changes, and reduces a write to some of them.
+"""Lists the parts of one object that a write changes, names them for people, and reduces a write to some of them.
 
 A write of a whole list changes single entries of it. If one entry must be left alone (another writer reverts it), the
 others must still be written, so operations are taken apart and reassembled here. Pure functions of values, and of

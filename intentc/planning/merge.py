@@ -1,9 +1,10 @@
 """Merges all claims on one object into its desired state (docs/engine.md §5.3).
 
-A property has one writer, unless its schema says that its elements are independent: then lists are united and maps
-joined by key. References are united by target; if the schema names a function, the attributes for one target are
-merged. Contributors that disagree get a problem each, and the stored value stays; so do those that contradict each
-other about a shared list. The order of contributors never matters. ``diff.py`` computes the writes.
+A property has one value, and so has an item of the status, unless the schema says that a property's elements are
+independent: then lists are united and maps joined by key. References are united by target; if the schema names a
+function, the attributes for one target are merged. Finalizers are united. An owner's claim has precedence over shared
+ones. Contributors that disagree get a problem each, and the stored value stays; so do those that contradict each other
+about a shared list. The order of contributors never matters. ``diff.py`` computes the writes.
 
 It makes a new value of the claims, and changes none of them. State: one merge.
 

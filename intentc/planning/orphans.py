@@ -28,8 +28,7 @@ from .status import carries_status
 class Orphans(NamedTuple):
     """``objects``: what would be deleted, name → the origin in its mark; without a mark the uuid of its parent, ``""``
     if that is absent. ``fields``: objects that we did not make and that carry values of ours, and all that have a
-    finalizer of ours. ``owned``: kind → the
-    number of objects with our mark."""
+    finalizer of ours. ``owned``: kind → the number of objects with our mark."""
 
     objects: Mapping[Name, str]
     fields: frozenset[Name]

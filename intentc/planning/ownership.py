@@ -1,8 +1,8 @@
 """Decides whose an existing object is: ours, a copy of ours, another installation's, the system's or a user's; and
 whether an entry of a shared list is ours (docs/engine.md §5.2, §5.6).
 
-Decided only from its mark, its uuid and its kind, so that a restart decides alike. The planner decides what follows
-(adopting, reporting, deleting).
+Decided only from marks, uuids, names, attributes and the schema, so that a restart decides alike; the rules on values
+are in ``model/ownership.py``. The planner decides what follows (adopting, reporting, deleting).
 
 It reads the object and the assumptions that it gets, and changes nothing.
 

@@ -1,9 +1,10 @@
-"""Decides what may be removed from an object now: nothing that a held intent may still want (docs/engine.md §5.7, §7).
+"""Decides what may be removed from an object now: nothing before the first pass is complete, nothing that a held intent
+may still want, and nothing of a compiler that is not loaded (docs/engine.md §5.7, §7).
 
-``planner`` asks for each removal; one that must not be made now is noted in the draft, so that the object is planned
-again when the reason ends.
+Planning asks for each removal. One that must wait for a pass or for an intent is noted in the draft, so that the object
+is planned again when the reason ends.
 
-It reads the claim book.
+It reads the claim book and whether intents are held, and changes the drafts that it gets.
 
 Touches: nothing outside memory.
 """

@@ -1,7 +1,7 @@
 """Decides whether an object of ours must be deleted and created again, since it has another owner or parent now.
 
 Why apart: an object keeps its uuid and its mark for life, so whoever owns it by the mark must be who claims it.
-``planner`` decides when the deletion may be made.
+``planner`` decides when the deletion may be made. ``is_resource`` distinguishes owners that are resources from facts.
 
 Pure functions of values.
 

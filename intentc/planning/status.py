@@ -1,9 +1,9 @@
 """Computes the least change of an object's status: the items that compilers claim, and those they claim no more
-(docs/engine.md §5.8).
+(docs/engine.md §5.8); and finds out whether a resource has items that we wrote.
 
 Whose an item is, is stored with the status (``status_claims``): kinds are shared with other controllers, so neither an
-item nor its value shows who wrote it. Times are not compared. The planner decides on which objects status may be
-written, and what may be cleared now.
+item nor its value shows who wrote it. Times are not compared. ``model/status.py`` reads and replaces items. The planner
+decides on which objects status may be written, and what may be cleared now.
 
 Pure functions of values.
 

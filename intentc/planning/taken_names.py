@@ -1,4 +1,5 @@
-"""What is left to write of a user's object that has the name of an object which an intent wants for itself.
+"""Decides whether an object that somebody else made may be the one that an intent claims, and if not, what is left to
+write of it.
 
 The object stays the user's, and whoever wants the name gets nothing of it: the fields that its own object would have
 stay as the user gave them. What other intents claim of the object is written as on any user's object

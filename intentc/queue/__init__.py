@@ -1,8 +1,8 @@
-"""Decides which key is worked on next, and keeps keys that can't be: the job queue and the quarantine (docs/engine.md
+"""Decides which key is worked on next, and keeps keys that can't be: the queue and the quarantine (docs/engine.md §7,
 §11).
 
-It knows neither intents nor objects, only hashable keys, so one implementation serves the job queue (by intent) and the
-planning queue (by object). The engine does the work.
+It knows neither intents nor objects, only hashable keys, so one implementation serves the jobs (by intent), the plans
+(by object) and the allocator's requests. The engine does the work.
 
 Touches: clock; through others: randomness.
 """

@@ -2,8 +2,9 @@
 
 ``http`` (the API server) is imported where it is used, since the HTTP client is slow to load.
 
-All requests to the API server and to Keystone are here. State: connections, the token, what is known of the server, and
-what waits to be sent. What to write is decided elsewhere.
+All requests to the API server, and those for the tokens that they carry, are here. State: connections, the token, what
+is known of the server, what waits to be sent, pending relaxations, and what a dry run records. What to write is decided
+elsewhere.
 
 Touches: clock, files, HTTP, logs, sockets; through others: randomness.
 """

@@ -1,10 +1,10 @@
 """Gathers writes: those that arrive while others are under way share the next ``POST /sync``.
 
-Why it exists: a request of any size costs client and server 0.5 ms each; a hundred writes in one request
-share that, and one etcd transaction. There is no timer: a write that finds a free connection is sent at once, alone;
-only those that would have to wait are gathered. A batch is one transaction, so one bad item fails all: the item that
-the server names gets its error, and the others are sent again; if it names none, the batch is halved until the bad item
-is alone. ``encode.py`` encodes operations.
+Why it exists: a request of any size costs client and server 0.5 ms each; a hundred writes in one request share that,
+and one etcd transaction. There is no timer: a write that finds a free connection is sent at once, alone; only those
+that would have to wait are gathered. A batch is one transaction, so one bad item fails all: the item that the server
+names gets its error, and the others are sent again; if it names none, the batch is halved until the bad item is alone.
+``encode.py`` encodes operations; single references and allocations are sent by ``http.py``.
 
 State: the writes that wait, until each has its answer, the tasks that carry them out, and the size of batches. It notes
 in ``Capabilities`` what answers show.
@@ -50,7 +50,7 @@ class _Waiting:
 
 
 class Gatherer:
-    """Sends every create, update and delete to the server.
+    """Sends the writes of whole objects, and of statuses, to the server.
 
     Callers write one object one at a time (``turns.py``), so that no batch holds an object twice. ``ended`` is called
     when that write is over, even if its caller no longer waits.

@@ -1,7 +1,7 @@
-"""A write service that only records: for ``--observe``, plans and tests.
+"""A write service that only records: for audits, and for tests of intents.
 
 It acknowledges every write without a revision. It allocates no numbers, since only the server can; callers show a
-placeholder instead (docs/engine.md §8).
+placeholder instead (docs/engine.md §8). ``--observe`` does without it: ``engine/permission.py`` withholds the writes.
 
 State: the recorded calls. Nothing is sent.
 

@@ -1,10 +1,10 @@
 """Implements the write and read services over HTTP, by Contrail's REST conventions (docs/contrail.md B.1, B.2).
 
-Creates, updates and deletes go through the ``Gatherer``, which shares requests; single references, allocations and
-reads are one request each. Every write carries its preconditions and the fence. An operation is sent once (again only
-with a new token, or without the item that failed its batch): the engine decides what a failure means. The exception are
-relaxations, which ``relaxing`` retries in the background. State: the connection, capabilities, waiting batches, pending
-relaxations; a crash loses it.
+Creates, updates and deletes, those of statuses included, go through the ``Gatherer``, which shares requests; single
+references, allocations and reads are one request each. Every write carries its preconditions and the fence. An
+operation is sent once (again only with a new token, or without the item that failed its batch): the engine decides what
+a failure means. The exception are relaxations, which ``relaxing`` retries in the background. State: the connection,
+capabilities, waiting batches, objects with a write under way, pending relaxations; a crash loses it.
 
 Touches: clock, HTTP; through others: files, logs, randomness, sockets.
 """

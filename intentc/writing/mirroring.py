@@ -1,10 +1,11 @@
-"""Writes copies of a cluster's resources, many in one ``/sync`` (docs/contrail.md B.2, ``mirror``).
+"""Writes for bridges: copies of a cluster's resources, and single resources of the bridges' own, many in one ``/sync``
+(docs/contrail.md B.2, ``mirror``).
 
-Why it exists: a bridge has whole documents and no claims: it creates or replaces, and deletes, without knowing which
-of both a document needs. What it answers to manifests goes the same way. ``bulk`` shares the requests;
-``bridges/kubernetes/sending`` and ``answering`` decide what to write.
+Why it exists: a bridge has whole documents and no claims: it creates or replaces a copy, and deletes, without knowing
+which of both a document needs. What it answers to compilers goes the same way. ``bulk`` shares the requests; the
+modules in ``bridges/`` decide what to write. ``http.py`` writes for the engine.
 
-State: the writes under way.
+State: the writes under way, and what is known of the server.
 
 Touches: clock; through others: files, HTTP, logs, sockets.
 """

@@ -1,8 +1,8 @@
 """Declares the two interfaces to the API server, and the errors of their calls.
 
 The engine, tests of intents and dry runs know only these protocols; ``http.py`` and ``apiserver.local`` implement them,
-and tests mock them. Each write is of one object; implementations may gather writes into requests. The engine decides
-what a failure means for the object (docs/engine.md §6.3).
+``dry_run.py`` the writes alone, and tests mock them. Each write is of one object; implementations may gather writes
+into requests. The engine decides what a failure means for the object (docs/engine.md §6.3).
 
 Declarations only.
 

@@ -1,7 +1,8 @@
 """Serializes writes per object, in the order in which they were submitted.
 
 Why it exists: two writes of one object in one batch would be one transaction with two puts of a key, and two requests
-under way may overtake each other. The engine normally has one write per object; this enforces it for all callers.
+under way may overtake each other. The engine normally has one write per object; this enforces it for all callers of
+``http.py``. Those of ``mirroring.py`` keep to it themselves.
 
 State: the writes of each object that are under way or wait. Callers wait for their turn, and write.
 

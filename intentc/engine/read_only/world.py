@@ -1,4 +1,4 @@
-"""Shows the inputs of an engine: resources and facts, their names and relations, and which intents read them.
+"""Shows what an engine knows: resources and facts, their names, relations and readers, and the reaction map.
 
 It reads ``logic`` and the applier's state, live, and changes nothing.
 

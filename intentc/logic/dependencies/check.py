@@ -1,4 +1,5 @@
-"""Checks a reaction map before anything runs: findings, each with file, line, and what to do.
+"""Checks a reaction map before anything runs (findings, each with file, line, and what to do), and sorts its kinds into
+layers for drawing.
 
 A map only states intent; a wrong one makes no output wrong while every read is recorded (docs/engine.md §3). So
 everything but unknown kinds is a warning, and entries without effect are only notes, since an inherited map has them.
@@ -31,8 +32,8 @@ SEVERITIES = ("error", "warning", "note")
 
 
 class Finding(msgspec.Struct, frozen=True, order=True):
-    """``severity``: one of ``SEVERITIES``; ``reason``: UnknownKind, SilentStop, Unreachable, NoRelation or Cycle;
-    ``source``: file:line; ``message``: what is wrong, and after a colon or semicolon what to do about it."""
+    """``severity``: one of ``SEVERITIES``; ``reason``: a CamelCase word; ``source``: file:line, or what else
+    the finding is about; ``message``: what is wrong, and after a colon or semicolon what to do about it."""
 
     source: str
     severity: str

@@ -1,6 +1,6 @@
 """The edges of a reaction map, its smallest parts, so that walks can be counted and maps compared.
 
-Its callers count along them and interpret the counts.
+Its callers count along them and interpret the counts; ``engine/edges.py`` counts in a running service.
 
 Pure: values and walks over them.
 

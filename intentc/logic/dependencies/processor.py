@@ -4,7 +4,7 @@ From an intent of kind A that was reached by cause C it visits the related inten
 each with cause A. Each (intent, cause) is visited once, so the walk ends, its cost is what it reaches, and a first
 arrival never hides where a second one would lead. Reads decide what runs in the end, not the walk.
 
-It asks the graph for neighbours, and returns the jobs.
+It asks the graph for neighbours, and returns paths; ``logic/service.py`` makes jobs of them.
 
 Touches: nothing outside memory.
 """

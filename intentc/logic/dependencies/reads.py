@@ -1,7 +1,8 @@
 """Indexes recorded reads: the readers of each read, and the reads of each evaluated intent (docs/engine.md §3).
 
 Compact, since it has as many entries as all intents have reads: reads are tuples, a single reader is stored without a
-set, and an intent's reads as one tuple. ``logic`` finds the reads that a change affects.
+set, and an intent's reads as one tuple. ``model/reads.py`` defines the tuples, ``evaluation/context.py`` collects them,
+and ``logic/changes.py`` finds those that a change affects.
 
 State: the index, in memory; only ``logic.Service`` changes it.
 

@@ -15,10 +15,12 @@ Additions to Contrail's API; ``GET /`` announces those that a client must know:
   (``relaxed_references``): ``"relaxed": true`` in the body of ``/ref-update``, ``"relaxed": ["<uuid of a target>", …]``
   next to the resource in the body of a POST or PUT and in items of ``/sync``. ``/ref-relax-for-delete`` remains.
 - A rejected ``/sync`` names the first rejected item, if the error concerns one: ``{"message": …, "item": <its index>,
-  "detail": <the message without the place>}``; ``"rejected": [{"item", "detail"}]`` lists all of them.
+  "detail": <the message without the place>}``; ``"rejected": [{"item", "detail"}]`` lists up to a hundred.
 - ``GET`` and ``PUT /<kind>/<uuid>/status`` for kinds with a status: ``{"<kind>": {"status": {…}}}``, with
   ``"field_mask": {"paths": ["state", "conditions[Ready]"]}`` for single items. Nothing else of the resource changes,
-  and no other write changes the status. In ``/sync``: the operation ``UPDATE_STATUS``, with ``field_mask``.
+  and no other write but a bridge's changes the status. In ``/sync``: the operation ``UPDATE_STATUS``, with
+  ``field_mask``.
+- ``mirror`` in items of ``/sync``: a bridge writes what a cluster has (docs/engine.md §14.3).
 - ``?unreadable=true`` of a list adds ``"unreadable": [{"uuid", "fq_name", "message"}]``: stored values that can't be
   read (422 for a single one). A PUT of a whole resource, one with an fq_name, replaces such a value.
 - ``/int-pool`` is idempotent by (pool, owner), and a GET lists allocations.

@@ -1,8 +1,8 @@
 """Flattens manifests, and checks names and places of Kubernetes-shaped resources.
 
 Why it exists: clients may send Kubernetes-shaped kinds as manifests, or flat. Only the flat form is stored
-(``model/manifest.py``), without fields that no schema declares (``model/pruning.py``), and entries of a manifest
-outside of the resource's fields must not be dropped silently. ``fields.py`` checks the fields,
+(``model/manifest.py``; of kinds that accept any field without undeclared ones, ``model/pruning.py``), and entries of a
+manifest outside of the resource's fields must not be dropped silently. ``fields.py`` checks the fields,
 ``kubernetes/received.py`` the labels and annotations that clients of the face send.
 
 It returns new documents, and changes nothing that it gets. The server reads and commits.

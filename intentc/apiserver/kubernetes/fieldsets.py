@@ -1,7 +1,8 @@
 """Sets of fields, as server-side apply owns them: paths in a manifest, and their form in ``managedFields``.
 
 Why it exists: a manager owns the fields that it applied. Objects are owned field by field; a list is owned whole,
-unless ``forms`` says that its elements have a key, or are a set.
+unless ``forms`` says that its elements have a key, or are a set. ``applying`` decides who owns what; here the values at
+paths are found and removed for it.
 
 A path is a tuple of steps: ``f:name`` of a field, ``k:{"name":"web"}`` of an element with keys, ``v:"x"`` of a set's
 element, as in Kubernetes' ``FieldsV1``.

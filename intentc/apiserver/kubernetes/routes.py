@@ -2,8 +2,8 @@
 below them.
 
 Why it exists: it translates between HTTP and ``face``, ``lists`` and ``watches``: URLs, verbs, bodies, tables,
-``Status``. ``app.py`` includes these routes, and says who the caller is: a token comes as ``Authorization: Bearer``,
-which is how kubectl sends it, or as ``X-Auth-Token``.
+``Status``. The resources of a collection are deleted one by one. ``app.py`` includes these routes, and says who the
+caller is: a token comes as ``Authorization: Bearer``, which is how kubectl sends it, or as ``X-Auth-Token``.
 
 It keeps no state but the OpenAPI documents of version 2, made once; it reaches the store only through ``face``,
 ``lists``, ``watches`` and the caller's permissions.

@@ -2,8 +2,8 @@
 or an error ends it.
 
 Why it exists: a watch holds a watch of etcd, which must be closed in the task that opened it, also if the client
-disconnects while nothing happens. An error is the last line, of type ``ERROR``. A bookmark is sent every 30 s.
-``watches`` makes the events.
+disconnects while nothing happens. An error is the last line, of type ``ERROR``. Clients that want
+bookmarks get one every 30 s. ``watches`` makes the events.
 
 State: whether the columns of the table, and the end, were sent.
 

@@ -1,9 +1,10 @@
-"""Reads files that people write: YAML and JSON with line numbers, kinds, the configuration, input resources.
+"""Reads what people write: YAML and JSON with line numbers, kinds, the configuration, kubeconfigs, input resources.
 
-Only this package knows YAML. It checks what it can while file and line are known; callers interpret the values.
+Only this package reads YAML. It checks what it can while file and line are known; callers interpret the values.
+``checking`` checks resources that callers got otherwise, ``paths`` locates the data that ships with intentc.
 
-It reads files, stdin and the environment, and writes nothing. State: schemas and types that were loaded, and secrets
-read from files.
+It reads files, stdin and the environment, and writes nothing. State: caches of schemas, types and names of settings,
+and secrets read from files.
 
 Touches: environment, files, terminal.
 """

@@ -1,7 +1,9 @@
-"""Checks a resource in its flat form against its kind's schema: fields, types, enums and bounds.
+"""Checks resources and statuses against their kind's schema: fields, types, enums and bounds, at every depth.
 
-Why it exists: the API server rejects invalid resources, and compilers that extract resources from annotations must
-report the same faults beforehand. The model decodes stored values leniently.
+Why it exists: the API server rejects invalid resources (``checked_kind``, ``checked_status``, both for the flat form),
+and compilers that extract resources from annotations must report the same faults beforehand (``manifest_fields``, which
+flattens a manifest and checks its name, too). The model decodes stored values leniently. Files of resources are checked
+by the API server; ``resources`` only identifies what is in them.
 
 State: a cache of the types that were built for each kind. Nothing that it gets is changed.
 

@@ -1,7 +1,7 @@
-"""Checks a schema file while file and line are known.
+"""Checks the declarations in a schema file while file and line are known: a kind, or the types that kinds share.
 
 ``model`` would reject most faults as well, but can only name the kind. Here each check names the line and what was
-probably meant. ``schemas.py`` reads the files and builds the kinds.
+probably meant. ``schemas.py`` reads the files, has the kinds built, and checks what needs all of them.
 
 Pure.
 
@@ -191,7 +191,7 @@ def _check_pattern(located: Located, path: Steps, pattern: str) -> None:
 
 
 def _check_path(located: Located, at: Steps, path: str, fields: Mapping[str, Any], types: Types) -> None:
-    """Check that ``path`` leads from the kind's fields to text: ``a.b[].c``, with ``[]`` exactly at lists."""
+    """Check that ``path`` leads through the kind's fields: ``a.b[].c``, with ``[]`` exactly at lists."""
     steps = split_path(path)
     declared: Any = None
     known: Mapping[str, Any] = fields

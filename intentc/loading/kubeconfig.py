@@ -1,7 +1,8 @@
 """Reads how to reach a Kubernetes cluster: from a kubeconfig file, or as the service account of a pod.
 
 Why it exists: the bridge must reach a cluster as ``kubectl`` does, and say what is wrong with a file by its line. No
-client from PyPI reads all of it (docs/adr/0020-own-kubernetes-client.md). ``bridges/kubernetes/cluster`` connects.
+client from PyPI reads all of it (docs/adr/0020-own-kubernetes-client.md). ``bridges/kubernetes/cluster`` connects;
+certificates and tokens in files of their own are read there and in ``credentials``.
 
 Touches: environment, files.
 """
@@ -38,7 +39,7 @@ class ClusterAccess(msgspec.Struct, frozen=True):
     """One cluster and our credentials for it.
 
     ``authority``, ``certificate`` and ``key``: PEM, either as bytes or in the file of that name, empty for none.
-    ``token_file`` is read again when it changes. ``files``: everything that was read, to notice changes.
+    ``token_file`` is read again when it changes. ``files``: the kubeconfig and the PEM files, to notice changes.
     """
 
     server: str

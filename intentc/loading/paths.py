@@ -1,6 +1,6 @@
 """Locates the data that ships with intentc: next to the package in a checkout, inside it in an installed wheel.
 
-``loading`` and commands of ``cli`` read these files, and ``dev`` starts one of them.
+``schemas``, ``plugins`` and commands of ``cli`` read these files, and ``dev`` starts one of them.
 
 It looks which folder exists.
 

@@ -1,12 +1,12 @@
-"""Loads resources from input files, for ``compile``, ``apply``, ``dev --load`` and ``intentc.testing``.
+"""Loads resources from input files, for the commands that take files (such as ``apply``) and ``intentc.testing``.
 
-It accepts four forms, mixed over documents and files, in YAML or JSON: Contrail's own ``resources: [{kind, data}]``
-(with an ``operation`` of CREATE, as in the ancestor's init files), one bare ``{kind, data}``, the output of ``intentc
-get -o yaml``, and Kubernetes manifests (``apiVersion``, ``kind``, ``metadata``), alone or in a ``List``. Manifests are
-flattened here, so that no other module handles them. Only the fields that identify a resource are checked; admission
-checks the others.
+It accepts two forms of a resource, mixed over documents and files, in YAML or JSON: Contrail's own ``{kind, data}``
+(with an ``operation`` of CREATE, as in the ancestor's init files), and Kubernetes manifests (``apiVersion``, ``kind``,
+``metadata``). Either stands alone, in a list, in ``resources: […]`` or in a ``List``. The output of ``intentc get -o
+yaml`` is accepted, too. Manifests are flattened and pruned as the API server does it. Only the fields that identify a
+resource are checked; the server's admission checks the others.
 
-What can't be loaded is added to a list of errors, which callers get.
+Callers get the errors as a list next to what could be loaded, or one exception with all of them.
 
 Touches: files, terminal.
 """

@@ -1,4 +1,4 @@
-"""The kinds of compilers, read from ``<directory>/<compiler>/*.yml``: one file per kind, and ``types.yml``.
+"""Loads the kinds of compilers from ``<directory>/<compiler>/*.yml``: one file per kind, and ``types.yml``.
 
 A kind's file has the form of ``model.schema.KindSpec``. ``types.yml`` holds what the kinds share::
 
@@ -9,7 +9,9 @@ A kind's file has the form of ``model.schema.KindSpec``. ``types.yml`` holds wha
 Kinds of Kubernetes that several compilers read are in the folder ``kubernetes``; one is loaded once, with the mentions
 of those kinds that are loaded, too.
 
-``declarations.py`` checks each file; here references to unknown kinds are found. ``model`` builds the kinds.
+``declarations.py`` checks each file; here references to unknown kinds and kinds that are declared twice are found.
+``model`` builds the kinds. ``known_elsewhere`` says which shipped compiler has a kind that is not loaded. The modules
+with conversions between versions, which files name, are imported.
 
 State: the schemas that were loaded, kept until the process ends, and the files of the last ones.
 

@@ -4,15 +4,15 @@ Rules: docs/ambassador.md. Ambassador configuration ⇒ intermediate representat
 ⇒ facts ⇒ objects ``envoy_*``, one per element. ``intentc.bridges.xds`` serves these objects to Envoy. The kinds are
 declared in ``config/schemas/ambassador``, the reaction map is ``reactions/ambassador.yml``.
 
-This package holds the intents, one file per kind, named after the kind. The sub-packages hold the typed values that
-intents exchange as facts, and the pure functions that compute them. From the bottom up: ``settings`` (what users set
-for the gateway and its traffic), ``tls``, ``upstreams`` (where requests go, with the resolvers' intents), ``routing``
-(what routes match and do), ``hosts``, and ``gateway`` (what all listeners share). ``envoy`` turns these values into
-Envoy's JSON, ``elements.py`` into claims. ``views`` shows the result to people, ``reasons`` explains it, and
-``envoy_names.py`` maps Envoy's names back to elements.
+This package holds the intents, mostly in files named after their kinds, and what they share (such as
+``this_gateway.py``). The sub-packages hold the typed values that intents exchange as facts, and the functions that
+compute them. From the bottom up: ``settings`` (what users set for the gateway and its traffic), ``tls``, ``upstreams``
+(where requests go, with the resolvers' intents), ``routing`` (what routes match and do), ``hosts``, and ``gateway``
+(what all listeners share). ``envoy`` turns these values into Envoy's JSON, ``elements.py`` into claims. ``views`` shows
+the result to people, ``reasons`` explains it, and ``envoy_names.py`` maps Envoy's names back to elements.
 
-Intents read, report problems and give reasons through ``ctx``, and yield facts and claims: on ``envoy_*`` objects, and
-on resources read from annotations.
+Intents read, report problems and give reasons through ``ctx``, and yield facts and claims: on ``envoy_*`` objects, on
+resources read from annotations, and on the status of Mappings, Hosts and Ingresses.
 
 Touches: nothing outside memory.
 """

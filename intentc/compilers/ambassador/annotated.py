@@ -4,7 +4,8 @@ Most of Emissary's users have some (docs/ambassador.md §6.9). The carrier claim
 they are created, changed and deleted with the carrier, ``why`` leads from them to it, and all intents read them like
 resources that users apply. If several carriers hold the same resource, the first by name claims it, in whatever order
 they appear (fact ``annotated_resource``). A mistake in one document is a problem on the carrier; the other documents
-take effect.
+take effect. The intent of Services is here, and also yields the gateway's addresses (``publishing.py``); that of
+Ingresses is in ``ingress.py``.
 
 It reads and reports problems through ``ctx``, and yields claims and facts.
 """

@@ -1,7 +1,9 @@
 """Computes the routes of a group from its members, and the upstreams that the routes lead to.
 
-They are separate from the group's intent, because explanations evaluate them again with fewer members
-(``reasons/groups.py``). ``add_uses`` fills the table that it gets; nothing else is changed.
+They are separate from the group's intent (``mapping_group.py``), because explanations evaluate them again with fewer
+members (``reasons/groups.py``). Groups of TCPMappings are divided in ``routing/tcp_routing.py``.
+
+``add_uses`` fills the table that it gets; nothing else is changed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""A Host yields what it means, whatever Listeners exist: fact ``host_binding``, and its share in its ``hostname``.
+"""A Host yields what it means, whatever Listeners exist, as its share in its ``hostname``.
 
-It reports the problems that only the Host itself knows: mistakes in its TLS, and settings without effect.
-``hostname.py`` decides what it means together with other Hosts of its hostname, and on which Listeners.
+It also yields that a Host exists, which tables it serves, and which secrets it uses. It reports what only the Host
+itself knows: mistakes in its hostname and its TLS, and settings without effect. ``hostname.py`` decides what it means
+together with other Hosts of its hostname, and on which Listeners.
 
 It reads and reports problems through ``ctx``, and yields facts.
 """

@@ -2,7 +2,8 @@
 
 An evaluation costs as much as there are Listeners; Mappings play no part in it. It yields, for each Listener, a share
 in its listener and in the virtual host of this name, and for route tables the fact ``hostname_binding``. Contradictions
-between Hosts of one hostname are resolved here, always in favour of the stricter one, and reported on the others.
+between Hosts of one hostname are resolved here by the rules of ``hosts/hostname_binding.py``: in favour of the stricter
+one, else of the first by name. They are reported on the others, as are Hosts that no Listener serves.
 
 It reads and reports problems through ``ctx``, and yields facts.
 """

@@ -1,8 +1,9 @@
 """An Ingress means Mappings, one for each of its paths, and Hosts, one for each name with a certificate.
 
-It contributes to the same groups and hostnames as Mappings and Hosts, and the same rules apply to it.
-``ingress_backend.py`` reads its backends; ``this_gateway.py`` decides whether it belongs to this gateway. An Ingress
-of another class or gateway has no effect.
+It contributes to the same groups and hostnames as Mappings and Hosts, and the same rules apply to it. It may also carry
+resources in an annotation (``annotated.py``), and gets the gateway's addresses as status (``publishing.py``).
+``routing/ingress_backend.py`` reads its backends; ``this_gateway.py`` decides whether it belongs to this gateway. An
+Ingress of another class or gateway has no effect.
 
 It reads and reports problems through ``ctx``, and yields claims and facts.
 """

@@ -2,8 +2,9 @@
 
 If several Listeners share a port, the first by name of those that can listen and have something to serve gets it; the
 others report which one. TCP routes of the port come first, then a chain for each TLS configuration, with the names of
-the Hosts that share it, then one chain for clear text for all Hosts. The intent runs when a Host or a setting changes,
-and never for a Mapping: routes arrive by RDS.
+the Hosts that share it, then one chain for clear text for all Hosts. The intent runs when a Listener, a Host, a
+TCPMapping, or the gateway's settings or services change, and never for a Mapping: routes arrive by RDS. A listener's
+``guards`` say what it demands of clients. Ports without a Listener are the business of ``tcp_route.py``.
 
 It reads, reports problems and gives reasons through ``ctx``, and yields claims.
 """

@@ -1,8 +1,9 @@
-"""Makes one route in each table of all Mappings with the same match, and asks for their clusters and tables.
+"""Makes the routes of all Mappings with the same match, and asks for their clusters and tables.
 
-``sharing.py`` decides who shares a route, ``envoy/route.py`` makes its JSON. Problems are reported on the Mappings. A
-member that can't be served leaves its requests to the others. If no member can be served, requests are answered 503 and
-never go elsewhere.
+Usually that is one route for all of its tables: ``grouping.py`` says when there are several. ``routing/sharing.py``
+decides who shares a route, ``envoy/route.py`` makes its JSON. Problems are reported on the members' resources, also
+that no Host serves one. A member that can't be served leaves its requests to the others. If no member can be served,
+requests are answered 503 and never go elsewhere.
 
 It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts.
 """

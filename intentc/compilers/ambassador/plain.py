@@ -1,4 +1,4 @@
-"""Converts values of resources to plain JSON, and to the typed values of ``traffic.py`` with their checks.
+"""Converts values of resources to plain JSON, and to typed values with their checks (``settings/traffic.py``).
 
 The schema's structs hold what users wrote. Whether it makes sense (a policy without its header, an invalid duration) is
 checked by the types of the intermediate representation, in one place for all readers of such a value.

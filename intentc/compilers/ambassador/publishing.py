@@ -3,7 +3,7 @@
 A setting names the Service by which the gateway is reached. A cluster gives it addresses in its status; the intent of
 that Service yields them as a fact, so that Ingresses need not be related to it.
 
-It reads and reports problems through ``ctx``, and yields facts and claims on statuses.
+It reads through ``ctx``, and yields facts and claims on statuses.
 """
 
 from __future__ import annotations

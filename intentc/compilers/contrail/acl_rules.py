@@ -3,6 +3,7 @@
 A rule has lists of addresses and ports on both sides; a rule of an access control list has one of each. A part that
 can't be converted is left out alone, with a problem that names the part and the rule; the rest of the group stays in
 force. In explanations, each rule cites the group's rule that it comes from, and the groups whose numbers it contains.
+``security_group.py`` claims the lists; rules of policies are converted in ``policy_rules.py``.
 
 It reads and reports problems through ``ctx``. State: the groups' numbers, looked up once for a list.
 """

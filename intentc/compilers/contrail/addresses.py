@@ -1,5 +1,7 @@
-"""Checks the addresses of the three address kinds. Nothing is compiled from them alone (docs/contrail.md D.14); an
-invalid address is a problem on its resource.
+"""Checks the address of an instance, floating or alias IP; an invalid one is a problem on its resource.
+
+Nothing is compiled from these resources alone (docs/contrail.md D.14); what reads their addresses is in
+``network_addresses.py`` and ``vrf_assign_table.py``.
 
 It reads and reports problems through ``ctx``.
 """

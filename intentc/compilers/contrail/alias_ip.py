@@ -1,4 +1,6 @@
-"""An alias IP, a second address of an interface; a change leads to that interface (docs/contrail.md C.3).
+"""Checks the address of an alias IP, a second address of an interface.
+
+A change leads to that interface (docs/contrail.md C.3, D.14).
 
 It reads and reports problems through ``ctx``, and yields nothing.
 """

@@ -1,5 +1,8 @@
 """The policies that a network attaches, in the order in which their rules apply (docs/contrail.md D.4.2).
 
+It says of each whether it has a timer, and reports one whose place is unknown. The policies of services follow these;
+they are in ``automatic_policy.py``.
+
 It reads and reports problems through ``ctx``.
 """
 

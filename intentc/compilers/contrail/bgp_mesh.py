@@ -15,7 +15,7 @@ SERVICE_TYPES = frozenset({"bgpaas-server", "bgpaas-client"})
 CONTROL_NODE = "control-node"
 
 CONTRAIL = "contrail"
-"""The vendor of routers that are in the installation's autonomous system; a missing vendor means it, too."""
+"""The vendor of routers that get the autonomous system of ``global_system_config``; a missing one means it, too."""
 
 PEERING: dict[str, Any] = {"session": [{"attributes": [{"address_families": {"family": []}}]}]}
 """The attribute of a link of the mesh: one session, with all address families (``ours_with`` in the schema)."""

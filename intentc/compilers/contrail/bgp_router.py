@@ -1,8 +1,9 @@
-"""A BGP router refers to its peers in the mesh, and has the installation's autonomous system (docs/contrail.md D.12).
+"""A BGP router refers to its peers in the mesh, and may get its autonomous system here (docs/contrail.md D.12).
 
-The mesh's rules are in ``bgp_mesh.py``. Links between members belong to the compiler; sessions that users made with
-others stay. With ``ibgp_auto_mesh`` false all links stay as they are. The routers of BGP as a service are compiled by
-``bgp_as_a_service.py``.
+One of vendor Contrail outside of sub-clusters has the autonomous system of ``global_system_config``. The mesh's rules
+are in ``bgp_mesh.py``. Links between candidates belong to the compiler; other sessions of users stay. With
+``ibgp_auto_mesh`` false all links stay as they are. The routers of BGP as a service are compiled by
+``bgp_as_a_service.py`` and ``bgp_server.py``.
 
 It reads and gives reasons through ``ctx``, and yields claims and facts.
 """

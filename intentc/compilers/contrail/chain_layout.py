@@ -1,7 +1,7 @@
 """The routing instances of a service chain, and what connects them (docs/contrail.md D.8.3).
 
-Pure: a chain, and which of its services translate addresses, give the layout. ``service_chain.py`` reads the world and
-claims what the layout says.
+Pure: a chain, which of its services translate addresses, and whether its networks are linked directly give the layout.
+``service_chain.py`` reads the world and claims what the layout says.
 """
 
 from __future__ import annotations

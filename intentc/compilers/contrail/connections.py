@@ -3,7 +3,9 @@ D.3).
 
 A network alone decides which networks it *wants*: that is computed with its lists, and yielded as facts. Two primary
 routing instances are linked where both networks want it; each instance claims its own side from the facts, so neither
-network is compiled because the other one was.
+network is compiled because the other one was. The network of an analyzer wants those that mirror to it in return,
+whatever it attaches; ports that are mirrored yield the same facts (docs/contrail.md D.8.7). ``service_chain.py`` links
+the instances of chains.
 
 It reads and gives reasons through ``ctx``, and returns claims and facts.
 """

@@ -1,7 +1,8 @@
 """Leaves out a rule of an access control list that an earlier one covers (docs/contrail.md D.4.3).
 
-A rule is covered if an earlier one matches all that it matches; actions and directions do not count, so the first rule
-decides. A list may have thousands of rules: earlier ones are found by protocol and addresses, not by a scan.
+A rule is covered if an earlier one matches all that it matches, in the dynamic list with the same analyzer; actions and
+directions do not count, so the first rule decides. Earlier rules are found by protocol and addresses, not by a scan: a
+list may have hundreds.
 
 State: the rules of one list while it is built, which ``append`` adds to; the rules themselves stay as they are.
 """

@@ -1,4 +1,6 @@
-"""A floating IP, an address lent to an interface; a change leads to that interface (docs/contrail.md C.3).
+"""Checks the address of a floating IP, an address lent to an interface.
+
+A change leads to that interface (docs/contrail.md C.3, D.14).
 
 It reads and reports problems through ``ctx``, and yields nothing.
 """

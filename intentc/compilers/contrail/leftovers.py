@@ -1,8 +1,8 @@
-"""The view of what a former compiler left and only people may delete (docs/contrail.md D.1): its route targets.
+"""The view ``leftovers``: route targets of another transformer that only people may delete (docs/contrail.md D.1).
 
-A route target of the automatic range without a mark was allocated by another transformer: users can't make one. The
-compiler deletes no route target without its mark, since one that nobody refers to now may be a user's of an earlier
-autonomous system.
+It lists those of the automatic range without a mark to which no routing instance and no logical router refers, but for
+the server's own two. Another transformer allocated them, or a user chose them under an earlier autonomous system; so
+the compiler deletes no route target without its mark.
 
 It reads through the ``Compiled`` that it gets, and changes nothing.
 """

@@ -3,7 +3,8 @@
 It has a route target of its own, or the one that a user lets it refer to. In snat mode that one, its configured list
 and those of its BGP VPNs join the networks of its interfaces. In vxlan mode an internal network, which the API server
 creates, carries its routes: only the lists are put there. When a network, an interface or the router is deleted, its
-claims disappear, and with them the references.
+claims disappear, and with them the references. Its gateway, in snat mode, is the business of ``source_nat.py``. The
+targets that the routes of its tables get are yielded for ``service_routes.py``.
 
 It reads, reports problems, requests numbers and gives reasons through ``ctx``, and yields claims and facts.
 """

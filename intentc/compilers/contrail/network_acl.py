@@ -1,7 +1,9 @@
 """The access control lists of a network, static and dynamic, and what its policies mean for other intents
 (docs/contrail.md D.4).
 
-Each rule of a list names where it comes from: the attached policy and both ends in the policy's rule.
+Here is decided which lists there are; ``network_rules.py`` makes their rules. The facts for links are made in
+``connections.py``, those for chains in ``service_chain.py``, those for other networks' rules in ``surroundings.py``. In
+explanations, each rule cites where it comes from. The lists of security groups are in ``acl_rules.py``.
 
 It reads, reports problems and gives reasons through ``ctx``, and returns claims and facts.
 """

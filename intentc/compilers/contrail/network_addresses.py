@@ -1,4 +1,6 @@
-"""The addresses of interfaces, and the subnets of networks with their gateways (docs/contrail.md D.8.4, D.13).
+"""Looks up the addresses of interfaces, and the subnets of networks with their gateways.
+
+Rules: docs/contrail.md D.8.1, D.8.4, D.13. ``service_addresses.py`` claims the addresses of services.
 
 It reads only through the views that it gets, which record each read.
 """

@@ -1,7 +1,8 @@
-"""The rules of a network's access control lists, from all its policies (docs/contrail.md D.4).
+"""The rules of a network's access control lists, from all its policies, and where each comes from (docs/contrail.md
+D.4).
 
-``network_rules`` converts and gathers; ``trailing_rules`` are those at the end of the static list. What a network's
-rules mean for its connections is in ``connections.py``.
+``network_rules`` converts and gathers; ``trailing_rules`` are those at the end of the static list. One rule of a policy
+is converted in ``policy_rules.py``. What a network's rules mean for its connections is in ``connections.py``.
 
 It reads through the views and the ``Surroundings`` that it gets, and returns values; it claims nothing. State: the
 rules of one network while they are gathered.

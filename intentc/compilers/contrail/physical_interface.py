@@ -1,4 +1,6 @@
-"""A port of a switch is found by the names that hosts know it by (docs/contrail.md D.16).
+"""A port of a switch with a fabric says by which names hosts know it (docs/contrail.md D.16).
+
+``switch_ports.py`` looks it up by these.
 
 It reads through ``ctx``, and yields facts.
 """

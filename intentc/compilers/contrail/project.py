@@ -1,4 +1,4 @@
-"""A project owns networks, groups and routers, which read its ``vxlan_routing``. Nothing is compiled from it alone.
+"""A project owns networks, groups and routers; routers read its ``vxlan_routing``. Nothing is compiled from it alone.
 
 The intent yields nothing and reads nothing.
 """

@@ -1,5 +1,5 @@
-"""A route aggregate of a service instance has the address of a chain through the service as next hop
-(docs/contrail.md D.10).
+"""A route aggregate of a service instance refers to a routing instance of a chain through the service, and has its
+address as next hop (docs/contrail.md D.10).
 
 It reads and gives reasons through ``ctx``, and yields claims.
 """

@@ -1,6 +1,7 @@
-"""Explains route targets: the fields from which each claim of one follows (``ctx.because``).
+"""Explains route targets and an own autonomous system: the fields from which each claim follows (``ctx.because``).
 
-It is separate from the rules, and runs only while an explanation is requested.
+It is separate from the rules. ``with_reasons`` passes the claims on, and asks for reasons only while an explanation is
+requested; other callers ask for that themselves.
 
 It reads through the views that it gets, and gives reasons through ``ctx``; it claims nothing. State: ``RouterReasons``
 keeps what it computed for one router.

@@ -1,7 +1,8 @@
 """Route targets: their form, the own target of an object, and the targets of a routing instance (docs/contrail.md D.1).
 
 The API server allocates the numbers of own targets, whose names contain the current autonomous system; users name
-configured targets. The intents decide which object has which targets.
+configured targets. Those that can't take effect are reported here. ``target_lists.py`` reads users' lists,
+``route_target_sources.py`` explains targets; the intents decide which object has which targets.
 
 It reads, reports problems and requests numbers through ``ctx``, and returns claims.
 """
@@ -28,8 +29,8 @@ FIRST_NUMBER = 8_000_100
 """The default start of the pool (docs/contrail.md B.6)."""
 
 FIRST_AUTOMATIC = 8_000_000
-"""Numbers from here on, under the installation's own autonomous system, belong to the compiler (docs/contrail.md B.7).
-"""
+"""Numbers from here on, under the autonomous system of ``global_system_config``, belong to the compiler
+(docs/contrail.md B.7)."""
 
 FIRST_SHORT_NUMBER = 8_000
 SHORT_NUMBERS = 32_768 - 8_000
@@ -117,13 +118,13 @@ def is_automatic(target: RouteTarget, system: int) -> bool:
 
 
 def autonomous_system(ctx: Context) -> int:
-    """The installation's current autonomous system."""
+    """The autonomous system of ``global_system_config``."""
     config = ctx.find("global_system_config", GLOBAL_SYSTEM_CONFIG)
     return (config.autonomous_system if config else 0) or DEFAULT_AUTONOMOUS_SYSTEM
 
 
 def own_route_target(owner: Intent, ctx: Context) -> ResourceClaim | None:
-    """The own route target of ``owner``: its number stays for life, its autonomous system is the installation's.
+    """The own route target of ``owner``: its number stays for life, its autonomous system is the current one.
 
     None, with a problem, if the autonomous system has four bytes and the number does not fit into two. A route target
     that somebody else created is never used: ``owner`` keeps the number, so that nobody else gets it, and has another

@@ -1,8 +1,9 @@
 """The addresses that a service instance has for its interfaces, shared by the ports of all its port tuples
 (docs/contrail.md D.8.9).
 
-The server gives them: from the network of service chains for the service itself, from the ports' network for health
-checks that reach from end to end.
+The server gives them: from the IPAM of service chains for the service itself, from the ports' network for health checks
+that reach from end to end. ``service_machines.py`` has the addresses of ports that the compiler makes;
+``network_addresses.py`` looks up the address of a port.
 
 It reads and gives reasons through ``ctx``, and returns claims.
 """

@@ -3,7 +3,8 @@
 
 It is a fact that networks yield whose policies ask for it, and an intent while any does. It is made while both networks
 ask, and each service has an address on the sides that the chain needs. Its instances are its own, so they are deleted
-with the last rule that asks for it. Their own route targets are the business of ``routing_instance.py``.
+with the last rule that asks for it. ``chain_layout.py`` decides which there are, ``chain_members.py`` who serves; their
+own route targets are the business of ``routing_instance.py``. What others must know of a chain is yielded as facts.
 
 It reads, reports problems, requests numbers and gives reasons through ``ctx``, and yields claims and facts. State: the
 services of one chain while it is evaluated, which ``addresses`` completes.

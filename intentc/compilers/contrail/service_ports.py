@@ -1,7 +1,8 @@
-"""The ports of a service instance through which traffic enters and leaves it (docs/contrail.md D.8.1).
+"""Reads what a service instance is: its mode, its interfaces with their networks, and what it runs on (docs/contrail.md
+D.8.1).
 
-A service instance runs on port tuples, or on machines; each has a left and a right port, and those have service
-addresses.
+A service instance runs on port tuples, or on machines; each has a left and a right port, through which traffic enters
+and leaves, and those have service addresses. ``service_interfaces.py`` says what ports get from services.
 
 It reads only through the views that it gets, which record each read.
 """

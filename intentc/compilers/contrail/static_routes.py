@@ -1,5 +1,6 @@
 """The static routes of a network's primary routing instance: those that lead to services, then those of its route
-tables that lead to an address (docs/contrail.md D.9).
+tables that lead to an address (docs/contrail.md D.9). ``service_routes.py`` finds the former, and lets the instance
+import their targets.
 
 It reads and gives reasons through ``ctx``, and returns claims.
 """

@@ -1,4 +1,6 @@
-"""Reads what the conversion of a network's policies must know of the world (``policy_rules.Surroundings``).
+"""Reads what a network's policies must know of other networks, and yields what those must know of it.
+
+The former is ``policy_rules.Surroundings``, and whether chains of several policies join two networks.
 
 It reads through ``ctx``, and makes facts; it claims nothing. State: what it read for one evaluation, and the analyzers
 that it was asked for.

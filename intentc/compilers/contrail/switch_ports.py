@@ -1,8 +1,9 @@
 """Where the ports of hosts that use SR-IOV are plugged in (docs/contrail.md D.16).
 
 A host has a virtual router, which names the port that a physical network uses, and a node, whose ports name a switch
-and a port there. Each of the three yields its part of the way as a fact, by the names that the next part knows: an
-interface then reads three values, and no other switch's change concerns it.
+and a port there, which is a physical interface. Each of the three yields its part of the way as a fact, by the names
+that the part before it knows: an interface of a machine then reads three values, and no other switch's change concerns
+it.
 
 It reads facts through ``ctx`` and names through the view that it gets; the intents that yield them are named after the
 three kinds.

@@ -1,6 +1,8 @@
-"""A network puts its lists of route targets, and those of its BGP VPNs, onto its primary routing instance
-(docs/contrail.md D.1, D.11), to which its routing policies refer (D.10), its route tables as static routes (D.9), and
-its policies into access control lists (D.4).
+"""A network puts what users gave it onto its primary routing instance, and its policies into access control lists.
+
+Onto the instance go its lists of route targets and those of its BGP VPNs (docs/contrail.md D.1, D.11), static routes
+(D.9), and references of its routing policies (D.10). The access control lists are made in ``network_acl.py`` (D.4),
+with the facts from which links (D.3) and service chains (D.8) follow.
 
 It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts.
 """

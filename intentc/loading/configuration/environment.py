@@ -1,7 +1,8 @@
 """Applies settings from the environment: ``INTENTC_ETCD__PASSWORD`` sets ``etcd.password``.
 
 Why it exists: containers get their secrets and addresses this way. A variable names a key by its path in capitals with
-two underscores between the parts; it overrides the file. ``building`` checks the values.
+two underscores between the parts; it overrides the file. A variable that is meant for intentc and sets nothing is an
+error. ``building`` checks the values, and the keys below the first part.
 
 ``overlay`` reads the environment that it gets, and writes settings into the mapping that it gets. State: the known
 keys, listed once.

@@ -4,8 +4,8 @@ Why it exists: one place answers "what can I set". All sections have defaults, s
 configuration. ``reading`` and ``building`` read them.
 
 ``passed_over`` names Contrail's keys of a section that serve other programs. ``closed`` sections are ours alone: every
-unknown key there is an error. Elsewhere only a likely misspelling of our keys is one, since the file is shared with
-programs that we don't know.
+unknown key there is an error. Elsewhere only a likely misspelling of our keys is one, and any unknown key that the
+environment sets, since the file is shared with programs that we don't know.
 
 Declarations only.
 
@@ -269,7 +269,7 @@ class Limits(Section, frozen=True):
     ``status_interval``: between two writes of one object's status, 0 for no limit.
     ``max_writes_on_upgrade``: after a leader with other versions, at most so many planned writes are made without
     approval. ``max_deletes`` and ``max_deletes_percent`` (of a kind's owned objects): a pass that would delete more
-    orphans than both is held (docs/engine.md §5.7).
+    objects of a kind than both withholds them (docs/engine.md §5.7).
     """
 
     closed: ClassVar[bool] = True

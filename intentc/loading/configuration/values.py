@@ -1,11 +1,13 @@
-"""Types of settings that plain strings and numbers can't represent safely: secrets, addresses, URLs, durations.
+"""Types and bounds of settings that plain strings and numbers can't represent safely, such as secrets and durations.
 
-Why it exists: a printed configuration must not show a secret, and an invalid address, URL or duration should be
-rejected where it is written, not where it is first used. ``sections`` assigns types to settings.
+Why it exists: a printed configuration must not show a secret, and an invalid address, host name, URL, duration or
+prefix in etcd should be rejected where it is written, not where it is first used. ``sections`` assigns types to
+settings. ``is_loopback`` and ``canonical_host`` are for everybody who compares hosts.
 
-A secret that a file holds is read when it is asked for; ``FilePath.lack`` reads the beginning of its file.
+A secret that a file holds is read again when it is asked for and the file has changed; ``FilePath.lack`` reads the
+beginning of its file.
 
-State: the text of each secret, and the former ones, until the process ends.
+State: the text of each secret, and its former ones; where a path or ``ctx.setting`` was written.
 
 Touches: nothing itself; through others: files.
 """

@@ -1,4 +1,6 @@
-"""Converts typed values to Envoy's JSON (v3, Envoy 1.40): pure functions, one module per kind of element.
+"""Converts typed values to Envoy's JSON (v3, Envoy 1.40): pure functions, one module per element or part of one.
+
+The intents above make claims of what these return, by ``ambassador/elements.py``.
 
 Touches: nothing outside memory.
 """

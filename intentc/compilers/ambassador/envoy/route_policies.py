@@ -1,4 +1,4 @@
-"""Policies of a route as Envoy's JSON: retries, hashing, rate limits, and per-route settings of filters.
+"""Policies of a route as Envoy's JSON: retries, hashing, rate limits, header changes, per-route settings of filters.
 
 Settings of a filter (``envoy.filters.http.cors``, ``envoy.filters.http.ext_authz``) are written whether the filter is
 present or not. Envoy accepts both, so no route depends on the gateway's services.

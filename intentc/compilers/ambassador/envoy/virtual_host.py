@@ -1,4 +1,6 @@
-"""The routes before all others in a virtual host: they redirect or reject insecure ones (docs/ambassador.md §4.5).
+"""The first routes of a virtual host, which redirect or reject insecure requests (docs/ambassador.md §4.5).
+
+``ambassador/virtual_host.py`` claims the virtual host.
 
 Pure functions of values.
 """

@@ -1,5 +1,7 @@
-"""What AuthService, RateLimitService, TracingService and LogService share: which of several takes effect, and its
-cluster.
+"""What AuthService, RateLimitService, TracingService and LogService share: how their upstream is read and asked for.
+
+``takes_effect`` says which of several RateLimitServices or TracingServices counts; AuthServices decide that in
+``ambassador/auth_service.py``. ``service_target`` is for the probes of the Module.
 
 It reads and reports problems through ``ctx``, and returns facts.
 """

@@ -1,8 +1,9 @@
 """Converts a Module's open ``config`` object to ``ModuleSettings``, key by key.
 
 A key that can't be used is left out and reported with its path, and the others apply. No value that Envoy would reject
-passes (docs/ambassador.md §5.11). Access lists are the exception, because leaving out an entry would open a hole: an
-unusable entry there admits nobody.
+passes (docs/ambassador.md §5.11), but for the folder of a log file and Lua scripts, which only Envoy can judge. Access
+lists are not left out, because that would open a hole: an unusable entry there admits nobody. ``settings_groups.py``
+reads the groups of settings; ``ambassador/module.py`` reports what is found here.
 
 Problems are added to the list that the caller passes; nothing else is changed.
 """

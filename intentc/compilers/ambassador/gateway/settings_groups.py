@@ -3,7 +3,7 @@
 One odd key must not disable its group: Emissary's users write ``enabled`` in groups without such a setting, and keys of
 other versions. An unknown key is a problem of its own, and the others apply. A wrong value is left out alone if the
 group makes sense without it; a group that needs the value (``retry_policy``, ``buffer``) is left out with it.
-``module_settings.py`` and ``traffic.py`` define the groups.
+``settings/module_settings.py`` and ``settings/traffic.py`` define the groups.
 
 Problems are added to the list that the caller passes; nothing else is changed.
 """

@@ -1,7 +1,8 @@
 """What a Host means, as a typed value, whatever Listeners and Mappings exist.
 
-It is the fact ``host_binding``, named namespace:name, and the fact ``hostname``, named after its hostname, where all
-Hosts of one hostname meet. ``hostname.py`` decides what it means on a Listener.
+It is the fact ``hostname``, named after its hostname, where all Hosts of one hostname meet, and the fact
+``host_binding``, named namespace:name. ``ambassador/hostname.py`` decides what it means on a Listener. An Ingress may
+mean a Host, too, and a fallback Host is no resource.
 
 Pure functions of values.
 """

@@ -4,6 +4,9 @@ They come from the TLSContext that the Host names, otherwise from its own ``tls`
 like it with ``-context`` at the end, otherwise from its Secret alone. Any mistake leaves the Host without TLS, with a
 problem: a name that is not reachable by TLS is better than one with less protection than asked for.
 
+``check_secrets`` and ``check_hostname`` are also for TLS of Ingresses, TCPMappings and fallback Hosts. TLS towards
+upstreams is checked in ``upstreams/originating.py``.
+
 It reads through ``ctx`` alone.
 """
 

@@ -1,4 +1,6 @@
-"""What a hostname of Hosts is on the Listeners, as typed values: route configurations and request rules.
+"""What a hostname of Hosts is on the Listeners, as typed values, and which of its Hosts decides there.
+
+The values are route configurations and rules for insecure requests; ``ambassador/hostname.py`` makes them.
 
 Names of route configurations: ``namespace/name`` of the Listener, then ``|cleartext``, ``|tls``, or ``|tls|`` and the
 Host that asks clients for certificates: a client that connected under another name can't reach its routes.

@@ -1,7 +1,7 @@
-"""What a Listener is, as typed values: the protocols on its port, and the Hosts that it takes (docs/ambassador.md
+"""Reads what a Listener is, as typed values: the protocols on its port, and the Hosts that it takes (docs/ambassador.md
 §4.3).
 
-Pure functions of values.
+It reads only through the view that it gets, which records each read.
 """
 
 from __future__ import annotations

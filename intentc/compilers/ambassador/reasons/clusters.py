@@ -1,4 +1,6 @@
-"""Explains why an upstream is a cluster, with its endpoints and TLS: every resource that would ask for it.
+"""Explains why an upstream is a cluster and has endpoints, and why clusters are joined: by all that would ask for it.
+
+The parts of a cluster are in ``cluster_parts.py``.
 
 It reads through ``ctx`` alone.
 """

@@ -1,4 +1,6 @@
-"""Finds the members of a group that are needed for one of its routes, or for one of its upstreams.
+"""Finds the members of a group, and the Hosts, that are needed for one of its routes or for one of its upstreams.
+
+Groups are those of Mappings and those of TCPMappings.
 
 It reads through ``ctx`` alone.
 """

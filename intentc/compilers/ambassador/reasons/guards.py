@@ -1,4 +1,7 @@
-"""Explains what a listener demands of clients: the AuthService, the Module's address lists, and so on.
+"""Explains what a listener demands of clients: each of its ``guards``.
+
+They follow from an AuthService, a RateLimitService that denies when it fails, the Module's address lists, and Hosts
+that require certificates.
 
 It reads through ``ctx`` alone.
 """

@@ -1,4 +1,4 @@
-"""Explains why Hosts are served: virtual hosts, and listeners with their filter chains.
+"""Explains why there are virtual hosts and listeners: by Listeners, Hosts, Mappings and TCPMappings.
 
 Each Host that is bound to a Listener could be served there, so each is a reason, even while another overrules it.
 

@@ -2,6 +2,7 @@
 
 Pure; it calls ``brings_about`` many times, which must be pure, too. If one member of each of these sets is removed, the
 remaining candidates don't bring about the result, whatever the rules are: a set that did would contain a smallest one.
+That holds for up to ten candidates that don't suffice alone; of more, sets of three and more are not looked for.
 """
 
 from __future__ import annotations

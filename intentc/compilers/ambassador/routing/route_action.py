@@ -1,7 +1,7 @@
 """What a route does with requests, and what a Mapping contributes to the group that makes the route: typed values.
 
-``mapping_action.py`` makes them from Mappings, ``mapping_group.py`` joins those of a group, and ``envoy/route.py``
-converts them to Envoy's JSON. Other sources of routes (an Ingress) contribute a ``GroupMember``, too::
+``mapping_action.py`` makes them from Mappings, ``sharing.py`` joins those of a group, and ``envoy/route.py`` converts
+them to Envoy's JSON. Other sources of routes (an Ingress, the Module's probes) contribute a ``GroupMember``, too::
 
     yield Fact("mapping_group", group_name(member.match), member)
 

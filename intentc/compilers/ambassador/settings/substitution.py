@@ -1,4 +1,4 @@
-"""Lists the commands that may be in texts that Envoy formats: access log formats, and values of added headers.
+"""Checks the commands in texts that Envoy formats: access log formats, and values of added headers.
 
 One text that Envoy rejects would block the whole listener or route configuration (docs/ambassador.md §5.11). One that
 it accepts may reveal what its author must not see: ``%ENVIRONMENT(X)%`` is a variable of the gateway's process. So only

@@ -1,9 +1,9 @@
 """Reads settings for the traffic to an upstream from the schema's values into the typed ones of a cluster.
 
-Mapping, TCPMapping and AuthService share their form (types ``LoadBalancer``, ``CircuitBreaker``, ``Keepalive`` and
-``HealthCheck`` of ``types.yml``). All readers raise ``ValueError`` with the mistake: the caller reports it on its
-resource and leaves out the setting. ``envoy/cluster.py`` converts the values to Envoy's JSON; the routes' owners read
-their hash policies.
+Mapping, TCPMapping, AuthService and the Module share their form (types ``LoadBalancer``, ``CircuitBreaker``,
+``Keepalive`` and ``HealthCheck`` of ``types.yml``). All readers raise ``ValueError`` with the mistake, and the caller
+reports it on its resource. ``envoy/cluster.py`` converts the values to Envoy's JSON, ``envoy/route_policies.py`` that
+of a balancer which hashes.
 
 Pure functions of values.
 """

@@ -1,6 +1,7 @@
-"""TLS settings towards clients, and checks of certificates and keys.
+"""TLS settings of TLSContexts and Hosts, the Secrets that they need, and checks of certificates and keys.
 
-``tls_settings`` reads through ``ctx``, the others are functions of values.
+They are for TLS towards clients and towards upstreams. ``tls_settings`` reads through ``ctx``, the others are functions
+of values.
 
 Touches: nothing outside memory.
 """

@@ -1,10 +1,10 @@
 """Checks certificates, keys and revocation lists before Envoy does, and says what is wrong with them.
 
-Envoy rejects a secret that it can't read, and nobody who could fix it sees its message; here it is reported on the
-Secret and on the Host. ``cryptography`` decodes; this module checks what Envoy requires: that the text is PEM, that
-each block is what its label says, and that the key belongs to the certificate. Issuers and validity are left to the
-clients. A message may contain the label of a PEM block and the length of an RSA key, but nothing of what is encoded in
-a block.
+Envoy rejects a secret that it can't read, and nobody who could fix it sees its message; ``ambassador/secret.py`` puts
+these into facts and problems. ``cryptography`` decodes; this module checks what Envoy requires: that the text is PEM,
+that each block is what its label says, that a server's key is of a sort and size that Envoy takes, and that the private
+key belongs to the certificate. Issuers and validity are left to the clients. A message may contain the label of
+a PEM block and the length of an RSA key, but nothing of what is encoded in a block.
 
 Importing ``cryptography`` takes longer than `intentc --help`: import this module when a Secret is checked.
 

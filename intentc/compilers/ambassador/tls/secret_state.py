@@ -1,8 +1,9 @@
-"""What a Secret holds, who uses it, and the names of the secrets that Envoy requests by SDS: typed values.
+"""What a Secret can be used for, which ones TLS settings need, and by which names Envoy requests them: typed values.
 
-A Secret is used for one of two parts: ``tls`` (a certificate chain with its key) or ``ca`` (who signs peers'
-certificates, and optionally which are revoked: that list may be in another Secret). Its users contribute the fact
-``secret_use`` with the name from here, and refer to the same name in their configuration.
+Envoy gets two sorts of secrets: ``tls`` (a certificate chain with its key) and ``ca`` (who signs peers' certificates,
+and optionally ``crl``, which are revoked: that list may be in another Secret). The users of one contribute the fact
+``secret_use`` with the name from here, and refer to the same name in their configuration. ``ambassador/secret.py``
+checks and serves Secrets.
 
 Pure functions of values.
 """

@@ -1,5 +1,7 @@
-"""TLS settings towards clients, as a typed value, read from a TLSContext or from ``tls`` of a Host (docs/ambassador.md
-§4.3).
+"""TLS settings, as a typed value, read from a TLSContext or from ``tls`` of a Host (docs/ambassador.md §4.3).
+
+They are for TLS towards clients, and those of a TLSContext also for TLS towards upstreams. Which Secret or TLSContext a
+name means is decided here, too.
 
 Settings that can't be applied as written are rejected as a whole (``UnusableTLS``), because a setting that is left out
 could be the one that keeps somebody out. The users of these settings check which Secrets exist, and what they contain.
@@ -45,10 +47,10 @@ class UnusableTLS(Exception):
 
 
 class TLSSettings(msgspec.Struct, frozen=True, order=True):
-    """TLS towards clients. Secrets by their names, ``namespace:name``, empty if there is none.
+    """TLS towards clients or an upstream. Secrets by their names, ``namespace:name``, empty if there is none.
 
-    ``authority`` verifies client certificates, ``revoked`` lists those that are invalid; ``required``: clients need a
-    certificate. Versions as in ``VERSIONS``, empty for Envoy's default.
+    ``authority`` verifies the peers' certificates, ``revoked`` lists those that are invalid; ``required``: clients need
+    a certificate. Versions as in ``VERSIONS``, empty for Envoy's default.
     """
 
     secret: str = ""

@@ -1,4 +1,4 @@
-"""TLS towards an upstream: the settings of its TLSContext, and whether all its Secrets exist.
+"""TLS towards an upstream: the settings of its TLSContext, the requested name, and whether its Secrets can be used.
 
 TLS is used as requested, or not at all (docs/ambassador.md §5.7): without its TLSContext or Secret an upstream is
 unreachable.

@@ -1,7 +1,7 @@
 """Decides how upstreams are discovered: by DNS or in Endpoints; holds the intents of the resolvers.
 
-Consul is reported as unsupported. A resource names a resolver; ``cluster.py`` does the discovery. Rules:
-docs/ambassador.md §4.3.
+Consul is reported as unsupported. A resource names a resolver; ``service_endpoints.py`` reads Endpoints, and Envoy asks
+DNS. Rules: docs/ambassador.md §4.3.
 
 It reads and reports problems through ``ctx``, and yields nothing.
 """

@@ -1,9 +1,10 @@
 """An upstream: all the settings of one cluster, and the name that follows from all of them.
 
 Resources that lead to a service (Mappings, TCPMappings, Ingresses, AuthService, RateLimitService, TracingService,
-LogService) call ``upstream`` for the settings and yield ``Fact("cluster", upstream.name, ClusterUse(upstream,
-origins))``; ``cluster.py`` makes the cluster. Two uses share a cluster exactly if all their settings are equal
-(docs/ambassador.md §5.6); the users are not part of its identity.
+LogService, the Module) call ``upstream`` for the settings. They, or the groups to which they contribute, yield
+``Fact("cluster", upstream.name, ClusterUse(upstream, origins))``; ``ambassador/cluster.py`` makes the cluster. Two uses
+share a cluster exactly if all their settings are equal (docs/ambassador.md §5.6); the users are not part of its
+identity.
 
 Pure functions of values.
 """

@@ -1,7 +1,8 @@
 """Finds how an upstream is reached: by which resolver, under which name, and with which TLS; or that it can't be.
 
-Never clear text instead of TLS (docs/ambassador.md §5.7). ``cluster.py`` makes the cluster; ``check_way`` is for
-callers that must be sure that a service can be asked at all.
+Never clear text instead of TLS (docs/ambassador.md §5.7); a forbidden name (``targets.py``) can't be reached, either.
+``ambassador/cluster.py`` makes the cluster; ``check_way`` is for callers that must be sure that a service can be asked
+at all.
 
 It reads only through ``ctx``, and adds obstacles to the list that the caller passes.
 """

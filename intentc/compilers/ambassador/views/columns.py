@@ -1,4 +1,4 @@
-"""What the views share: the origins of an element, the problems on them, and the service name of a cluster.
+"""What the views share: common columns, and how clusters, their weights and endpoints are shown.
 
 It reads through the ``Compiled`` and the elements that it gets, and changes nothing.
 """

@@ -2,9 +2,9 @@
 
 The first AuthService sets the rules: the first in the gateway's own namespace, otherwise the first by name. Others join
 it if they differ only in their service, its ``stats_name`` and Linkerd's header: they are asked while the first has no
-endpoint. One that differs otherwise is rejected; if none is in the gateway's namespace, it is ambiguous which one is
-meant, and every request is rejected. The same happens if the first one asks for something impossible
-(docs/ambassador.md §4.5).
+endpoint, by a joined cluster. One that differs otherwise is rejected; if none is in the gateway's namespace, it is
+ambiguous which one is meant, and every request is rejected. The same happens if the first one asks for something
+impossible (docs/ambassador.md §4.5).
 
 It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts.
 """

@@ -1,9 +1,9 @@
 """Clusters: each upstream in use becomes one, with its endpoints if Envoy balances among them.
 
-Here an upstream is resolved: resolvers, Services and Endpoints, TLSContexts and Secrets, and the allowed targets. If it
-can't be reached as requested, the cluster has no endpoints and answers 503; it never falls back to clear text
-(docs/ambassador.md §5.7). Problems are reported on the resources that lead there. ``envoy/cluster.py`` makes the
-elements.
+Here an upstream is resolved: resolvers, Services and Endpoints, TLSContexts and Secrets, and the allowed targets, as
+``upstreams`` reads them. If it can't be reached as requested, the cluster has no endpoints and answers 503; it never
+falls back to clear text (docs/ambassador.md §5.7). Problems are reported on the resources that lead there.
+``envoy/cluster.py`` makes the JSON. Clusters that join several are claimed by ``auth_service.py``.
 
 It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts.
 """

@@ -1,4 +1,4 @@
-"""Explains route targets and an own autonomous system: the fields from which each claim follows (``ctx.because``).
+"""Explains route targets, and a BGP router's autonomous system: the fields from which each claim follows.
 
 It is separate from the rules. ``with_reasons`` passes the claims on, and asks for reasons only while an explanation is
 requested; other callers ask for that themselves.

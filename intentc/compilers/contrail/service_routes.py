@@ -2,7 +2,7 @@
 (docs/contrail.md D.9).
 
 Three intents share the work, through facts: a router says which targets the routes of its tables have, a service says
-which routes lead to it, and its left network writes them onto its primary routing instance.
+which routes lead to it, and its left network writes them onto its primary routing instance (``static_routes.py``).
 
 It reads and gives reasons through ``ctx``, and returns claims and facts.
 """

@@ -1,7 +1,8 @@
 """The table by which a service's port leads packets on through service chains (docs/contrail.md D.8.8).
 
 A packet that leaves a service enters the routing instance of the chain to which it belongs by its protocol and ports;
-one that the port's own machine sends enters the network's.
+one that the port's own machine sends enters the network's. Ports of transparent services have none:
+``transparent_service.py`` has what leads their packets.
 
 It reads and gives reasons through ``ctx``, and returns claims.
 """

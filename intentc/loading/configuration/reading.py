@@ -2,8 +2,8 @@
 
 Why it exists: commands need one call that returns a checked configuration, or raises one error with a line number.
 A file of resources, or without any known section, is an error, too. ``environment``, ``building`` and ``risks`` do
-parts of the work. The notes are about unknown keys, secrets in the file, and risks. Nothing is logged here, since the
-configuration says how to log: callers log the notes once they can.
+parts of the work. The notes are about keys that are not read, secrets in the file, and risks. Nothing is logged here,
+since the configuration says how to log: callers log the notes once they can.
 
 ``Loaded`` keeps the secrets to redact.
 

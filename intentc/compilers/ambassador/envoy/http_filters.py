@@ -1,4 +1,4 @@
-"""The HTTP filters of every listener, in the order of docs/ambassador.md §4.5.
+"""The HTTP filters of every listener that speaks HTTP, in the order of docs/ambassador.md §4.5.
 
 The filters that answer the probes come first. A filter is present if a resource asks for it; CORS and the router are
 always present, because routes have settings for the first, and no request passes without the second. Routes disable the

@@ -4,8 +4,8 @@ Kubernetes names the ports of Endpoints like those of the Service (docs/ambassad
 may omit the names, then the target port decides. Addresses that are not ready get no requests. ``targets.py`` decides
 whether an address is allowed as a target.
 
-Neither kind has an intent: a cluster has thousands without a route, and a mistake in one concerns the gateway only
-while requests go there.
+No intent checks them by themselves: a cluster has thousands without a route, and a mistake in one concerns the gateway
+only while requests go there. That of a Service is about its annotation (``ambassador/annotated.py``).
 
 It reads and reports problems through ``ctx``.
 """

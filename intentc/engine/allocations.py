@@ -56,6 +56,11 @@ class Entry(NamedTuple):
         """The uuid in ``installation/origin uuid/purpose``."""
         return self.owner.partition("/")[2].rpartition("/")[0]
 
+    @property
+    def name(self) -> Name:
+        """Names its requests in ``throttle``."""
+        return Name(self.pool, (self.owner,))
+
 
 _ALL = Entry("", "")
 """Queued in order to read all allocations again."""
@@ -237,6 +242,10 @@ class Allocations:
         """Return all work now; ``serve`` must be called for each."""
         return self._in_order(self._queued.take_all())
 
+    def close(self) -> None:
+        """Cancel all back-offs."""
+        self._queued.close()
+
     async def serve_in_turn(self, entry: Entry) -> bool:
         """Do one piece of work once the server may be asked, and return what ``serve`` does."""
         await self._throttle.opened()
@@ -275,7 +284,10 @@ class Allocations:
             elif entry in self._unsure:
                 await self._settle_unknown(entry)
                 loaded = True
-            self._throttle.heard()
+            else:
+                self._queued.forget(entry)
+                return False
+            self._throttle.answered(entry.name)
             self._unsure.discard(entry)
             self._queued.forget(entry)
         except Fenced as error:
@@ -301,7 +313,7 @@ class Allocations:
             )
         match error:
             case Throttled(retry_after=seconds):
-                throttle.throttled(error, Name(entry.pool, (entry.owner,)))
+                throttle.throttled(error, entry.name)
                 self._queued.retry(entry, after=seconds)
             case Unreachable():
                 throttle.away(error)

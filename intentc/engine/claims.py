@@ -53,9 +53,7 @@ class Claims:
 
     def replace_status(self, origin: Key, claims: Iterable[Claim]) -> frozenset[Name]:
         """Set what an intent that is on hold claims of status; its other claims stay (docs/engine.md §4.5)."""
-        changed = self._book.replace_status(origin, claims)
-        self._marked.claims_changed(origin.uuid, changed)
-        return changed
+        return self._changed(origin, self._book.replace_status(origin, claims))
 
     def drop(self, origin: Key) -> frozenset[Name]:
         """Remove the claims of an intent that doesn't exist any more."""

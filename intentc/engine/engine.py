@@ -426,6 +426,7 @@ class Engine:
         """Cancel all back-offs."""
         self._scheduler.close()
         self._objects.close()
+        self._allocations.close()
 
     def last_good_values(self) -> dict[Key, Resource]:
         """The values by which held intents keep yielding facts; ``retained`` stores them for the next process."""

@@ -4,8 +4,7 @@
 (docs/engine.md §8). For one intent these objects are tracked:
 
 - the objects that carry its mark, or are being created with it, and that it does not claim;
-- the objects on which it changed its claims, until their next plan is carried out (reported for intents that have
-  allocations, and for all claims of status of an intent on hold);
+- if it has allocations: the objects on which it changed its claims, until their next plan is carried out;
 - if it has allocations that another process was given: every object that other processes may have written, until a
   pass has found these objects and they are planned again.
 

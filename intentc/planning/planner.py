@@ -93,7 +93,6 @@ class Planner:
         self._schema = schema
         self._installation = installation
         self._compiler_of_kind = compiler_of_kind
-        self._compilers = frozenset(compiler_of_kind.values())
         self._book = book
         self._assumed = assumed
         self._removals = Removals(book, held, compiler_of_kind)

@@ -63,6 +63,8 @@ async def find(server: ApiServer, offered: Offered, namespace: str, options: Lis
         page = await _page(server, start, prefix_end(prefix), revision)
         revision, more = revision or page.revision, page.more
         for item in page.items:
+            # Before anything else: a page of which nothing is shown must not be read again.
+            start = item.key + "\0"
             uuid = draft.layout.uuid(item.key)
             try:
                 document = decode(offered.kind, item.value, item.key, uuid)
@@ -76,7 +78,6 @@ async def find(server: ApiServer, offered: Offered, namespace: str, options: Lis
                     position = Position(revision, item.key)
                     break
                 found.append(shown)
-            start = item.key + "\0"
     found.sort(key=lambda one: (one["metadata"].get("namespace", ""), one["metadata"]["name"]))
     return Listed(found, revision, position)
 

@@ -100,8 +100,9 @@ def check_metadata(offered: Offered, before: Mapping[str, Any], after: Mapping[s
         if not _is_qualified(key.lower()):
             raise Invalid(_no_key(key), "metadata.annotations")
     former = before.get("finalizers") or ()
-    added = [name for name in after.get("finalizers") or () if isinstance(name, str) and name not in former]
-    for name in added:
+    given = enumerate(after.get("finalizers") or ())
+    added = [(place, name) for place, name in given if isinstance(name, str) and name not in former]
+    for place, name in added:
         if before.get("deletionTimestamp"):
             raise Invalid(
                 f"the resource is being deleted: no finalizer can be added ({shortened(name)})",
@@ -111,7 +112,7 @@ def check_metadata(offered: Offered, before: Mapping[str, Any], after: Mapping[s
         if not _is_qualified(name):
             raise Invalid(_no_key(name), "metadata.finalizers")
         if offered.is_built_in and "/" not in name and name not in _STANDARD_FINALIZERS:
-            raise Invalid(f"{name!r} has no prefix; write example.com/{name}", "metadata.finalizers[0]")
+            raise Invalid(f"{name!r} has no prefix; write example.com/{name}", f"metadata.finalizers[{place}]")
 
 
 def with_encoded_data(offered: Offered, given: Manifest) -> Manifest:

@@ -64,7 +64,8 @@ class Watching:
         self._options = options
         self._caller = caller
         self._position = 0
-        self._prefix = server.draft().layout.values(offered.kind.name)
+        self._layout = server.draft().layout
+        self._prefix = self._layout.values(offered.kind.name)
 
     def bookmark(self) -> Event | None:
         """A bookmark of what the client has got, if it wants bookmarks and has got everything from the beginning."""
@@ -144,7 +145,7 @@ class Watching:
 
     def _visible(self, item: KeyValue, access: Access) -> Document | None:
         try:
-            document = decode(self._offered.kind, item.value, item.key, item.key.rpartition("/")[2])
+            document = decode(self._offered.kind, item.value, item.key, self._layout.uuid(item.key))
         except Malformed:
             return None
         is_seen = is_shown(document, self._offered, self._namespace, access)

@@ -190,3 +190,26 @@ async def test_an_acknowledged_delete_releases_the_number_before_its_echo(box_sy
     await box_system.relist(settle=False)
     assert box_system.write.log[-1] == "delete ticket-1"
     assert not box_system.engine.progress.allocations_idle
+
+
+async def test_a_number_that_was_granted_after_a_pause_is_no_longer_the_one_that_waits_alone(
+    box_system: BoxSystem,
+) -> None:
+    await box_system.boxes("a", text="number", settle=False)
+    box_system.write.failures[(await box_system.key("box", "a")).uuid] = [Throttled(0.0)]
+    async with box_system.running():
+        await box_system.settled()
+        await until(lambda: "create ticket-1" in box_system.write.log)
+        box_system.write.failures["1"] = [Throttled(300.0)]
+        await box_system.remove("a", settle=False)
+        await until(lambda: box_system.write.log.count("free 1") == 1)
+        await until(lambda: not box_system.engine.throttle.open)
+
+
+async def test_a_closed_engine_asks_for_no_number(box_system: BoxSystem) -> None:
+    await box_system.boxes("a", text="number", settle=False)
+    box_system.write.failures[(await box_system.key("box", "a")).uuid] = [Rejected(403, "no")]
+    await box_system.offline.settle()
+    assert not box_system.engine.progress.allocations_settled
+    box_system.engine.close()
+    assert box_system.engine.progress.allocations_settled

@@ -208,7 +208,7 @@ class Naive:
                         self.problems.add((item["name"], "RedirectWithNoTLS"))
                     else:
                         found.setdefault((frontend, override or 80, "Http", name), []).append(base)
-        return self.closed(self.possible(found))
+        return self.possible(self.closed(found))
 
     def covered(self) -> set[str]:
         """The names that an Ingress has in tls, whether it takes part or not."""
@@ -232,6 +232,8 @@ class Naive:
                 for claim in claims:
                     paths = challenges(claim["paths"]) if claim["mode"] == "serve" else claim["paths"]
                     if claim["mode"] == "serve":
+                        # Who solves a challenge is asked on port 80.
+                        paths = paths if port == 80 else []
                         if len(paths) < sum(path["backend"] is not None for path in claim["paths"]):
                             self.problems.add((claim["item"]["name"], "CoveredByTLS"))
                         claim = {**claim, "mode": "challenge", "paths": paths, "waf": ""}

@@ -27,8 +27,9 @@ class SiteIntent(Intent):
         claims: list[SiteClaim] = sorted(
             claim for _, found in ctx.contributions(self.kind, self.uuid) for claim in found
         )
-        claims = [claim for claim in claims if self._is_possible(ctx, site, claim)]
+        # A closed site is not there: it contends for no port.
         claims = list(self._closed(ctx, site, claims))
+        claims = [claim for claim in claims if self._is_possible(ctx, site, claim)]
         if not claims:
             return
         share, conflicts = settled(site, claims)
@@ -44,14 +45,15 @@ class SiteIntent(Intent):
             if covering is None or claim.mode != SERVE:
                 yield claim
                 continue
-            if set(claim.paths) != set(claim.challenges):
+            left = without_certificate(site, claim)
+            if left is None or set(claim.paths) != set(left.paths):
                 message = (
                     f"{_shown(site)} is not served, since Ingress {covering.shown} has the name in tls; add it to tls"
                     " here, too, or remove it there"
                 )
                 ctx.problem_on("ingress", claim.owner.shown, "CoveredByTLS", message)
-            if claim.challenges:
-                yield without_certificate(claim)
+            if left is not None:
+                yield left
 
     def _is_possible(self, ctx: Context, site: Site, claim: SiteClaim) -> bool:
         """Whether a claim can be met; reports why it can't."""

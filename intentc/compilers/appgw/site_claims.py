@@ -16,6 +16,7 @@ from intentc import Context, Fact, View
 from .annotations import Annotations
 from .certificates import entry_for, wrong_with
 from .checks import frontend_of
+from .covered_names import covering_owner
 from .ownership import Target, prohibited_targets
 from .path_maps import RuleContent, challenge_paths
 from .precedence import Owner
@@ -32,6 +33,7 @@ from .sites import (
     Site,
     is_wildcard,
     names_of,
+    without_certificate,
 )
 
 
@@ -64,7 +66,8 @@ class SiteClaims:
             for position, name in enumerate(names or (() if invalid else ("",))):
                 for site, claim in self._claims(number, host.lower(), position, name, content):
                     found.setdefault(site.key, []).append(claim)
-                    protocols.add(f"{site.frontend}|{site.port}|{site.protocol}")
+                    if not self._is_closed(site, claim):
+                        protocols.add(f"{site.frontend}|{site.port}|{site.protocol}")
         yield from (Fact("appgw_site", site, tuple(claims)) for site, claims in found.items())
         yield from (Fact("appgw_port_protocol", one, self._owner) for one in sorted(protocols))
 
@@ -110,6 +113,12 @@ class SiteClaims:
         else:
             claim = Claim(self._owner, number, SERVE, paths, position, challenges=challenges, **common)
             yield Site(self._frontend, plain, HTTP, name), claim
+
+    def _is_closed(self, site: Site, claim: Claim) -> bool:
+        """Whether nothing of a claim is served, since another Ingress has the name in ``tls``. The site reports it."""
+        if site.protocol != HTTP or claim.mode != SERVE or without_certificate(site, claim) is not None:
+            return False
+        return covering_owner(self._ctx, site.name) is not None
 
     def _kept(self, name: str, content: RuleContent) -> tuple[int, ...]:
         """The positions of the paths that nobody has reserved."""

@@ -104,8 +104,11 @@ class Conflict(msgspec.Struct, frozen=True):
     winner: Claim
 
 
-def without_certificate(claim: Claim) -> Claim:
-    """What is left of a claim to be served in the clear once the name is covered by a ``tls`` entry."""
+def without_certificate(site: Site, claim: Claim) -> Claim | None:
+    """What is left of a claim to be served in the clear once the name is covered by a ``tls`` entry; None if nothing
+    is. Whoever solves a challenge is asked on port 80."""
+    if not claim.challenges or site.port != PLAIN_PORT:
+        return None
     return msgspec.structs.replace(claim, mode=CHALLENGE, paths=claim.challenges, policy="")
 
 

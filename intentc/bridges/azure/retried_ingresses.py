@@ -31,10 +31,17 @@ class RetriedIngresses:
 
     async def release(self, world: World) -> None:
         """Remove the records of Ingresses that ask for something else now."""
-        for ingress in sorted(self._changed(world, world.rejected)):
+        changed = self._changed(world, world.rejected)
+        for ingress in sorted(changed):
             await self._records.release(ingress)
-        for ingress in world.served & self._tries.keys():
+        gone = self._tries.keys() - world.said.keys() - (world.rejected.keys() - set(changed))
+        for ingress in (world.served & self._tries.keys()) | gone:
             del self._tries[ingress]
+
+    @property
+    def tried(self) -> frozenset[str]:
+        """The Ingresses whose tries are counted."""
+        return frozenset(self._tries)
 
     def _changed(self, world: World, rejected: Mapping[str, Digests]) -> list[str]:
         found = []

@@ -16,7 +16,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -187,7 +187,7 @@ class Carrier:
                 for _ in due[: self._at_once]:
                     group.start_soon(self._carry_out_all, left, failures)
             if failures:
-                await self._unavailable(*failures[0])
+                await self._unavailable(failures)
                 return True
             if self._fence() is None:
                 return True
@@ -226,13 +226,14 @@ class Carrier:
             return (0, 0, name)
         return (1, -manifest.phase, name) if manifest.wanted.is_ending else (2, manifest.phase, name)
 
-    async def _unavailable(self, name: FqName, error: Exception) -> None:
+    async def _unavailable(self, failures: Sequence[tuple[FqName, Exception]]) -> None:
+        """Wait as long as the cluster asks for in any of its answers."""
+        name, error = failures[0]
         self._failures += 1
         if str(error) != self.last_error:
             _LOG.warning("%s waits: %s", self._title(name), error)
         self.last_error = str(error)
-        asked = error.seconds if isinstance(error, ClusterUnavailable) else 0.0
-        await anyio.sleep(max(asked, _UNAVAILABLE.seconds(self._failures)))
+        await anyio.sleep(max(longest_pause(one for _, one in failures), _UNAVAILABLE.seconds(self._failures)))
 
     async def _carry_out(self, name: FqName, manifest: Manifest | None, fence: str) -> None:
         if self.answers.is_pending(name):
@@ -458,3 +459,8 @@ def _place(live: Body | None) -> tuple[Any, Any]:
     """What identifies an object and its specification: a rejection may end when one of them changes."""
     metadata = live["metadata"] if live is not None else {}
     return metadata.get("uid"), metadata.get("generation")
+
+
+def longest_pause(failures: Iterable[Exception]) -> float:
+    """The longest pause (seconds) that the cluster asks for in its answers; 0 if in none."""
+    return max((one.seconds for one in failures if isinstance(one, ClusterUnavailable)), default=0.0)

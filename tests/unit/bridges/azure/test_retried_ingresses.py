@@ -91,8 +91,13 @@ async def test_endpoints_that_come_and_go_are_tried_with_back_off() -> None:
     assert system.azure.requests.count("PUT") == sent + 40 + 2 * tries
 
 
-async def test_the_record_goes_with_its_ingress() -> None:
+async def test_the_record_and_its_tries_go_with_their_ingress() -> None:
     system = await rejected(bad())
+    await system.apply(endpoint_slice("cart", "10.0.0.9"))
+    await system.until_quiet()
+    retried = system.publisher._retried_ingresses
+    assert retried.tried == {"shop:web"}
     await system.delete(("Ingress", "shop", "web"))
     assert (await system.until_quiet()).state == "Applied"
     assert not system.stored.of_kind("appgw_rejection")
+    assert retried.tried == frozenset()

@@ -1,13 +1,23 @@
-"""Every golden pair of every compiler, through the whole of ``intentc compile``."""
+"""Every golden pair of every compiler, through the whole of ``intentc compile``; and the shipped reaction maps,
+compared with what those compiles and the samples read: no reaction is missing, idle ones are known."""
 
 from __future__ import annotations
 
+import functools
 import json
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from intentc.loading.yaml import load_documents
+from intentc.logic.coverage import Coverage
+from intentc.logic.dependencies.edges import Edge
+from intentc.offline import offline
+from intentc.offline.offline import Offline
+from tests.mutation.listed import redundant
+from tests.support.forking import Ended
 from tests.support.golden.cases import COMPILERS, Case, cases
 from tests.support.golden.comparing import Golden
 from tests.support.golden.compiling import compiled
@@ -17,12 +27,50 @@ CASES = [case for compiler in COMPILERS for case in cases(compiler)]
 ADMITTED = [case for case in CASES if not case.as_stored]
 REJECTED = [case for case in CASES if case.as_stored]
 
+SAMPLE = Path(__file__).resolve().parents[2] / "sample"
+SAMPLES = {"contrail": (SAMPLE / "tenant.yml", SAMPLE / "chain.yml"), "ambassador": (SAMPLE / "ambassador",)}
+
+UNTRIED = {
+    Edge("tls_context", "self", "auth_service"),
+    Edge("kubernetes_service_resolver", "self", "auth_service"),
+    Edge("kubernetes_endpoint_resolver", "self", "auth_service"),
+    Edge("consul_resolver", "self", "auth_service"),
+    Edge("envoy_rejection", "self", "auth_service"),
+    Edge("tracing_service", "self", "tracing_service"),
+}
+"""Edges that no golden case is about; tests/mutation has a story that needs each."""
+
+USED = {Edge("virtual_machine_interface", "virtual_network", "virtual_machine")}
+"""Edges by which readers are reached that other edges reach as well (tests/mutation/redundant.yml)."""
+
+
+@functools.cache
+def watched(compiler: str, given: Path, *options: str) -> tuple[Ended, Coverage]:
+    """A compile, once for all tests; and how the reaction map covers what its intents read."""
+    made: list[Offline] = []
+
+    class Noted(Offline):
+        def __init__(self, *arguments: Any, **named: Any) -> None:
+            super().__init__(*arguments, **named)
+            made.append(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(offline, "Offline", Noted)
+        ended = compiled(compiler, given, options=options)
+    assert ended.code == 0, ended.err
+    (one,) = made
+    assert one.engine.progress.missing_reactions == {}
+    return ended, one.engine.world.coverage()
+
+
+def options_of(case: Case) -> tuple[str, ...]:
+    return ("--config-file", str(case.configuration)) if case.configuration else ()
+
 
 @pytest.mark.parametrize("case", ADMITTED, ids=lambda case: case.name)
 def test_a_compile_prints_the_expected_output(case: Case, golden: Golden) -> None:
-    options = ("--config-file", str(case.configuration)) if case.configuration else ()
-    ended = compiled(case.compiler, case.given, options=options)
-    assert (ended.code, ended.err) == (0, "")
+    ended, _ = watched(case.compiler, case.given, *options_of(case))
+    assert ended.err == ""
     golden.check(case, projected(ended.document), authority=True)
 
 
@@ -51,3 +99,31 @@ def test_every_input_has_its_output_and_every_output_its_input(compiler: str) ->
         for end in (".in.yaml", ".out.yaml")
     )
     assert given == expected
+
+
+def coverages(compiler: str) -> list[tuple[str, Coverage]]:
+    """Of every world of a compiler."""
+    given = [(case.given, options_of(case)) for case in ADMITTED if case.compiler == compiler]
+    given += [(sample, ()) for sample in SAMPLES[compiler]]
+    return [(path.name, watched(compiler, path, *options)[1]) for path, options in given]
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_no_reaction_is_missing(compiler: str) -> None:
+    assert [(name, missing) for name, found in coverages(compiler) for missing in found.missing] == []
+
+
+def test_what_is_idle_in_contrails_map_are_the_ancestors_own_entries() -> None:
+    assert {str(edge) for edge in {*idle("contrail"), *USED}} == {str(Edge(*edge)) for edge in redundant()}
+    assert not {*idle("contrail")} & USED
+
+
+def test_what_is_idle_in_ambassadors_map_no_golden_case_is_about() -> None:
+    assert idle("ambassador") == UNTRIED
+
+
+def idle(compiler: str) -> set[Edge]:
+    """What is idle in every world."""
+    worlds = [found for _, found in coverages(compiler)]
+    times = Counter(use.edge for found in worlds for use in found.idle)
+    return {edge for edge, count in times.items() if count == len(worlds)}

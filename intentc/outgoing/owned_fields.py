@@ -11,10 +11,13 @@ Pure functions of values.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+_MAPPING = (dict, Mapping)
+_LIST = (list, tuple)
+"""The forms of JSON's containers, the usual one first: whether something is a ``Mapping`` takes long to find out."""
 _KEYS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "ports": (("containerPort", "protocol"), ("port", "protocol")),
     "volumeMounts": (("mountPath",),),
@@ -48,7 +51,9 @@ def differences(owned: Any, live: Any) -> tuple[str, ...]:
     >>> differences({"spec": {"replicas": 2}}, {"spec": {"replicas": 3, "paused": True}})
     ('spec.replicas',)
     """
-    return tuple(_differences(owned, live, "", ""))
+    found: list[str] = []
+    _gather(owned, live, "", "", found)
+    return tuple(found)
 
 
 def with_list_keys(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,43 +87,49 @@ def _leads_to(path: str, other: str) -> bool:
     return path == other or path.startswith((f"{other}.", f"{other}["))
 
 
-def _differences(owned: Any, live: Any, path: str, field: str) -> Iterator[str]:
-    if isinstance(owned, Mapping) and isinstance(live, Mapping):
-        for name, value in sorted(owned.items()):
+def _gather(owned: Any, live: Any, path: str, field: str, found: list[str]) -> None:
+    """Append the paths that differ to ``found``. Most fields don't differ, and are texts."""
+    if isinstance(owned, _MAPPING) and isinstance(live, _MAPPING):
+        for name in sorted(owned):
+            value, other = owned[name], live.get(name)
+            if type(value) is str and value == other:
+                continue
             # Elements below a field of quantities have that field's meaning.
             inner = field if field in _QUANTITIES else name
-            yield from _differences(value, live.get(name), f"{path}.{name}" if path else name, inner)
-    elif isinstance(owned, list | tuple) and isinstance(live, list | tuple) and owned:
-        yield from _of_lists(owned, live, path, field)
+            _gather(value, other, f"{path}.{name}" if path else name, inner, found)
+    elif isinstance(owned, _LIST) and isinstance(live, _LIST) and owned:
+        _gather_of_lists(owned, live, path, field, found)
     elif _is_zero(owned) and _is_zero(live):
         return
-    elif isinstance(owned, Mapping) and live is None:
+    elif isinstance(owned, _MAPPING) and live is None:
         # It may consist of zero values alone, which the cluster leaves out.
-        yield from _differences(owned, {}, path, field)
+        _gather(owned, {}, path, field, found)
     elif not _same(owned, live, field):
-        yield path
+        found.append(path)
 
 
-def _of_lists(owned: Sequence[Any], live: Sequence[Any], path: str, field: str) -> Iterator[str]:
+def _gather_of_lists(owned: Sequence[Any], live: Sequence[Any], path: str, field: str, found: list[str]) -> None:
     by_key = _keyed(owned, field), _keyed(live, field)
     if by_key[0] is not None and by_key[1] is not None:
         for key, element in by_key[0].items():
             inner = f"{path}[{','.join(key)}]"
             if key in by_key[1]:
-                yield from _differences(element, by_key[1][key], inner, field)
+                _gather(element, by_key[1][key], inner, field, found)
             else:
-                yield inner
+                found.append(inner)
     elif len(owned) != len(live):
-        yield path
+        found.append(path)
     else:
         for position, (element, other) in enumerate(zip(owned, live, strict=True)):
-            yield from _differences(element, other, f"{path}[{position}]", field)
+            if type(element) is str and element == other:
+                continue
+            _gather(element, other, f"{path}[{position}]", field, found)
 
 
 def _keyed(elements: Sequence[Any], field: str) -> dict[tuple[str, ...], Any] | None:
     """The elements of a list by their key; None if they have none, or two have the same."""
     for key in _KEYS.get(field, ()):
-        if all(isinstance(element, Mapping) and key[0] in element for element in elements):
+        if all(isinstance(element, _MAPPING) and key[0] in element for element in elements):
             found = {tuple(str(element.get(part, _DEFAULTS.get(part, ""))) for part in key): element
                      for element in elements}  # fmt: skip
             return found if len(found) == len(elements) else None

@@ -9,7 +9,7 @@ import logging
 import sys
 
 from tests.mutation import corpus, gateway_corpus
-from tests.mutation.edges import edges, without
+from tests.mutation.edges import edges, only, without
 from tests.mutation.killing import killer, live
 from tests.mutation.listed import redundant
 from tests.mutation.stories import Corpus
@@ -39,6 +39,10 @@ def _search(corpus: Corpus) -> int:
             wrong += not (healed.right and healed.missing)
         wrong += (story is None) is (why is None)
         print(f"{edge!s:60} {verdict}", flush=True)
+    needed = only(reactions, set(found) - set(listed))
+    if (story := killer(corpus, needed)) is not None:
+        print(f"the edges that are needed are not enough: {type(story).__name__} {story.kind}")
+        wrong += 1
     print(f"{len(found)} edges: {killed} killed, {len(found) - killed} redundant, {wrong} not as listed")
     return 1 if wrong else 0
 

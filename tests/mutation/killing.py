@@ -6,12 +6,14 @@ are is ``corpus.py``'s business.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import NamedTuple
 from unittest import mock
 
+from intentc.logic.concerned import Job
 from intentc.logic.dependencies import DependencyProcessor, Path, ReactionMap
+from intentc.logic.service import Service
 from intentc.model import Key, Read
 from intentc.model.reads import object_read, targets_read
 from tests.mutation.edges import Edge, Pair, edges, on_path
@@ -24,17 +26,23 @@ _BEGINNINGS: dict[tuple[str, bool], Saved] = {}
 
 class Lived(NamedTuple):
     """The outcome of a story. ``missing``: the reactions that recorded reads replaced; ``reads``: which kinds intents
-    read, themselves left out; ``walked``: the edges on the paths that walks found."""
+    read, themselves left out; ``walked``: the edges on the paths that walks found; ``missed``: whether walks by the
+    map ``beside``, if there is one, would not have reached an intent that ran because one of these walks reached it."""
 
     right: bool
     missing: frozenset[Pair]
     reads: frozenset[Pair]
     walked: frozenset[Edge]
+    beside: ReactionMap | None
+    missed: bool
 
 
-def live(corpus: Corpus, story: Story, reactions: ReactionMap, *, healing: bool) -> Lived:
-    """Have an engine with this map live through ``story`` of ``corpus``."""
-    return simulate(_live, corpus, story, reactions, healing)
+def live(
+    corpus: Corpus, story: Story, reactions: ReactionMap, *, healing: bool, beside: ReactionMap | None = None
+) -> Lived:
+    """Have an engine with this map live through ``story`` of ``corpus``. ``beside``: a map by which each walk is walked
+    a second time, to compare; it decides nothing."""
+    return simulate(_live, corpus, story, reactions, healing, beside)
 
 
 def killer(
@@ -57,28 +65,34 @@ def killers(
 
     ``whole``: how all stories end under the whole map, with nothing to heal it, if that is known. One is not lived
     again if no path of a walk had an edge that ``reactions`` lacks: without such edges each walk finds the same paths,
-    the map does nothing else, and nothing is random, so that the story ends in the same way.
+    the map does nothing else, and nothing is random, so that the story ends in the same way. Nor if walks by
+    ``reactions`` were compared with those (``beside``), and missed no intent that ran: the same intents run then.
     """
     lacking = {*edges(corpus.loaded.reactions)} - {*edges(reactions)}
     for position, story in enumerate(corpus.stories):
         if about is not None and story.kind not in about:
             continue
-        if whole and not lacking & whole[position].walked:
-            right = whole[position].right
+        known = whole[position] if whole else None
+        if known is not None and (not lacking & known.walked or (known.beside is reactions and not known.missed)):
+            right = known.right
         else:
             right = live(corpus, story, reactions, healing=False).right
         if not right:
             yield story
 
 
-async def _live(corpus: Corpus, story: Story, reactions: ReactionMap, healing: bool) -> Lived:
+async def _live(
+    corpus: Corpus, story: Story, reactions: ReactionMap, healing: bool, beside: ReactionMap | None
+) -> Lived:
     begins = await _beginning(corpus, compiled=story.compiled)
     system = MutantSystem(corpus.loaded, reactions, healing=healing, begins=begins)
-    with _walks() as walked:
+    with _walks() as walked, _walks_beside(beside) if beside is not None else nullcontext(set[Key]()) as missed:
         await story.live(system)
         await system.settle()
     missing = frozenset(Pair(*pair) for pair in system.engine.progress.missing_reactions)
-    return Lived(await corpus.right(system), missing, frozenset(_reads(system)), frozenset(walked))
+    return Lived(
+        await corpus.right(system), missing, frozenset(_reads(system)), frozenset(walked), beside, bool(missed)
+    )
 
 
 @contextmanager
@@ -95,6 +109,30 @@ def _walks() -> Iterator[set[Edge]]:
 
     with mock.patch.object(DependencyProcessor, "walk", noted):
         yield found
+
+
+@contextmanager
+def _walks_beside(beside: ReactionMap) -> Iterator[set[Key]]:
+    """The intents that ran meanwhile since a walk reached them, and that no walk of the map ``beside`` reached."""
+    missed: set[Key] = set()
+    reached: set[Key] = set()
+    walk, jobs = DependencyProcessor.walk, Service._jobs
+
+    def walked_twice(self: DependencyProcessor, origins: Iterable[Key]) -> dict[Key, Path]:
+        changed = tuple(origins)
+        reached.update(walk(DependencyProcessor(beside, self._neighbours), changed))
+        return walk(self, changed)
+
+    def compared(self: Service, changed: Mapping[Read, str], walked: Mapping[Key, Path]) -> dict[Key, Job]:
+        # Whatever else a walk reaches is answered from memory (docs/engine.md §3).
+        runs = {reader for read in changed for reader in self.reads.readers(read)}
+        runs.update(key for key in walked if self.intent_kinds.get(key.kind))
+        missed.update(key for key in runs & walked.keys() - reached if len(walked[key]) > 1)
+        reached.clear()
+        return jobs(self, changed, walked)
+
+    with mock.patch.object(DependencyProcessor, "walk", walked_twice), mock.patch.object(Service, "_jobs", compared):
+        yield missed
 
 
 async def _beginning(corpus: Corpus, *, compiled: bool) -> Saved:

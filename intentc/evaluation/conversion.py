@@ -5,7 +5,7 @@ each value of a field passes once through JSON: it is encoded (which gives its s
 strict twin of its type that rejects unknown fields, and decoded by the type itself. That is faster than any traversal
 in Python. ``visibility.py`` decides what an evaluation may read.
 
-State: converters cached by kind, which never change a result.
+State: converters cached by kind, and strict twins by type, which never change a result.
 
 Touches: nothing outside memory.
 """
@@ -16,6 +16,7 @@ import difflib
 import re
 import types
 import typing
+import weakref
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
@@ -52,6 +53,8 @@ _REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 """The form that Kubernetes gives to the reason of a condition."""
 
 _ENCODER = msgspec.json.Encoder(enc_hook=encode_hook, order="deterministic")
+_TWINS: weakref.WeakKeyDictionary[type, Any] = weakref.WeakKeyDictionary()
+"""A schema's struct → its strict twin; making one takes longer than most evaluations."""
 
 
 class InvalidOutput(Exception):
@@ -248,8 +251,12 @@ def _codec(python_type: Any, default: Any) -> _Codec:
 def _strict(python_type: Any) -> Any:
     """A twin of a schema's type that rejects unknown fields at every depth."""
     if isinstance(python_type, type) and issubclass(python_type, Value):
-        fields = [(f.name, _strict(f.type), f.default) for f in msgspec.structs.fields(python_type)]
-        return msgspec.defstruct(python_type.__name__, fields, forbid_unknown_fields=True, frozen=True, gc=False)
+        twin = _TWINS.get(python_type)
+        if twin is None:
+            fields = [(f.name, _strict(f.type), f.default) for f in msgspec.structs.fields(python_type)]
+            twin = msgspec.defstruct(python_type.__name__, fields, forbid_unknown_fields=True, frozen=True, gc=False)
+            _TWINS[python_type] = twin
+        return twin
     if typing.get_origin(python_type) is tuple:
         return tuple[_strict(typing.get_args(python_type)[0]), ...]  # type: ignore[misc]
     if isinstance(python_type, types.UnionType):

@@ -24,6 +24,10 @@ class Value(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         return self != type(self)()
 
 
+_FROZEN = frozenset({str, int, bool, float, type(None)})
+"""The types of JSON's scalars, which most values are; whether one is a ``Mapping`` takes longer to find out."""
+
+
 class FrozenMap(Mapping[str, Any]):
     """A JSON object with free keys (labels): a mapping that can't be changed, with a hash."""
 
@@ -74,9 +78,11 @@ class Opaque:
 
 def freeze(value: Any) -> Any:
     """Lists to tuples, dicts to ``FrozenMap``, at every depth."""
-    if isinstance(value, Mapping):
-        return FrozenMap(value)
-    return tuple(freeze(item) for item in value) if isinstance(value, list | tuple) else value
+    if type(value) in _FROZEN:
+        return value
+    if isinstance(value, list | tuple):
+        return tuple([freeze(item) for item in value])
+    return FrozenMap(value) if isinstance(value, Mapping) else value
 
 
 def thaw(value: Any) -> Any:

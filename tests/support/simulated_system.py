@@ -8,10 +8,11 @@ users'. Its time is simulated (``simulated_clock.py``): back-offs and pauses pas
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import deque
 from collections.abc import Container, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
+
+import msgspec
 
 from intentc.apiserver.errors import ApiError, Malformed
 from intentc.apiserver.local import LocalWriteService
@@ -374,7 +375,7 @@ async def stored_world(store: MemoryStore, unreadable: Container[str] = ()) -> W
     for item in (await store.range(LAYOUT.prefix, protocol.prefix_end(LAYOUT.prefix))).items:
         kind, uuid = item.key.removeprefix(LAYOUT.prefix).split("/")
         if item.key not in unreadable:
-            found.setdefault(kind, {})[uuid] = json.loads(item.value)
+            found.setdefault(kind, {})[uuid] = msgspec.json.decode(item.value)
     return found
 
 

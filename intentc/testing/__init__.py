@@ -1,13 +1,17 @@
-"""Lets authors test their intents (docs/authoring.md): the whole engine over memory, writing to a mock.
+"""Lets authors test their intents (docs/authoring.md): the whole engine over memory, writing to a mock or to an API
+server in this process.
 
     write = mocker.AsyncMock(spec=WriteService)
     service = service_for("mycompiler", write_service=write, cached=[load("parent.yml")])
     await service.create(load("thing.yml"))
     assert [call.args[0].fq_name[-1] for call in write.create.await_args_list] == [...]
 
-It depends on no test framework. Compilers are found by their entry points.
+It depends on no test framework. A compiler is given itself, or by the name of its entry point. A cluster in memory can
+carry out the manifests that it makes. ``azure`` has a stand-in for Azure, which tests of the bridge to Azure use.
+``intentc dev`` runs the cluster and the stand-in as well.
 
-State: one engine in memory for each service, and the recorded calls.
+State: in memory; for each service an engine with its store, and the recorded calls; the objects of a cluster; the
+gateway of a stand-in.
 
 Touches: API server; through others: clock, etcd, files, HTTP, logs, processes, randomness, sockets.
 """

@@ -1,14 +1,16 @@
 """A Kubernetes cluster in memory that carries out manifests, with the bridge that writes to it.
 
-Authors test with it in which order objects are created and deleted, and what an intent makes of their status. Each step
-is the bridge's next write, decided by the functions that the real bridge uses (``intentc.outgoing``), or what a
-cluster's controllers do next: a Deployment becomes available, a Job completes, a Service gets an address, a deleted
-object disappears. The order of steps is fixed. Tests hold objects back, reject them, or change them like users.
+Authors test with it in which order objects are created and deleted, and what an intent makes of their status;
+``intentc dev`` runs it in place of a cluster. Each step is the bridge's next write, decided by the functions that the
+real bridge uses (``intentc.outgoing``), or what a cluster's controllers do next, such as: a Deployment becomes
+available, a Service gets an address, a deleted object disappears. The order of steps is fixed. Tests hold objects back,
+reject them, or change them like users.
 
 The bridge reads manifests (kind ``manifest``) from the engine of a ``Host``, and writes what became of their objects
-(kind ``observed``) through the host's API server.
+(kind ``observed``) through the host's API server. ``bridges/kubernetes`` is the real one.
 
-State: the objects of the cluster; what the bridge knows of them is in the host's store.
+State: the objects of the cluster, what was applied to them last, which ones are held back or rejected, and the log.
+What the bridge knows of them is in the host's store.
 
 Touches: nothing itself; through others: clock, etcd, files, HTTP, logs, randomness, sockets.
 """

@@ -1,10 +1,11 @@
-"""Writes resources into a store as an API server would have stored them, without its rules.
+"""Writes resources into a store in memory as an API server would have stored them, without its rules, and deletes them.
 
 Tests of intents give whole resources: what admission would fill in or reject is not their subject, and parents or
-targets that don't matter may be missing. Identity, parents and references are completed; the rest stays as given.
+targets that don't matter may be missing. Identity, parents, references, and what the server writes of ``metadata`` are
+completed; the rest stays as given.
 
-It writes into the given store, in memory, and nowhere else; the resources that it gets are completed in place. State:
-the keys and documents that were put.
+It writes into the given store and nowhere else; the resources that it gets are completed in place. State: the keys and
+documents that were put.
 
 Touches: nothing itself; through others: clock.
 """

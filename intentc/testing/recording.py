@@ -1,9 +1,9 @@
-"""Records what an engine under test writes, and passes it on to a target.
+"""Records what an engine under test writes, allocates and frees, and passes it on to a target.
 
-The target is a mock, the API server in this process, or, before the test begins, ``Acknowledging``: it acknowledges
-everything and allocates numbers, so that the outputs of the cached resources count as written.
+The target is a mock, the API server in this process, or ``Acknowledging``: it acknowledges everything and allocates
+numbers, so that a service with a mock can compile its cached resources before the test begins.
 
-State: the recorded calls, in memory, and the next number. Calls are passed on to the target.
+State: the target, the recorded calls, and the next number, in memory.
 
 Touches: API server.
 """

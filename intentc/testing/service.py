@@ -1,9 +1,11 @@
 """Runs a compiler's whole engine over memory, as a service to which a test gives resources.
 
-With a mocked ``WriteService`` the test gives whole resources, and the engine writes to the mock; without one they pass
-through the API server in this process, with its seeds and its rules, as in ``intentc compile``.
+With a mocked ``WriteService`` the test gives whole resources (``placing``), and the engine writes to the mock; without
+one they pass through the API server in this process, with its seeds and its rules, as in ``intentc compile``. A
+``FakeCluster`` carries out manifests. The service shows writes, problems and statuses. ``offline`` puts engine, server
+and store together; ``given`` reads the test's resources.
 
-State: one engine and one store, in memory, and whether they were started.
+State: the engine with its store, the writes, the cached resources, what was placed, and whether it was started.
 
 Touches: nothing itself; through others: API server, clock, etcd, files, HTTP, logs, processes, randomness, sockets.
 """
@@ -56,8 +58,8 @@ def service_for(
 class MemoryService:
     """The service of ``service_for``.
 
-    Every method makes its change in one transaction and returns when the engine has converged, without waiting for
-    failed writes that back off. Writes that a mock acknowledges count as done, but are never stored: an update of a
+    Each change is one transaction, and its method returns when the engine has converged, without waiting for failed
+    writes that back off. Writes that a mock acknowledges count as done, but are never stored: an update of a
     resource into whose shared list a reference was written writes that reference again.
     """
 

@@ -1,8 +1,9 @@
-"""Reads and writes one application gateway through Azure Resource Manager, over Azure's own library.
+"""Reads and writes one application gateway, and reads its public addresses, through Azure Resource Manager, over the
+library of Azure.
 
 ``azure.core`` has the wire, the tokens' header, and how long-running operations are polled; what a status means for the
-publisher is decided here (docs/appgw.md §11). Nothing is retried: the publisher decides after a new look at the
-gateway.
+publisher is decided here (docs/appgw.md §11), and what a rejection says in ``rejections``. Nothing is retried: the
+publisher decides after a new look at the gateway.
 
 State: the connections.
 

@@ -1,6 +1,8 @@
-"""What one pass of the publisher reads of etcd: the compiler's objects, and which Ingresses are rejected.
+"""What one pass of the publisher reads of etcd: the compiler's objects, Secrets, and which Ingresses are served and
+rejected.
 
-``stored`` makes it. ``rejected_ingresses`` and ``retried_ingresses`` compare what was rejected with what is there now.
+``stored`` makes it. ``rejected_ingresses`` and ``retried_ingresses`` compare what was rejected with what is there now,
+and write ``RejectionRecords``, which are in ``records``.
 
 Touches: nothing outside memory.
 """

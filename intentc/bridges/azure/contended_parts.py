@@ -1,9 +1,10 @@
 """Notices parts of the gateway that another writer reverts again and again, and lets them wait (docs/appgw.md §11).
 
 Why it exists: two controllers of one gateway would send a document a second, each over the other's. The policy is that
-of the engine (``backoff``): five reverts in ten minutes, then pauses of 1 minute to 1 hour.
+of the engine (``backoff``): five reverts in ten minutes, then pauses of 1 minute to 1 hour. A writer that is faster
+than we are counts as a revert of the gateway as a whole.
 
-State: what was written of each part in the last ten minutes, and its repairs. The caller gives the clock.
+State: what was written of each part, and its repairs, until they are too old to count. The caller gives the clock.
 
 Touches: nothing itself; through others: randomness.
 """

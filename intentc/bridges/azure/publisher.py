@@ -1,11 +1,15 @@
-"""One pass of the publisher: look at the gateway, assemble, compare, and write what differs (docs/appgw.md §11).
+"""One pass of the publisher: looks at the gateway, assembles, compares, writes what differs, and records what it found
+(docs/appgw.md §11).
 
-Each pass begins with a GET and remembers nothing that decides: what was made and which certificates were sent stands in
-``Published``, which is kept in etcd. ``client`` speaks to Azure, ``document`` assembles, ``meaning`` compares,
-``rejected_ingresses`` decides which Ingress is left out after a rejection. When to look again, and who may act,
-is decided in ``serving``.
+Each pass begins with a GET. What a successor must know (what was made, which certificates were sent) stands in
+``Published``, which ``records`` writes through the API server; so it does with what the gateway has, which Ingresses
+are served and where, and problems. ``client`` speaks to Azure, ``document`` assembles, ``meaning`` compares,
+``certificates`` makes the data of certificates. ``rejected_ingresses`` decides which Ingress is left out after a
+rejection, ``retried_ingresses`` when it is tried again, ``contended_parts`` which parts wait. When to look again, and
+who may act, is decided in ``serving``.
 
-State: what Azure filled in, and the search for the Ingress that it rejects.
+State: ``Published``, what Azure filled in, the document that it rejected last, how many it accepted; contended parts,
+the search for the Ingress that it rejects, and the tries of rejected ones.
 
 Touches: clock; through others: files, HTTP, logs, randomness, sockets.
 """

@@ -1,9 +1,11 @@
-"""Writes the publisher's records through the API server: what the gateway has, what is ours in it, what was rejected.
+"""Writes the publisher's records through the API server: what the gateway has, what is ours in it, which Ingresses it
+serves and where, problems of the document, and which Ingresses are rejected.
 
-A record that says the same is not written. After a write the next pass waits until etcd has shown it, since it reads
-what is stored.
+A record that says the same is not written. Each write waits until etcd has shown it, since the next pass reads what is
+stored. ``publisher``, ``rejected_ingresses`` and ``retried_ingresses`` decide what to record; ``stored`` has what etcd
+holds.
 
-State: none; ``stored`` has what etcd holds.
+State: the fence of the present pass.
 
 Touches: nothing itself; through others: clock, files, HTTP, logs, sockets.
 """

@@ -5,9 +5,11 @@ If Azure's message names sub-resources, it is the last in precedence of the Ingr
 Azure's answer to the next document is the result. A search leaves out no Ingress that is already served.
 
 The compiler leaves out the Ingresses that have a record ``appgw_rejection``; ``records``, given by the caller, writes
-these records to etcd. ``publisher`` sends the documents, and reports Azure's answers here.
+them through the API server. ``publisher`` sends the documents, and reports Azure's answers here. ``retried_ingresses``
+lets an Ingress back in.
 
-State: the search that runs, and the Ingresses that are left out because of it.
+State: the search that runs, with its candidates, its waits and the rejection that began it; and the Ingresses that are
+left out because of it.
 
 Touches: nothing itself; through others: clock, files, HTTP, logs, sockets.
 """

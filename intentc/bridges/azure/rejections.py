@@ -1,8 +1,8 @@
-"""Finds out which part of a document Azure rejects: from Azure's message, or by sending smaller documents.
+"""Finds out what in a document Azure rejects: from the message the sub-resources, or by halving the Ingress.
 
-``named_parts`` reads the message: the ids and names in it. ``OwnerSearch`` is for messages that name nothing: it
-says which owners to leave out of the next document, and learns from Azure's answer, by halving (docs/appgw.md §11).
-Neither sends anything, and neither decides what is left out: ``rejected_ingresses`` does.
+``rejection_of`` reads an answer, ``named_parts`` the ids and names in its message. ``OwnerSearch`` is for messages that
+name nothing: it says which owners to leave out of the next document, and learns from Azure's answer (docs/appgw.md
+§11). Nothing here sends anything, or decides what is left out: ``publisher`` and ``rejected_ingresses`` do.
 
 State: what one search has learned.
 

@@ -2,7 +2,8 @@
 
 What an Ingress says is compared by the compiler as well; what is behind it (probes, settings, pools) only here, since
 the compiler leaves it out before it knows. An Ingress whose Pods come and go would be tried at each of their changes,
-and each try costs a rejected document: such tries back off (docs/appgw.md §11).
+and each try costs a rejected document: such tries back off (docs/appgw.md §11). ``rejected_ingresses`` decides which
+Ingress is left out.
 
 State: the tries of each rejected Ingress in this process.
 

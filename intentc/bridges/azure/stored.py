@@ -1,6 +1,8 @@
-"""Knows what etcd holds for a gateway: the compiler's objects, the Secrets of its certificates, and our own records.
+"""Knows what etcd holds for a gateway, as one pass reads it: the compiler's objects, Secrets, and our own records.
 
-State: those resources, as JSON. ``serving`` feeds it from the watch, and ``records`` writes.
+``serving`` feeds it from the watch, ``records`` writes, and ``compiled_world`` has the form in which a pass reads it.
+
+State: those resources, as JSON; up to which revision, and how often etcd was restored.
 
 Touches: nothing outside memory.
 """

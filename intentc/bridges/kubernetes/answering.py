@@ -1,9 +1,12 @@
-"""Writes to etcd what became of manifests: their answers, their ends, and manifests that the store lost.
+"""Writes through the API server what became of manifests: their answers, their ends, and manifests that the store lost.
 
-Why it exists: an answer is an input of the compile, so it is written only if one of its fields changes; and until etcd
-shows a write, its manifest is not looked at again, since the next decision depends on it.
+An answer is a resource ``observed``; a manifest ends when its finalizer is removed. Why it exists: an answer is an
+input of the compile, so ``differ`` says whether one of its fields changes; and until etcd shows a write, its manifest
+is not looked at again, since the next decision depends on it. ``carrying`` decides what to write, ``stored_manifests``
+knows what is stored.
 
-State: the writes that are under way or that etcd has not shown yet, failures, and counters.
+State: the writes that are under way or that etcd has not shown yet, up to which revision etcd is known, failures, and
+counters.
 
 Touches: clock, logs; through others: files, HTTP, randomness, sockets.
 """

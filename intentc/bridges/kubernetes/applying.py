@@ -1,8 +1,9 @@
-"""Reads, applies and deletes single objects of the cluster.
+"""Reads, applies and deletes single objects that compilers make in the cluster.
 
 Why it exists: what we write must change no object that somebody else made. So an apply of an existing object carries
-its uid, one of a new object a version that no object has, and a deletion the uid; and no apply takes a field away from
-another manager. ``carrying`` decides what to do.
+its uid, one of a new object a version that no object has (unless the server rejects that), and a deletion the uid; and
+no apply takes a field away from another manager. ``carrying`` decides what to do. Mirrored objects are patched by
+``reporting`` and ``owner_finalizers``.
 
 I/O: requests to the cluster. No state.
 

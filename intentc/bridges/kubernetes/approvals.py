@@ -4,7 +4,7 @@ Why it exists: an approval is about what lists have shown, so it waits for them.
 kinds, since the last approval has that cluster mirrored. If it is unknown which cluster this is, nothing can be listed,
 and any approval has it mirrored.
 
-State: that of the mirror.
+State: none of its own. It changes the mirror and the cluster's identity, and withdraws the directives.
 
 Touches: logs; through others: etcd.
 """

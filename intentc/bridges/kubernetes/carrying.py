@@ -2,10 +2,12 @@
 
 Why it exists: ``outgoing.next_step`` decides from what etcd and the cluster have now, so a process that was killed
 anywhere decides the same again. Here are the order (ends by descending phase, then the others by ascending phase; a few
-of one phase at the same time), the last look at the cluster before an object is created or taken for gone, and what is
-not tried again until something changes. ``answering`` writes to etcd, ``applying`` to the cluster.
+of one phase at the same time), the last look at the cluster before an object is created or taken for gone, and the
+pause before a write that was rejected is tried again unchanged. An object of ours that no manifest names gets one
+again. ``answering`` writes through the API server, ``applying`` to the cluster; ``events`` reports rejections there.
 
-State: what is to be looked at, rejections, failures and counters; the parts keep their own. I/O: that of the parts.
+State: what is to be looked at, what waits for its owner's finalizer, rejections, failures and counters; the parts keep
+their own. I/O: that of the parts.
 
 Touches: clock, logs; through others: environment, files, HTTP, processes, randomness, sockets.
 """

@@ -1,10 +1,10 @@
 """Keeps the ``Authorization`` of requests to a cluster: a token, a token file, a password, or a program's answer.
 
-Why it exists: tokens end while the process runs. A file is read again when it has changed, a program runs again before
-its token ends, and both after a 401. Programs run only if the configuration permits it (``intentc.kubernetes.exec``),
-since a kubeconfig would be able to run anything otherwise.
+Why it exists: tokens end while the process runs. A token file is read for each request; a program runs again before its
+token ends, and after a 401. Whether a kubeconfig may run programs at all (``intentc.kubernetes.exec``) is checked by
+``intentc kubernetes``. Certificates are in ``cluster``.
 
-State: the last token.
+State: the last token of a program.
 
 Touches: clock, environment, processes; through others: files.
 """

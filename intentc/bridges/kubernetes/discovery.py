@@ -2,7 +2,7 @@
 
 Why it exists: a schema declares several versions of a kind, and a cluster serves some of them; the plural in paths is
 the cluster's. A kind may be missing, and be installed later: ``informing`` asks again, after pauses that grow from 1 to
-30 seconds.
+30 seconds. ``cluster_identity`` compares the cluster with the one that was mirrored.
 
 It sends requests and keeps nothing.
 

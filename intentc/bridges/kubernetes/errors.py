@@ -1,7 +1,7 @@
 """The errors of a cluster: what a failed request means for the caller.
 
-Why it exists: the informer, the marks and the writers decide by the sort of an error, never by a status or an
-exception of the HTTP client. ``cluster`` raises them.
+Why it exists: callers decide by these classes, and know no exception of the HTTP client. ``cluster`` raises them, and
+so do modules that find the same without a request. A body that can't be read is ``wire.Unreadable``.
 
 Declarations only: no state, no I/O.
 

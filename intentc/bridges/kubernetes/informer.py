@@ -3,9 +3,11 @@
 Why it exists: a watch alone loses what happened before it, while it was cut, and what the server has compacted. The
 informer lists in pages, watches from the list's revision, resumes after the last event or bookmark, and lists again
 whenever it can't know that it saw everything: after 410, after a cut at whose end the server's revision is older than
-what was seen, and in another cluster. Only a complete list says what is gone unseen. ``informing`` asks and waits.
+what was seen, in another cluster, and when its caller asks. Only a complete list says what is gone unseen.
+``informing`` asks and waits.
 
-State: how far it has come. Every method takes an answer and returns what the consumer is to apply.
+State: how far it has come, and what the present list has shown. ``page`` and ``event`` return what the consumer is to
+apply.
 
 Touches: nothing outside memory.
 """

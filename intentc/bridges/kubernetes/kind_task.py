@@ -1,8 +1,8 @@
-"""What a bridge knows of one kind beyond its watcher: its mark, and when it was last marked and listed again.
+"""What a bridge knows of one mirrored kind: its watcher, its mark, and when it was last marked and listed again.
 
 Why apart: ``marking``, ``approvals`` and ``status`` look at the same kinds; ``serving`` creates them.
 
-Values only. State: that of one kind.
+Values only. State: that of one kind, with the revision of etcd at which its present list began.
 
 Touches: nothing outside memory.
 """

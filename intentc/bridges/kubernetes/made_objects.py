@@ -1,9 +1,11 @@
-"""Knows the objects of the cluster that carry our label, as their watches show them.
+"""Knows the objects of the cluster that carry our label, as their watches and the answers to our requests show them.
 
 Why it exists: answers to our own writes are newer than the watch, whose older events must not hide them; and an object
-that was deleted as soon as it ended shows its end in its last event alone.
+that was deleted as soon as it ended shows its end in its last event alone. ``made_kinds`` watches, ``carrying`` asks
+and notes.
 
-State: the objects, without ``managedFields``, by apiVersion and the name that their manifest has.
+State: the objects without ``managedFields``, and the last states of deleted ones until they are written down; by
+apiVersion, kind, and the name of their manifest.
 
 Touches: nothing outside memory.
 """

@@ -1,10 +1,11 @@
-"""Writes the marks of kinds, once etcd holds all that the cluster has of them.
+"""Decides which kinds deserve a mark, and writes the marks: etcd holds all that the cluster has of a kind.
 
 Why it exists: compilers wait for the marks (``needs_synced``), and the next process notices by them that the cluster is
-another one, or an older one. So a kind whose deletions are withheld keeps its former mark. ``synced`` reads and writes
-the keys.
+another one, or an older one. So a mark names the cluster and the version that was seen, and a kind whose deletions are
+withheld keeps its former mark. A kind that the cluster does not have is marked as such. ``synced`` reads and writes the
+keys.
 
-State: that of the kinds.
+State: none of its own. It sets the marks of ``KindTask``, and the cluster that ``ClusterIdentity`` takes for mirrored.
 
 Touches: clock, logs; through others: etcd.
 """

@@ -2,7 +2,7 @@
 
 Why it exists: names of metrics are an interface; ``docs/operating.md`` lists them.
 
-It keeps no state; ``diagnostics.registry`` measures at each scrape, and the caller answers it.
+It keeps no state: ``status`` has the figures, and ``diagnostics.registry`` calls ``metrics`` at each scrape.
 
 Touches: metrics.
 """

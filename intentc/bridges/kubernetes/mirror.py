@@ -1,13 +1,14 @@
-"""Compares what a cluster has with what etcd holds of it, and says what is to be written.
+"""Compares what a cluster has of mirrored kinds with what etcd holds of it, and says what is to be written.
 
 Why it exists: events of both sides arrive in any order, repeated, and after gaps; what is written must depend only on
 what both have now. An object is known by its uid, which no other object ever has. A copy is deleted only if its object
-was seen to be deleted, or is missing in a complete list that began after the copy was known; and a list that is in
-doubt, or would delete many, deletes nothing until an operator approves. ``informing`` and ``stored`` call in,
-``sending`` carries out.
+was seen to be deleted, is missing in a complete list that began after the copy was known, or has left its name to
+another object; and a list that is in doubt, or would delete many, deletes nothing until an operator approves.
+``serving`` hands in what ``informing`` finds, ``stored`` what etcd shows; ``sending`` carries out. ``carrying`` does
+the like for manifests.
 
-State: both sides, by kind and uid; the kinds that were listed; the keys to look at; withheld deletions; and objects
-that can't be used.
+State: both sides, by kind and uid, and by name; the objects whose copies may be deleted; the kinds that were listed, or
+need another list; the keys to look at; withheld deletions; and objects that can't be used.
 
 Touches: nothing outside memory.
 """

@@ -1,4 +1,7 @@
-"""Says which kinds are mirrored from a cluster: those that compilers read and people write as manifests.
+"""Says which kinds are mirrored from a cluster, and how clusters name them.
+
+These are the stored kinds that people write as manifests, in the schemas of the compilers in use; settings may choose
+some of them.
 
 Pure functions.
 

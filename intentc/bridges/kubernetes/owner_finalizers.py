@@ -2,10 +2,11 @@
 
 Why it exists: only the cluster can hold up the end of its objects. A finalizer of ours that the copy in etcd has is
 added to its object, and one that the copy lacks is removed from it; while there is no copy, nothing is known, and
-nothing changes. Others' finalizers stay. Each change is made on the object as it is at that moment.
+nothing changes. Others' finalizers stay. Each change is made on the object as it is at that moment. ``carrying`` asks
+whether an owner lacks one; the finalizer of a manifest itself is removed by ``answering``.
 
-State: which copies and which objects have finalizers of ours; the objects to look at; rejections and counters. It reads
-objects of the cluster, and patches their metadata.
+State: which copies and which objects have finalizers of ours; the objects to look at; rejections, failures and
+counters. It reads objects of the cluster, and patches their metadata.
 
 Touches: clock, logs; through others: environment, files, HTTP, processes, randomness, sockets.
 """

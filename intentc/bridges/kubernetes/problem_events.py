@@ -5,7 +5,8 @@ problem gets one Event when it begins. Many problems must not flood the cluster 
 later, and those that began since this process leads come first. An Event that exists already, which a former process
 wrote, costs nothing of the limit.
 
-State: what was reported since this process leads. It writes to the cluster, by ``events``.
+State: what was reported since this process leads, which problems it found then, what is left of the limit, and pauses.
+It writes to the cluster, by ``events``.
 
 Touches: clock; through others: environment, files, HTTP, logs, processes, randomness, sockets.
 """

@@ -1,8 +1,8 @@
-"""Keeps the declared fields of a cluster's object, and finds out whether its copy in etcd says the same.
+"""Builds the copy of a cluster's object from its declared fields, and digests what objects and stored copies say.
 
 Why it exists: most of an object concerns nobody here (a pod's status, ``managedFields``), and most events change only
 that: they must not reach etcd. What is stored is what the schema declares, at any depth, in the flat form of
-``model/manifest.py``. ``mirror`` compares the digests.
+``model/manifest.py``. ``mirror`` compares the digests; ``fingerprint`` recognizes an object without its copy.
 
 State: a cache of which fields a kind declares. No I/O.
 

@@ -2,10 +2,10 @@
 
 Why it exists: each side changes at any time, so an object is looked at whenever one of them shows a change, and what is
 sent depends only on what both have then (``status_patch``). If the cluster has a newer one, it is read again. Kinds
-whose status compilers do not claim cost nothing here.
+whose status compilers do not claim cost nothing here. Of the others it also knows the resourceVersion, for Events.
 
-State: what both sides say, for those kinds; the objects to look at; rejections and counters. It writes the status
-subresources of the cluster.
+State: what both sides say, for those kinds; the objects to look at; rejections, failures and counters. It writes the
+status subresources of the cluster.
 
 Touches: clock, logs; through others: environment, files, HTTP, processes, randomness, sockets.
 """

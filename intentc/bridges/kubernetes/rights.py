@@ -1,7 +1,7 @@
 """Lists the least rights that a bridge needs in a cluster, kind by kind, without wildcards.
 
 Why it exists: the ClusterRoles in ``config/kubernetes`` must permit what the bridge does and nothing else; tests
-compare both with this list.
+compare them with this list, and run a bridge with these rights alone.
 
 Pure functions of declarations.
 

@@ -1,10 +1,12 @@
-"""Carries out what the mirror plans, while this process may write.
+"""Writes and deletes copies through the API server, as the mirror plans, while this process may write.
 
 Why it exists: many writes are under way at once and share requests, but an object has one at a time, and is looked at
-again once etcd has shown its result. What the API server rejects is not sent again until it changes; other failures are
-tried again, with back-off.
+again once etcd has shown its result. What the API server rejects is not sent again until it changes, or 10 minutes are
+over; other failures are tried again, with back-off. ``mirror`` decides what to write; ``answering`` writes what belongs
+to manifests.
 
-State: the writes under way, what awaits its echo, what was rejected, failures and counters.
+State: the writes under way, what awaits its echo, up to which revision etcd is known, what was rejected, the present
+pause, failures and counters.
 
 Touches: clock, logs; through others: files, HTTP, randomness, sockets.
 """

@@ -1,8 +1,9 @@
-"""Runs the Kubernetes bridge: the watches of both sides, the election, the writes and the marks.
+"""Runs the Kubernetes bridge: the watches of both sides, the election, the writes, the marks and the diagnostics.
 
-Why it exists: ``intentc kubernetes`` and the tests share it. Every process watches both sides; the one
-that leads writes. ``marking`` and ``approvals`` decide what the parts say together. Callers handle commands and
-signals.
+Why it exists: ``intentc kubernetes`` and the tests share it. Every process watches both sides; the one that leads
+writes. It hands to each part what the watches show. Once a second it lists kinds again that need it, withholds
+deletions of kinds that the cluster lost, and has approvals carried out (``approvals``) and marks written (``marking``).
+``Bridge`` is ``diagnostics.Observed``; ``status`` describes it. Callers handle commands and signals.
 
 State: the tasks of the kinds; the parts keep their own. I/O: that of the parts.
 

@@ -1,7 +1,8 @@
-"""Follows in etcd what the bridge needs: the mirrored kinds, manifests, and the answers to them.
+"""Follows in etcd the resources of mirrored kinds, manifests, and the answers to manifests.
 
 Why it exists: the mirror compares with what etcd holds, not with what was written: whoever changes a copy, it shows
-here. ``watch.source`` misses nothing; ``projection`` reads the values.
+here. ``watch.source`` misses nothing; ``projection`` reads the values; what others need is handed to ``noted``.
+``compiled_problems`` follows what compilers report.
 
 State: which keys are known, to notice deletions in a new snapshot; the revision, and whether all was listed. It changes
 the mirror; no I/O of its own but the watch.

@@ -1,4 +1,4 @@
-"""Decodes what a Kubernetes API server sends: pages of a list, and the lines of a watch.
+"""Decodes what a Kubernetes API server sends: pages of a list, and the lines of a watch; compares resourceVersions.
 
 Why it exists: a stream can be cut at any byte, and an object must cost little until somebody needs its fields. So
 lines are put together here, and objects stay bytes (``msgspec.Raw``) with their identity next to them.

@@ -1,5 +1,7 @@
 """The stand-in on the wire: Resource Manager's REST, public IP addresses, and tokens, over HTTP on loopback.
 
+It checks the bearer and the API version of requests; what a request means is in ``resource_manager``.
+
 State: that of the ``ResourceManager``; the socket and the server's task while the block is open.
 
 Touches: HTTP, sockets.

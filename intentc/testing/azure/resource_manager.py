@@ -3,9 +3,11 @@
 Rules of Azure Resource Manager that are kept (docs/appgw.md §11): a write with ``If-Match`` of another ETag
 answers 412; a rejected document answers 400 at once and changes nothing; an accepted one is shown as ``Updating`` until
 its operation ends; a second write ends the first as ``Canceled``; a stopped gateway starts by a write; a certificate's
-data is never read back, and stays if a write leaves it out.
+data is never read back, and stays if a write leaves it out; a new certificate without data is rejected. Tests let
+writes, requests and operations fail. ``validation`` has what a document alone shows to be wrong.
 
-State: the gateway, its operations, and what was requested. The caller gives the clock.
+State: the gateway, its certificates' data, its operations, public IP addresses, what was requested, and what is to
+fail. The caller gives the clock.
 
 Touches: nothing outside memory.
 """

@@ -1,7 +1,9 @@
-"""What Azure rejects of a gateway's document, as far as it is known: identity, references, listeners, rules.
+"""What Azure rejects of a gateway's document, as far as it is known: wrong names, ids, references, tier, ports,
+listeners, rules, redirects, settings and path maps.
 
 Each check is a function from the document to faults; ``first_fault`` runs them in a fixed order, since Azure answers
-with one. Limits of number and size are in ``limits``.
+with one. ``limits``, which comes last, counts and measures sub-resources. What depends on the gateway before the write
+is in ``resource_manager``.
 
 Touches: nothing outside memory.
 """

@@ -1,6 +1,8 @@
-"""The document of an Application Gateway, assembled of the compiler's objects: what would be put (docs/appgw.md §8.2).
+"""The document of an Application Gateway, assembled of the compiler's objects; and the record of what a gateway has.
 
-Pure functions of plain JSON, for the publisher and for `intentc compile -o appgw`.
+``assembly`` puts together what would be put to Azure (docs/appgw.md §8.2, §10); ``observed`` makes the record.
+
+Pure functions of plain JSON, for the publisher and for commands, such as `intentc compile -o appgw`.
 
 Touches: nothing outside memory.
 """

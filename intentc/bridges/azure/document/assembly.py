@@ -1,7 +1,9 @@
 """Assembles the document of a gateway: what compilers made, and what stays of others (docs/appgw.md §8.2, §10).
 
-What Azure Resource Manager has besides these collections passes through. Pure functions of plain JSON, which they don't
-change.
+``capacity`` and ``fitting`` leave out what has no room, ``foreign`` and ``joining`` keep what others have,
+``priorities`` numbers the rules. What Azure Resource Manager has besides these collections passes through.
+
+Pure functions of plain JSON, which they don't change.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which Ingresses fit into the gateway, in order of precedence (docs/appgw.md §9).
+"""Which Ingresses fit into the gateway, in order of precedence (docs/appgw.md §9); ``fitting`` leaves out the others.
 
 The functions are pure.
 

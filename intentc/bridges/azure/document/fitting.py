@@ -1,4 +1,7 @@
-"""The parts without those of Ingresses that don't fit, and without default ones that nothing needs.
+"""Leaves out of the parts what belongs to Ingresses that don't fit or are rejected, and what nothing refers to then.
+
+Rules and maps that lose their default get the default pool and settings. In a shared gateway the default listener is
+left out as well. ``capacity`` decides who fits.
 
 Pure functions of plain JSON, which they don't change.
 """

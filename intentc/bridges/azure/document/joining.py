@@ -2,7 +2,8 @@
 
 Two listeners can't have one name on one port. In a shared gateway, a listener of others with the same names is used in
 place of ours: its rule and ours become one, with its priority. Requests to reserved paths are answered as before, by
-path rules that come first (docs/appgw.md §10).
+path rules that come first. Where rules can't be joined, and in mode ``marked``, ours are left out and reported
+(docs/appgw.md §10). ``foreign`` says what others have.
 
 Pure functions of plain JSON, which they don't change.
 """

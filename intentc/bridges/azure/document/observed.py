@@ -1,4 +1,7 @@
-"""What the compiler must know of a gateway: the record that is made of a GET of Azure Resource Manager.
+"""Makes the record of a gateway, by which the compiler knows it, from a GET of Azure Resource Manager.
+
+It also reads the settings that publisher and compiler share, and ``empty_gateway`` stands for a gateway where there is
+no Azure.
 
 Pure functions of plain JSON.
 """

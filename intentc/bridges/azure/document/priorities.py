@@ -1,4 +1,5 @@
-"""Priorities of rules: a function of all of them (docs/appgw.md §8.2).
+"""Gives each rule its priority, by all rules of the document, and reports what becomes of priorities that Ingresses ask
+for (docs/appgw.md §8.2).
 
 A lower number counts first. Names with a wildcard, and listeners for all names, must come after exact names.
 

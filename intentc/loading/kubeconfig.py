@@ -139,10 +139,14 @@ def _exec(located: Located, declared: Any, folder: Path) -> Exec:
     if "/" in command and not command.startswith("/"):
         # As kubectl does: a path is relative to the kubeconfig, a bare name is found on PATH.
         command = str(folder / command)
-    pairs = declared.get("env") or ()
+    arguments, pairs = declared.get("args") or [], declared.get("env") or []
+    if not isinstance(arguments, list):
+        raise located.error("the args of exec are no list", ("users",))
+    if not isinstance(pairs, list) or not all(isinstance(pair, dict) and pair.get("name") for pair in pairs):
+        raise located.error("the env of exec is no list of variables, each with a name and a value", ("users",))
     return Exec(
-        command=(command, *(str(argument) for argument in declared.get("args") or ())),
-        environment={str(pair.get("name")): str(pair.get("value")) for pair in pairs if isinstance(pair, dict)},
+        command=(command, *map(str, arguments)),
+        environment={str(pair["name"]): str(pair.get("value", "")) for pair in pairs},
         api_version=str(declared.get("apiVersion") or "client.authentication.k8s.io/v1"),
         interactive=declared.get("interactiveMode") == "Always",
     )

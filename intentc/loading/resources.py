@@ -179,7 +179,10 @@ def _stdin() -> str:
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    return sorted(file for file in path.iterdir() if file.suffix in (".yml", ".yaml", ".json"))
+    try:
+        return sorted(file for file in path.iterdir() if file.suffix in (".yml", ".yaml", ".json"))
+    except OSError as error:
+        raise InvalidInput(f"can't be read: {error.strerror}", source=str(path), reason="NotReadable") from None
 
 
 def _in_document(document: Located, schema: Schema, errors: list[InvalidInput]) -> Iterator[tuple[Loaded, Steps]]:

@@ -65,7 +65,6 @@ class HostIntent(Intent):
             guarded=asked is not None and (asked == _UNKNOWN or bool(asked.authority)),
             port=insecure.additionalPort,
         )
-        yield Fact("host_binding", name, binding)
         yield Fact("hostname", self.hostname, binding)
         for pattern in covering(self.hostname):
             yield Fact("table_served", f"{binding.scope}|{pattern}", "")

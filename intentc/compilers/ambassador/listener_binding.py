@@ -11,6 +11,7 @@ It reads, reports problems and gives reasons through ``ctx``, and yields claims.
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterable
 from typing import Any
 
@@ -185,8 +186,12 @@ def guards(common: Gateway, shares: list[ChainShare]) -> list[str]:
 
 
 def bind_address(ctx: Context) -> str:
-    """The address that listeners bind to: the setting ``ambassador.bind_address``, otherwise all."""
+    """The address that listeners bind to: the setting ``ambassador.bind_address`` in its short form, otherwise all."""
     try:
-        return str(ctx.setting("ambassador.bind_address"))
+        address = str(ctx.setting("ambassador.bind_address"))
     except KeyError:
         return _EVERYWHERE
+    try:
+        return str(ipaddress.ip_address(address))
+    except ValueError:
+        return address

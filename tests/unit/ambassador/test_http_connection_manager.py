@@ -107,9 +107,8 @@ def test_settings_of_the_module_are_those_of_envoy(settings: dict[str, Any], fie
     assert of_module(**settings)[field] == value
 
 
-def test_streams_and_quic_are_the_listeners() -> None:
+def test_streams_are_the_listeners() -> None:
     assert config(http2_max_concurrent_streams=7)["http2_protocol_options"] == {"max_concurrent_streams": 7}
-    assert (config()["codec_type"], config(quic=True)["codec_type"]) == ("AUTO", "HTTP3")
 
 
 def test_envoys_headers_can_be_suppressed() -> None:

@@ -86,8 +86,9 @@ async def test_an_address_of_its_own_has_a_listener_of_its_own() -> None:
     assert config["address"]["socket_address"]["address"] == "127.0.0.2"
 
 
-async def test_the_gateways_own_address_is_no_other() -> None:
-    found = await gate(tcp_mapping("orders", address="127.0.0.1"), settings={"ambassador.bind_address": "127.0.0.1"})
+@pytest.mark.parametrize(("own", "address"), [("127.0.0.1", "127.0.0.1"), ("0:0:0:0:0:0:0:0", "::"), ("::", "0::0")])
+async def test_the_gateways_own_address_is_no_other(own: str, address: str) -> None:
+    found = await gate(tcp_mapping("orders", address=address), settings={"ambassador.bind_address": own})
     assert list(found.elements("envoy_listener")) == ["tcp-6789"]
 
 

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pytest_mock import MockerFixture
 
 from intentc.loading import load_resources
 from intentc.loading.configuration import Configuration
-from intentc.loading.resources import SECTIONS
+from intentc.loading.resources import SECTIONS, load_what_can_be
 from intentc.model.problem import InvalidInput
 from intentc.model.schema import Schema
 
@@ -139,3 +140,15 @@ def test_a_configuration_is_recognized_by_its_sections(contrail: Schema) -> None
     for section in SECTIONS:
         with pytest.raises(InvalidInput, match="this is no resource: it looks like a configuration"):
             load_resources(f"# one\n{section}: {{}}\n", contrail)
+
+
+def test_a_folder_that_cant_be_read_loses_no_other_file(
+    write: Write, tmp_path: Path, contrail: Schema, mocker: MockerFixture
+) -> None:
+    path = write("in.yml", "kind: project\ndata: {fq_name: [a, b]}\n")
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    mocker.patch.object(Path, "iterdir", side_effect=PermissionError(13, "Permission denied"))
+    found, errors = load_what_can_be([closed, path], contrail)
+    assert [one.kind for one in found] == ["project"]
+    assert [str(error) for error in errors] == [f"{closed}: can't be read: Permission denied"]

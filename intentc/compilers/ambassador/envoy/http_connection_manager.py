@@ -30,17 +30,16 @@ def http_connection_manager(
     route_configuration: str,
     l7_depth: int = 0,
     http2_max_concurrent_streams: int = 0,
-    quic: bool = False,
 ) -> dict[str, Any]:
     """The network filter ``{name, typed_config}`` of a filter chain.
 
     ``route_configuration``: the name to request by RDS. ``l7_depth``: trusted proxies in front of this listener; 0: the
-    Module's value. ``http2_max_concurrent_streams`` 0: Envoy's default. ``quic``: the chain speaks HTTP/3.
+    Module's value. ``http2_max_concurrent_streams`` 0: Envoy's default.
     """
     settings = gateway.settings
     config: dict[str, Any] = {
         "@type": _TYPE,
-        "codec_type": "HTTP3" if quic else "AUTO",
+        "codec_type": "AUTO",
         "stat_prefix": stat_prefix,
         "rds": {"route_config_name": route_configuration, "config_source": _FROM_ADS},
         "http_filters": http_filters(gateway),
@@ -66,8 +65,6 @@ def http_connection_manager(
         config["set_current_client_cert_details"] = details
     if http2_max_concurrent_streams:
         config["http2_protocol_options"] = {"max_concurrent_streams": http2_max_concurrent_streams}
-    if quic:
-        config["http3_protocol_options"] = {}
     if gateway.tracing is not None:
         config |= {"generate_request_id": True, "tracing": tracing(gateway.tracing)}
     return {"name": HTTP_CONNECTION_MANAGER, "typed_config": config}

@@ -1,8 +1,8 @@
 """What a Host means, as a typed value, whatever Listeners and Mappings exist.
 
-It is the fact ``hostname``, named after its hostname, where all Hosts of one hostname meet, and the fact
-``host_binding``, named namespace:name. ``ambassador/hostname.py`` decides what it means on a Listener. An Ingress may
-mean a Host, too, and a fallback Host is no resource.
+It is the fact ``hostname``, named after its hostname, where all Hosts of one hostname meet.
+``ambassador/hostname.py`` decides what it means on a Listener. An Ingress may mean a Host, too, and a fallback Host is
+no resource.
 
 Pure functions of values.
 """

@@ -4,10 +4,10 @@ An Ingress claims sites (names on ports) and asks for backends (``ingress.py``).
 (``backend.py``), the addresses behind it a pool (``pool.py``). A site settles what its claims want together
 (``site.py``); sites that have everything in common become listeners, with rules and path maps (``listener.py``). What
 they share is in ``shared_parts.py``, what the gateway has in ``gateway.py``. These are the intents; the other modules
-hold the values that they exchange as facts, and the pure functions that compute them.
+hold the values that they exchange as facts, and the functions that compute them.
 
 Each sub-resource is an object ``appgw_*`` of its own. What depends on all of them, priorities and limits, is left to
-who assembles the document.
+``bridges/azure/document``, which assembles the document.
 
 Touches: nothing outside memory.
 """

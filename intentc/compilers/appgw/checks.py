@@ -1,6 +1,6 @@
-"""Why an Ingress is left out as a whole (docs/appgw.md §9).
+"""Why an Ingress is left out as a whole (docs/appgw.md §9); and on which address it is, and with which rewrite set.
 
-It reads through ``ctx``.
+It reads through ``ctx``. Whether an Ingress fits is decided by ``bridges/azure/document``.
 """
 
 from __future__ import annotations

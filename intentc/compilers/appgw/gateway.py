@@ -1,6 +1,8 @@
-"""The gateway as the publisher read it: what Ingresses may name of it, its tags, and a listener if there is no other.
+"""The gateway as the publisher read it: what Ingresses may name of it, what concerns its document as a whole (tags,
+ownership, reserved paths), and a listener if there is no other.
 
-It reads through ``ctx``, and yields claims and facts; no state, no I/O.
+``this_gateway.py`` looks up for others what is yielded here. It reads through ``ctx``, and yields claims and facts; no
+state, no I/O.
 """
 
 from __future__ import annotations

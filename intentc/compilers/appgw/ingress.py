@@ -1,7 +1,9 @@
-"""An Ingress claims sites of the gateway and asks for backends; its rules go to them as facts.
+"""An Ingress claims sites of the gateway and asks for backends, to which its rules go as facts; its status has the
+addresses that the publisher recorded.
 
 ``ownership.py`` decides whether it belongs to this gateway, ``checks.py`` whether it can have its part. What is wrong
-with it is reported here; who of several Ingresses counts is decided by the intents of the sites.
+with it by itself, and what only the whole document shows, is reported here; who of several Ingresses counts is decided,
+and reported, by the intents of sites and listeners, and what is wrong behind it by those of backends.
 
 It reads and reports problems through ``ctx``, and yields claims and facts.
 """

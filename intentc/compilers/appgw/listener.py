@@ -1,6 +1,9 @@
-"""Sites that have everything in common become listeners, each with its rule, and a path map if it has path rules.
+"""Sites that have everything in common become listeners, each with its rule, a path map if it has path rules, and the
+redirects to which they lead.
 
-It reads, reports conflicts on Ingresses through ``ctx``, and yields claims and facts.
+``path_maps.py`` decides which paths count, ``path_map_contents.py`` and ``listener_contents.py`` make the JSON.
+
+It reads, reports conflicts on Ingresses and gives reasons through ``ctx``, and yields claims and facts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Names and ids of an Application Gateway's sub-resources (docs/appgw.md §5).
 
 A name follows from what a sub-resource is made of, so that an update finds what the last one made, and a gateway that
-AGIC filled keeps its names. ``named.py`` decides between two sources of one name.
+AGIC filled keeps its names. ``this_gateway.py`` decides between two sources of one name.
 
 Pure functions of values.
 """

@@ -1,4 +1,4 @@
-"""Which Ingresses this gateway serves, and what of them others have reserved (docs/appgw.md §3, §10).
+"""Which Ingresses this gateway serves, and what of the gateway others have reserved (docs/appgw.md §3, §10).
 
 It reads through ``ctx``.
 """

@@ -1,5 +1,7 @@
 """The path map of a listener: from the rules of Ingresses that claim its sites (docs/appgw.md §6.8, §8.1).
 
+``path_map_contents.py`` makes its JSON.
+
 Pure functions of values.
 """
 

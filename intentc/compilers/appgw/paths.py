@@ -1,4 +1,5 @@
-"""Paths of an Ingress as patterns of a path map, and their order (docs/appgw.md §6.7, §8.1).
+"""Paths of an Ingress as patterns of a path map, their order, and what a reserved path covers (docs/appgw.md §6.7,
+§8.1, §10).
 
 Pure functions of values.
 """

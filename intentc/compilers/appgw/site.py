@@ -1,8 +1,9 @@
 """A site: it settles what the rules that claim it want together, and joins others in a listener.
 
-A name that any Ingress has in ``tls`` is served in the clear to nobody but solvers of ACME challenges.
+Claims that can't be met are left out. A name that any Ingress has in ``tls`` is served in the clear to nobody but
+solvers of ACME challenges. ``site_claims.py`` makes the claims, ``listener.py`` the listeners.
 
-It reads, reports conflicts on Ingresses through ``ctx``, and yields facts.
+It reads, reports conflicts and what is left out on Ingresses through ``ctx``, and yields facts.
 """
 
 from __future__ import annotations

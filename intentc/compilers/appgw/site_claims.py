@@ -1,7 +1,8 @@
-"""Which sites the rules of an Ingress claim, with which certificates (docs/appgw.md §6.5, §6.6).
+"""Which sites the rules of an Ingress claim, with which certificates, and which protocols these need on ports
+(docs/appgw.md §6.5, §6.6).
 
 A name with an entry in ``tls`` is never served in the clear: without a usable certificate it has no site, but for the
-paths of ACME challenges.
+paths of ACME challenges. ``site.py`` settles what several Ingresses claim.
 
 It reads and reports problems through ``ctx``. State: the problems of one Ingress, so that each is reported once.
 """

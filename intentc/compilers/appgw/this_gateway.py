@@ -1,6 +1,7 @@
-"""The gateway that the sub-resources belong to: its id, what it has, and names that are free (docs/appgw.md §4, §5).
+"""The gateway that the sub-resources belong to, as facts show it: its id, what it has, which names are free, and who
+has a port or a site (docs/appgw.md §4, §5, §6.6, §10).
 
-It reads through ``ctx``; no state, no I/O.
+``gateway.py`` yields what the publisher read. It reads through ``ctx``, and makes facts about names; no state, no I/O.
 """
 
 from __future__ import annotations

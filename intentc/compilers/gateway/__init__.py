@@ -4,11 +4,11 @@ Rules: docs/gateway.md. A Gateway of gateway.networking.k8s.io is an instance of
 Gateways of networking.x-k8s.io are candidates for the one instance of their namespace. The kinds are declared in
 ``config/schemas/gateway``, the reaction map is ``reactions/gateway.yml``.
 
-This package holds the intents, one file per kind, and in ``gateways.py`` what those of both versions of Gateways share.
+This package holds the intents, one file per kind (both versions of classes in one), and what they share.
 ``parameters`` reads what users set, ``listeners`` what a Gateway wants; both together become an ``Instance``
-(``instance.py``), the typed value that stands between the two halves. ``children`` turns an ``Instance`` into the
-objects of a cluster; ``running`` reads what became of them, and ``conditions`` says it. ``restarts`` says what a plan
-means for what runs.
+(``instance.py``), the typed value that stands between the two halves. ``holder`` and ``contenders`` decide who of
+several has a namespace, and an object. ``children`` turns an ``Instance`` into the objects of a cluster; ``running``
+reads what became of them, and ``conditions`` says it. ``restarts`` says what a plan means for what runs.
 
 Intents read, report problems and give reasons through ``ctx``, and yield facts and claims: manifests, finalizers and
 statuses. No state.

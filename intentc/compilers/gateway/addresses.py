@@ -1,4 +1,5 @@
-"""Decides which of the addresses that a Gateway requests its Service can have (docs/gateway.md §6).
+"""Decides which of the addresses that a Gateway requests its Service can have, and which of these the cluster has not
+given (docs/gateway.md §6).
 
 Pure functions of values: no state.
 """

@@ -1,4 +1,5 @@
-"""Makes a resource a candidate for the instance of a namespace, and finds the others (docs/gateway.md §7).
+"""Makes a resource a candidate for the instance of a namespace, and finds the others (docs/gateway.md §7); ``holder``
+decides between them.
 
 It reads resources and facts through ``ctx``; no state.
 """

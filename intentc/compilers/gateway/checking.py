@@ -1,6 +1,7 @@
-"""Checks the listeners of a Gateway of either version, with what they refer to (docs/gateway.md §6).
+"""Checks the listeners of a Gateway of either version, with what they refer to, and says which ports they need
+(docs/gateway.md §6). The checks themselves are in ``listeners``.
 
-It reads Secrets, grants and routes through ``ctx``; no state.
+It reads Secrets, grants, routes and namespaces through ``ctx``; no state.
 """
 
 from __future__ import annotations

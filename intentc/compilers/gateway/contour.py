@@ -1,6 +1,7 @@
-"""A Contour without class is a candidate for the instance of its namespace; with a class it is only parameters.
+"""A Contour without class is a candidate for the instance of its namespace; with a class it is only parameters. Its
+status says what became of it.
 
-Rules: docs/gateway.md §5, §7, §9. ``contour_instance.py`` makes the objects of whoever holds the namespace.
+Rules: docs/gateway.md §5, §7, §9, §10. ``contour_instance.py`` makes the objects of whoever holds the namespace.
 
 It reads and reports problems through ``ctx``, and yields status claims and a fact; no state.
 """

@@ -2,9 +2,10 @@
 
 It is an intent of its own while any Contour or Gateway of v1alpha1 is a candidate for it, and the objects are its
 own: when the next candidate takes over, labels and configuration change, and nothing ends. What the instance follows
-from keeps its finalizers until the last object is gone.
+from keeps its finalizers until the last object is gone. ``holder`` decides who holds the namespace; the candidates
+themselves report what became of them.
 
-It reads through ``ctx``, and yields claims; no state.
+It reads and gives reasons through ``ctx``, and yields claims and facts; no state.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A Gateway of gateway.networking.k8s.io becomes an instance of its own, in its namespace (layout P; docs/gateway.md).
 
-While its class or its parameters can't be used, or none of its listeners is valid, whatever runs for it goes on as it
-is, and its conditions say why.
+While its class, its parameters or an address can't be used, or none of its listeners is valid, whatever runs for it
+goes on as it is, and its conditions say why.
 
-It reads and reports problems through ``ctx``, and yields claims and a fact; no state.
+It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts; no state.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""A GatewayClass of ours reports whether it is accepted: whether its Gateways can be made (docs/gateway.md §4).
+"""A GatewayClass of ours, of either version, reports whether it is accepted: whether its Gateways can be made. One of
+version 1 also says which releases and features are supported (docs/gateway.md §4).
 
 A class of another controller, and its Gateways, are not touched in any way. ``parameters/classes.py`` decides.
 

@@ -1,4 +1,5 @@
-"""Explains the objects of an instance: which listeners a port of Envoy's Service follows from (`intentc why`).
+"""Explains the objects of an instance (`intentc why`): from which Gateway or Contour each follows, and from which
+listeners a port of Envoy's Service.
 
 It gives reasons through ``ctx``, and only if somebody asks for them; no state.
 """

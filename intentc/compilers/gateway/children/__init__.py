@@ -1,8 +1,7 @@
 """The objects of one instance, as manifests (docs/gateway.md §8).
 
-Each module makes the objects of one sort; ``labels``, ``names``, ``pods``, ``rules``, ``service_ports`` and
-``load_balancers`` have what they share. Pure functions of an ``Instance``, and of what was observed of its objects: no
-state, no I/O.
+A module makes the objects of one sort, or has parts that these share; ``child.py`` is the value. Pure functions of an
+``Instance``, and of what was observed of its objects: no state, no I/O. ``objects.py`` of the compiler claims them.
 
 Touches: nothing outside memory.
 """

@@ -1,6 +1,6 @@
-"""The DaemonSet, or Deployment, of Envoy (docs/gateway.md §8, §8.1).
+"""The DaemonSet, or Deployment, of Envoy, and the former of the two until it is replaced (docs/gateway.md §8, §8.1).
 
-Pure functions of an ``Instance``: no state, no I/O.
+Pure functions of an ``Instance``, and of what was observed of its objects: no state, no I/O.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The names of an instance's objects (docs/gateway.md §8, §8.1).
+"""The names of an instance's objects (docs/gateway.md §8, §8.1), but for those of the roles of layout P, which ``rbac``
+has; and how names and labels are kept short.
 
-Pure functions of an ``Instance``.
+Pure functions of values.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What Contour may do in a cluster: the rules of its roles (docs/gateway.md §8, §8.1).
+"""What Contour, and the Job that makes its certificates, may do in a cluster: the rules of their roles (docs/gateway.md
+§8, §8.1). ``rbac`` makes the roles.
 
 Pure functions of values.
 """

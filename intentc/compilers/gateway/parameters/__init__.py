@@ -1,7 +1,7 @@
 """The parameters of instances: what a Contour or a ContourDeployment says, checked, and which class names them.
 
 ``parameters.py`` is the value, ``contour_parameters`` and ``deployment_parameters`` read it, ``classes`` finds it for a
-class, ``infrastructure`` for a Gateway that replaces the parameters of its class.
+class, or where a Gateway names parameters of its own.
 
 Touches: nothing outside memory.
 """

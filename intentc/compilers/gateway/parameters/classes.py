@@ -1,7 +1,7 @@
-"""Finds out whether a class of Gateways is ours and valid, and the parameters that it gives (docs/gateway.md §4).
+"""Finds out whether a class of Gateways is ours and valid, and which parameters its Gateways have: those that it gives,
+or that a Gateway names in their place (docs/gateway.md §4, §5).
 
-The intents of both versions of classes and Gateways ask here, so that a class is admitted exactly if its Gateways
-may be made.
+The intents of classes, Gateways and Contours ask here, so that a class is admitted exactly if its Gateways may be made.
 
 It reads classes and parameters through ``ctx``; no state.
 """

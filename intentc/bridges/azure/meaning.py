@@ -54,11 +54,6 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
 """Collection → properties that Azure fills in."""
 
 
-def same_meaning(one: Document, other: Document) -> bool:
-    """Whether it makes no difference which of two documents the gateway has."""
-    return not differing_parts(one, other)
-
-
 def differing_parts(one: Document, other: Document, learned: Learned | None = None) -> list[str]:
     """What differs between two documents: ``httpListeners/fl-…`` for a sub-resource, ``tags`` or a property's name for
     what is none; sorted. ``one``: what is wanted, where ``learned`` is given."""

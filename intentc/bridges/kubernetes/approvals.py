@@ -1,8 +1,8 @@
 """Carries out operators' approvals of withheld deletions (``intentc allow-deletes --mirrored``).
 
 Why it exists: an approval is about what lists have shown, so it waits for them. Of another cluster it waits for all
-kinds, since the last approval has that cluster mirrored. If it is unknown which cluster this is, nothing can be listed,
-and any approval has it mirrored.
+kinds, since the last approval has that cluster mirrored. If it is unknown which cluster this is, nothing can be listed:
+then an approval has it mirrored unless deletions of another kind are withheld.
 
 State: none of its own. It changes the mirror and the cluster's identity, and withdraws the directives.
 

@@ -96,6 +96,7 @@ class OwnerFinalizers:
         found = _read(value) if value is not None else None
         if found is None or not found.mirrored:
             self._copies.pop(key, None)
+            self.rejected.pop(key, None)
         else:
             self._copies[key] = self._ours & set(found.finalizers)
             self._look(key)
@@ -145,6 +146,7 @@ class OwnerFinalizers:
             self._wake.set()
         else:
             self._dirty.pop(key, None)
+            self.rejected.pop(key, None)
 
     async def _change(self, key: Key) -> None:
         name, served = self._named(key), self._served(key.kind)

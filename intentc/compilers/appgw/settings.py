@@ -68,7 +68,6 @@ SETTINGS = sorted(
     )
 )
 """Every name that a configuration may give."""
-GATEWAY_ID = "appgw.applicationGatewayID"
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -120,11 +119,6 @@ def settings(ctx: Context) -> Settings:
         by_element=_text(ctx, "prefix_matching") != "string",
         external_name=_bool(ctx, "external_name", False),
     )
-
-
-def names(ctx: Context) -> Names:
-    """The full names of sub-resources."""
-    return Names(_text(ctx, "prefix"))
 
 
 def _given(ctx: Context, field: str) -> Any:

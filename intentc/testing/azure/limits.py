@@ -35,7 +35,8 @@ _REWRITES = 40
 def limit_faults(properties: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Code without prefix, and message, for each limit that the properties of a gateway pass."""
     firewall = properties.get("webApplicationFirewallConfiguration") or {}
-    is_small = bool(firewall.get("enabled")) and str(firewall.get("ruleSetVersion", "3.2")) <= "3.1"
+    tier = str((properties.get("sku") or {}).get("tier", ""))
+    is_small = tier.startswith("WAF") and _number(str(firewall.get("ruleSetVersion") or "3.2")) <= (3, 1)
     for collection, limit in _COLLECTIONS.items():
         allowed = _SMALLER if is_small and limit == 100 else limit
         if len(properties.get(collection) or ()) > allowed:
@@ -60,6 +61,11 @@ def limit_faults(properties: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             lists.append(actions.get("responseHeaderConfigurations"))
             if any(len(found or ()) > _REWRITES for found in lists):
                 yield "LimitExceeded", f"{item['id']} has a rule with more than {_REWRITES} conditions or headers."
+
+
+def _number(version: str) -> tuple[int, ...]:
+    """``10.0`` is more than ``3.1``."""
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
 def _is_small_base64(data: str) -> bool:

@@ -165,9 +165,12 @@ def test_an_old_rule_set_of_the_firewall_has_a_smaller_limit() -> None:
     pools = [item("backendAddressPools", f"pool-{number}") for number in range(40)]
     document["properties"]["backendAddressPools"] += pools
     assert first_fault(document) is None
-    document["properties"]["webApplicationFirewallConfiguration"] = {"enabled": True, "ruleSetVersion": "3.1"}
+    document["properties"]["sku"] = {"name": "WAF_v2", "tier": "WAF_v2"}
+    document["properties"]["webApplicationFirewallConfiguration"] = {"enabled": False, "ruleSetVersion": "3.1"}
     fault = first_fault(document)
     assert fault is not None and fault.code == "ApplicationGatewayLimitExceeded"
+    document["properties"]["webApplicationFirewallConfiguration"]["ruleSetVersion"] = "10.0"
+    assert first_fault(document) is None
 
 
 def test_ids_are_those_of_the_gateway() -> None:

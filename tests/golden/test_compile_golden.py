@@ -1,19 +1,26 @@
-"""Every golden pair of every compiler, through the whole of ``intentc compile``; and the shipped reaction maps,
-compared with what those compiles and the samples read: no reaction is missing, idle ones are known."""
+"""Every golden pair of every compiler, through the whole of ``intentc compile``, which is run once for all tests of it.
+
+What it prints is compared with the pair; every object is asked why it is there; and the shipped reaction maps are
+compared with what these compiles and the samples read: no reaction is missing, idle ones are known.
+"""
 
 from __future__ import annotations
 
-import functools
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 
+from intentc.engine.read_only import Outputs
+from intentc.inspection.why.why import why
 from intentc.loading.yaml import load_documents
 from intentc.logic.coverage import Coverage
 from intentc.logic.dependencies.edges import Edge
+from intentc.model import Name
+from intentc.model.provenance import claimed_parts
 from intentc.offline import offline
 from intentc.offline.offline import Offline
 from tests.mutation.listed import redundant
@@ -44,9 +51,20 @@ USED = {Edge("virtual_machine_interface", "virtual_network", "virtual_machine")}
 """Edges by which readers are reached that other edges reach as well (tests/mutation/redundant.yml)."""
 
 
-@functools.cache
-def watched(compiler: str, given: Path, *options: str) -> tuple[Ended, Coverage]:
-    """A compile, once for all tests; and how the reaction map covers what its intents read."""
+COVERAGES: dict[Path, Coverage] = {}
+"""How the reaction map covers what intents read, of each file that was compiled."""
+
+
+class Compiled(NamedTuple):
+    """``ended``: what the command printed; ``offline``: the engine that it ran."""
+
+    case: Case
+    ended: Ended
+    offline: Offline
+
+
+def watched(compiler: str, given: Path, *options: str) -> tuple[Ended, Offline]:
+    """A compile and its engine; notes the coverage."""
     made: list[Offline] = []
 
     class Noted(Offline):
@@ -60,18 +78,53 @@ def watched(compiler: str, given: Path, *options: str) -> tuple[Ended, Coverage]
     assert ended.code == 0, ended.err
     (one,) = made
     assert one.engine.progress.missing_reactions == {}
-    return ended, one.engine.world.coverage()
+    COVERAGES[given] = one.engine.world.coverage()
+    return ended, one
 
 
 def options_of(case: Case) -> tuple[str, ...]:
     return ("--config-file", str(case.configuration)) if case.configuration else ()
 
 
-@pytest.mark.parametrize("case", ADMITTED, ids=lambda case: case.name)
-def test_a_compile_prints_the_expected_output(case: Case, golden: Golden) -> None:
-    ended, _ = watched(case.compiler, case.given, *options_of(case))
-    assert ended.err == ""
-    golden.check(case, projected(ended.document), authority=True)
+@pytest.fixture(scope="module", params=ADMITTED, ids=lambda case: case.name)
+def world(request: pytest.FixtureRequest) -> Compiled:
+    """Of the module, so that the tests of a case follow each other."""
+    case: Case = request.param
+    return Compiled(case, *watched(case.compiler, case.given, *options_of(case)))
+
+
+def test_a_compile_prints_the_expected_output(world: Compiled, golden: Golden) -> None:
+    assert world.ended.err == ""
+    golden.check(world.case, projected(world.ended.document), authority=True)
+
+
+@pytest.mark.anyio
+async def test_every_field_that_is_written_has_a_reason_of_which_every_source_is_there(world: Compiled) -> None:
+    engine = world.offline.engine
+    outputs = engine.outputs
+    asked = 0
+    for name in sorted(outputs.names()):
+        answer = await why(engine.read_only, name.kind, ":".join(name.fq_name), limit=1000)
+        asked += 1
+        shown = {part["part"] for part in answer["parts"]}
+        for wanted in parts_claimed(outputs, name):
+            ours = wanted or answer["ownership"] in ("ours", "shared")
+            within = any(part.startswith((f"{wanted}.", f"{wanted}[")) for part in shown)
+            assert wanted in shown or within or not ours, wanted
+        reasons = [reason for part in answer["parts"] for reason in part["reasons"]]
+        assert all(source["revision"] for reason in reasons for source in reason["sources"])
+        assert all(part["reasons"] for part in answer["parts"])
+        assert len(msgspec.json.encode(answer)) <= 200_000
+    assert asked
+
+
+def parts_claimed(outputs: Outputs, name: Name) -> set[str]:
+    """Everything of an object that is claimed: itself, fields, references."""
+    found: set[str] = set()
+    for claims in outputs.claims_on(name).values():
+        for claim in claims:
+            found.update(claimed_parts(claim))
+    return found
 
 
 @pytest.mark.parametrize("case", [case for case in ADMITTED if case.compiler != "contrail"], ids=lambda case: case.name)
@@ -105,7 +158,10 @@ def coverages(compiler: str) -> list[tuple[str, Coverage]]:
     """Of every world of a compiler."""
     given = [(case.given, options_of(case)) for case in ADMITTED if case.compiler == compiler]
     given += [(sample, ()) for sample in SAMPLES[compiler]]
-    return [(path.name, watched(compiler, path, *options)[1]) for path, options in given]
+    for path, options in given:
+        if path not in COVERAGES:
+            watched(compiler, path, *options)
+    return [(path.name, COVERAGES[path]) for path, _ in given]
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

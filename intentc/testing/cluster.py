@@ -9,8 +9,8 @@ reject them, or change them like users.
 The bridge reads manifests (kind ``manifest``) from the engine of a ``Host``, and writes what became of their objects
 (kind ``observed``) through the host's API server. ``bridges/kubernetes`` is the real one.
 
-State: the objects of the cluster, what was applied to them last, which ones are held back or rejected, and the log.
-What the bridge knows of them is in the host's store.
+State: the objects of the cluster, what was applied to them last, which ones need nothing, are held back or rejected,
+and the log. What the bridge knows of them is in the host's store.
 
 Touches: nothing itself; through others: clock, etcd, files, HTTP, logs, randomness, sockets.
 """
@@ -88,6 +88,14 @@ class Place(NamedTuple):
         return cls(body["kind"], metadata["name"], metadata.get("namespace", ""))
 
 
+class _Read(NamedTuple):
+    """A manifest: its JSON, its phase, and what it wants."""
+
+    raw: bytes
+    phase: int
+    wanted: Wanted
+
+
 class FakeCluster:
     """Pass it to ``service_for(…, cluster=FakeCluster())``. ``log``: what happened to objects, in order, such as
     ``create Deployment shop/web``."""
@@ -100,6 +108,11 @@ class FakeCluster:
         self._held_back: set[Place] = set()
         self._rejections: dict[Place, str] = {}
         self._made = 0
+        self._read: dict[tuple[str, ...], _Read] = {}
+        """The manifests as they were last read, by fq_name."""
+        self._carried_out: dict[Place, tuple[Wanted, bytes]] = {}
+        """What a manifest wanted of an object, and the answer to it (JSON), when nothing was left to do. Whoever
+        changes the object, or what the cluster does to it, removes the entry."""
 
     # What tests ask and do
 
@@ -120,15 +133,18 @@ class FakeCluster:
         """End ``hold_back`` or ``reject``."""
         self._held_back.discard(Place(kind, name, namespace))
         self._rejections.pop(Place(kind, name, namespace), None)
+        self._carried_out.pop(Place(kind, name, namespace), None)
 
     def reject(self, kind: str, name: str, namespace: str = "", *, words: str) -> None:
         """Reject each write of an object with these words."""
         self._rejections[Place(kind, name, namespace)] = words
+        self._carried_out.pop(Place(kind, name, namespace), None)
 
     def set_status(self, kind: str, name: str, namespace: str = "", **status: Any) -> None:
         """Replace fields of an object's ``status``."""
         body = self._objects[Place(kind, name, namespace)]
         body["status"] = {**body.get("status", {}), **status}
+        self._carried_out.pop(Place(kind, name, namespace), None)
 
     def put(self, body: Mapping[str, Any]) -> None:
         """Write an object as somebody else does: create it, or replace its fields."""
@@ -136,12 +152,14 @@ class FakeCluster:
         former = self._objects.get(place, {"metadata": {"uid": self._uid()}})
         written = _merged(former, {}, body)
         self._objects[place] = written
+        self._carried_out.pop(place, None)
 
     def remove(self, kind: str, name: str, namespace: str = "") -> None:
         """Remove an object at once, as somebody else does, or its time to live."""
         place = Place(kind, name, namespace)
         del self._objects[place]
         self._applied.pop(place, None)
+        self._carried_out.pop(place, None)
 
     # What the service calls
 
@@ -172,17 +190,25 @@ class FakeCluster:
             status = {**body.get("status", {}), **self._settled(place, body)}
             if status != body.get("status", {}):
                 body["status"] = status
+                self._carried_out.pop(place, None)
                 return True
         return False
 
     def _wanted(self, host: Host, resource: Resource) -> tuple[int, Wanted, Resource]:
-        fields = msgspec.json.decode(resource.raw)
-        return int(fields.get("phase") or 0), wanted_of(fields, host.installation), resource
+        read = self._read.get(resource.fq_name)
+        if read is None or read.raw != resource.raw or read.wanted.installation != host.installation:
+            fields = msgspec.json.decode(resource.raw)
+            read = _Read(resource.raw, int(fields.get("phase") or 0), wanted_of(fields, host.installation))
+            self._read[resource.fq_name] = read
+        return read.phase, read.wanted, resource
 
     async def _carry_out_one(self, host: Host, wanted: Wanted, resource: Resource) -> bool:
         place = Place.of(wanted.body)
-        live = self._objects.get(place)
         answer = _answer(host, resource.fq_name)
+        done = self._carried_out.get(place)
+        if done is not None and answer is not None and done[0] is wanted and done[1] == answer.raw:
+            return False
+        live = self._objects.get(place)
         seen = msgspec.json.decode(answer.raw) if answer is not None else None
         if live is None and seen is None and wanted.adopted_only and place not in self._held_back:
             live = self._objects[place] = self._found(wanted)
@@ -203,7 +229,11 @@ class FakeCluster:
             case _:
                 acted = False
         found = observed_fields(wanted, self._objects.get(place), seen, rejected)
-        return await self._answer(host, resource, answer, found) or acted
+        if await self._answer(host, resource, answer, found) or acted:
+            return True
+        if answer is not None:
+            self._carried_out[place] = wanted, answer.raw
+        return False
 
     def _found(self, wanted: Wanted) -> Body:
         """An object that others make (a Job, say), as they left it: it is there when it is first looked for."""
@@ -228,15 +258,18 @@ class FakeCluster:
         former = live or {"metadata": {"uid": self._uid(), "creationTimestamp": _NOW}}
         self._objects[place] = _merged(former, self._applied.get(place, {}), wanted.body)
         self._applied[place] = copy.deepcopy(dict(wanted.body))
+        self._carried_out.pop(place, None)
 
     def _delete(self, place: Place) -> None:
         self.log.append(f"delete {place}")
         self._objects[place]["metadata"]["deletionTimestamp"] = _NOW
+        self._carried_out.pop(place, None)
 
     def _disappear(self, place: Place) -> None:
         self.log.append(f"gone {place}")
         del self._objects[place]
         self._applied.pop(place, None)
+        self._carried_out.pop(place, None)
 
     def _uid(self) -> str:
         self._made += 1
@@ -271,6 +304,9 @@ class FakeCluster:
         if answer is not None:
             entries.append({"kind": OBSERVED, "operation": "DELETE", "data": {"uuid": answer.key.uuid}})
         await host.server.sync(entries)
+        read = self._read.pop(manifest.fq_name, None)
+        if read is not None:
+            self._carried_out.pop(Place.of(read.wanted.body), None)
 
     async def _answer(self, host: Host, manifest: Resource, answer: Resource | None, found: Body) -> bool:
         """Write what was observed, if it differs from what is stored."""

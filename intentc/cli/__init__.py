@@ -3,8 +3,9 @@
 ``registry`` lists the commands, ``errors`` holds the exit codes and formats failures. Imports that cost start-up time
 (gRPC, HTTP, graphs, tables) stay inside the commands that need them: a test measures ``intentc --help``.
 
-Commands reach a running compiler over its diagnostics, resources over the API server, and directives over etcd;
-``plan``, ``audit`` and ``release`` read the live state from etcd. They print on stdout and stderr.
+Commands reach a running compiler over its diagnostics, resources over the API server, and directives over etcd; plans,
+``audit`` and ``release`` read the live state from etcd. Others compile in memory, or run servers and bridges. They
+print on stdout and stderr.
 
 Touches: clock, environment, etcd, files, HTTP, logs, processes, randomness, sockets, terminal, threads; through others:
 API server, gRPC, metrics.

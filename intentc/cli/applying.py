@@ -1,5 +1,6 @@
-"""Creates and updates resources at the API server, for ``apply`` and for plans.
+"""Creates and updates resources at the API server, for ``apply``, ``dev`` and plans; equal ones are left alone.
 
+``differences`` decides what is equal, ``transfer`` reads the input and sends the changes, ``deleting`` deletes.
 ``apply_by`` uses the client that it gets.
 
 Touches: nothing itself; through others: clock, files, HTTP, logs, sockets.

@@ -1,7 +1,8 @@
 """Prints the document of an Application Gateway that follows from compiled resources, or what it changes.
 
 Why it exists: ``compile`` and ``plan`` have the compiler's outputs in memory, and ``bridges.azure.document`` assembles
-them (`intentc compile -o appgw`, `intentc plan -o appgw`).
+them (`intentc compile -o appgw`, `intentc plan -o appgw`). For ``compile`` it also adds the record by which the
+compiler knows the gateway to the inputs. ``bridges.azure`` sends documents.
 
 Touches: files, terminal.
 """

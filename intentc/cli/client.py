@@ -1,10 +1,11 @@
 """The commands' client of the API server: looks up, reads, and changes many resources at once.
 
-Why it exists: ``writing`` carries out plans, one object at a time, with fences and compares. A user's files are applied
-without either, all together or not at all. ``writing.connection`` connects and logs in; the commands choose which
-resources are sent, and in which order.
+Why it exists: ``writing`` carries out plans, one object at a time, with fences. Commands change many resources in one
+transaction, without a fence, and with compares only where they ask for them. ``writing.connection`` connects and logs
+in; ``transfer`` splits what the server rejects as too large; the commands choose which resources are sent, and in which
+order.
 
-State: the connection, the revision of the last change, and in ``Touching`` the keys of all changes.
+State: the connection, the highest revision in any answer, and in ``Touching`` the keys of all changes.
 
 Touches: nothing itself; through others: clock, files, HTTP, logs, sockets.
 """
@@ -185,7 +186,7 @@ class ApiClient:
 
 
 class Touching(ApiClient):
-    """A client of the reference API server that records which resources it changed."""
+    """A client that records which resources it changed, as the reference API server answers a ``/sync``."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)

@@ -1,7 +1,7 @@
-"""Builds connections to the API server and etcd from the configuration.
+"""Builds from the configuration what connects to the API server and etcd, and who may ask the diagnostics.
 
-Why it exists: several commands need both, and the stages take values and never see the configuration. Each command
-decides how to use them; heavy imports stay in the functions.
+Why it exists: several commands need these, and the stages take values and never see the configuration. Each command
+decides how to use them; heavy imports stay in the functions. ``client`` and ``waiting`` send requests.
 
 It reads the certificates and keys that the configuration names, to check them. The connections connect when they are
 used.

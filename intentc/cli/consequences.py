@@ -1,4 +1,4 @@
-"""Finds the quarantine entries that follow from applied or deleted resources.
+"""Finds the quarantine entries that follow from applied or deleted resources, and derives the exit code from them.
 
 Why it exists: a large system always has something held. A user who applies an unrelated file must not see it as an
 error. The compiler (``/why``) knows which intents are behind an object, and what made an intent run.

@@ -1,7 +1,8 @@
-"""CustomResourceDefinitions of the kinds that a compiler reads, made from the schema files.
+"""Makes CustomResourceDefinitions of the kinds that people write as manifests, from the kinds' schemas.
 
-Why it exists: who has none of the peer's installs these, and a cluster then checks, explains and lists resources as our
-API server does. ``model/structural_schema`` makes the schemas; ``intentc crds`` prints the documents.
+Why it exists: a cluster lacks the kinds of a product that is not installed there; with these it checks, explains and
+lists their resources as our API server does. ``intentc crds`` prints the documents, ``model/structural_schema`` makes
+the schemas in them.
 
 Pure: kinds in, documents out.
 

@@ -1,4 +1,4 @@
-"""Stores directives for running compilers: finds their target, signs them, and waits until one has applied them.
+"""What the commands of operators share: it finds a directive's target, signs it, and waits until a compiler applied it.
 
 Why it exists: ``pause``, ``resume``, ``allow-deletes`` and ``quarantine`` store different directives and share the
 rest. A directive is a key in etcd, so it can be stored while no compiler runs; the next one applies it.

@@ -1,6 +1,7 @@
 """Extracts Envoy elements from compiled resources, and prints them as a configuration file of Envoy.
 
 Why it exists: ``compile`` and ``dev`` have the compiler's outputs in memory and need no store in between.
+``bridges.xds`` decodes elements, makes the configuration, and serves elements from etcd.
 
 It prints the configuration on stdout, and what is left out on stderr; it changes nothing that it gets.
 

@@ -1,7 +1,8 @@
 """Exit codes, and the three lines that a failed command prints.
 
-Why it exists: scripts rely on the codes and people on the lines, so one module defines both; no command prints a
-traceback. It translates the exceptions of all layers, so commands stay short.
+Why it exists: scripts rely on the codes and people on the lines, so one module defines both. It translates the
+exceptions of all layers, so commands stay short. A traceback is printed only for an internal error, and only if
+``INTENTC_TRACEBACK`` is set.
 
 Touches: environment, terminal.
 """

@@ -1,4 +1,4 @@
-"""Finds the line in a file that a message of a server or compiler is about.
+"""Finds the line in a file that a message of a server or compiler is about, and words the message with its resource.
 
 Why it exists: servers and compilers don't know files. A rejected ``/sync`` names an element by its index, a problem
 names kind and fq_name, and both name fields as users write them; a user needs ``file:line``.

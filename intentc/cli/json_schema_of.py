@@ -1,6 +1,6 @@
 """Converts structs to JSON Schema, so that editors propose what the program accepts.
 
-The structs are those into which ``loading`` reads the configuration, kinds' files and reaction maps.
+The structs are those into which ``loading`` reads the configuration and kinds' files.
 
 Descriptions come from docstrings: the text after ``name``: describes that field. ``json_schemas`` knows the files and
 adds to their schemas.

@@ -1,7 +1,8 @@
-"""JSON Schemas of the files that users write, for their editors: configuration, reaction maps, kinds.
+"""Writes JSON Schemas of the files that users write, for their editors: configuration, reaction maps, kinds, types.
 
 ``intentc check --schemas DIR`` writes them; the repository has them in ``config/json-schemas``. Editors complete and
 check with them. They know less than ``intentc check``, which also checks whether kinds have a relation, for example.
+``json_schema_of`` converts structs.
 
 Touches: files.
 """

@@ -1,7 +1,7 @@
 """Finds a resource at the API server by uuid, fq_name, a unique end of it, or its key in etcd.
 
-Why it exists: unreadable resources must be found too, or nobody could delete or replace them. Each command decides what
-to do with the resource.
+Why it exists: unreadable resources must be found too, or nobody could delete or replace them; the error that says so is
+made here. Each command decides what to do with the resource. ``naming`` is for commands that need a readable one.
 
 Touches: nothing itself; through others: clock, files, HTTP, logs, sockets.
 """

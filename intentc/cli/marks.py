@@ -1,7 +1,8 @@
-"""Lists the objects that carry our mark, from etcd: only etcd returns their revisions with them.
+"""Lists the objects that carry our mark, from etcd, with the change that removes it.
 
-Why apart from ``planning``: this module reads values leniently, since an object with other unreadable fields can still
-be released. The command decides what to do with the objects.
+Why from etcd: only etcd returns their revisions with them. Why apart from the package ``planning``: this module reads
+values leniently, since an object with other unreadable fields can still be released. The command decides what to do
+with the objects.
 
 It reads etcd, and prints on stderr what it can't read.
 

@@ -1,5 +1,7 @@
 """Finds the kind and the resource that a command's arguments name, and suggests similar kinds.
 
+``lookup`` asks the API server for a resource, and also finds unreadable ones, which are an error here.
+
 Touches: files; through others: clock, HTTP, logs, sockets.
 """
 

@@ -1,6 +1,7 @@
 """Applies resources of files to an ``Offline``, with errors that name the files.
 
-It applies resources to the ``Offline`` that it gets, in memory.
+All of them together, or for ``compile --keep-going`` those that are not rejected. It applies resources to the
+``Offline`` that it gets, in memory. ``applying`` applies them at an API server.
 
 Touches: nothing outside memory.
 """

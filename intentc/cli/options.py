@@ -1,7 +1,8 @@
-"""Defines the options that commands share.
+"""Defines the options that commands share, and loads the configuration before a command runs.
 
 Why it exists: ``--config-file`` means the same before and after a command's name; ``-o`` prints the same shapes
-everywhere. ``loading.configuration`` loads, ``output`` prints.
+everywhere. ``loading.configuration`` reads and checks the configuration, ``output`` prints. It sets up the logs as the
+configuration says.
 
 Touches: environment, files, logs; through others: terminal.
 """

@@ -1,7 +1,8 @@
 """Sorts the resources of input files: parents and reference targets before the resources that name them.
 
 Why it exists: a file may hold a child before its parent, and too many resources for one transaction; every chunk must
-find what it names. The kinds declare what refers to what; the server checks whether a target exists.
+find what it names. The kinds declare what refers to what; the server checks whether a target exists. ``name_of`` and
+``fq_name_of`` have the name of a resource in a file.
 
 Pure functions of values.
 

@@ -1,8 +1,11 @@
-"""Compares a new reaction map with the one in force, for ``intentc plan --reactions``.
+"""Prints what a new reaction map changes in place of the one in force, for ``intentc plan --reactions``.
+
+It finds out whose map it is, asks a running service for the map in force, and gathers the live state (``planning``).
+``offline/preview/reacting.py`` compares.
 
 It reads etcd, the API server, the diagnostics and files, and prints.
 
-Touches: terminal; through others: API server, clock, environment, etcd, files, gRPC, HTTP, logs, processes, randomness,
+Touches: files, terminal; through others: API server, clock, environment, etcd, gRPC, HTTP, logs, processes, randomness,
 sockets.
 """
 
@@ -73,6 +76,7 @@ async def _in_force(name: str, file: Path, configured: Loaded, configuration: Co
         answer = await asked(where, "/reactions")
     except CommandError as error:
         maps = reaction_maps(configuration, configured.compilers)
+        known: Path
         (known,) = [path for compiler, path in zip(configured.compilers, maps, strict=True) if compiler.name == name]
         if known.samefile(file):
             return configured, f"{file} is the configured map; it was compared with itself, since {error.what}"

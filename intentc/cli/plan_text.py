@@ -1,6 +1,7 @@
 """Formats a plan for a terminal: what the user changes and what follows, or what is due anyway, and a summary line.
 
-It returns lines, and prints nothing. It reads NO_COLOR from the environment.
+``plan_reactions`` formats the comparison of maps, with ``change_lines`` from here. It returns lines, and prints
+nothing. It reads NO_COLOR from the environment.
 
 Touches: environment.
 """

@@ -1,6 +1,7 @@
 """Makes a plan: reads the live state, and carries out an input over a copy of it, as the commands would.
 
-Why apart from ``plan``: ``apply`` of a saved plan makes the plan again. ``offline.preview`` defines what a plan is.
+Why apart from ``plan``: ``apply`` of a saved plan makes the plan again and carries it out, and ``plan_reactions``
+compares maps over such copies. ``offline.preview`` defines what a plan is.
 
 It reads etcd, the API server and input files, and reports progress on stderr. Making a plan writes nothing to the live
 system. ``carry_out`` writes to the server of its client: the copy's for a plan, the live one for ``apply``.

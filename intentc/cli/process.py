@@ -1,7 +1,7 @@
-"""Runs a long-running command: its garbage collector, its watchdog, its signals, and reloads on SIGHUP.
+"""Runs a command as the service runs: with its garbage collector and watchdog, ended by signals, reloaded on SIGHUP.
 
-Why apart: these belong to the process, not to the engine. ``intentc.service.reload`` puts a configuration that was read
-again into force.
+Why apart: these belong to the process, not to the engine. Commands that compile run so, too. ``intentc.service.reload``
+puts a configuration that was read again into force.
 
 State: the process's settings, which it changes: signal handlers, garbage collector, watchdog, and at a reload logs. It
 calls the reload that it gets.

@@ -1,7 +1,7 @@
-"""Reads the running compiler's quarantine, and finds the entry that a user names.
+"""Reads the running compiler's quarantine, and finds in it what a user names, or every intent that can be dropped.
 
 Why it exists: only a running compiler knows what is held, rejected or contended, so directives about that are checked
-against its ``/status`` before they are stored. If none answers, the resource is looked up like any other.
+against its ``/status`` before they are stored. If none answers, a named resource is looked up like any other.
 
 It reads the diagnostics, the API server, and revisions in etcd.
 

@@ -1,9 +1,10 @@
-"""Lists the commands, and imports the called one without the others.
+"""Lists the commands, completes their names, and imports the called one without the others.
 
 Why it exists: help must be quick, and ``intentc --config-file F`` alone must run the service, with any option of
 ``run`` after it. Each command is ``command`` in ``cli/commands/<name>.py`` (``_`` in place of ``-``).
 
-It imports the called command's module, and reads environment variables.
+It imports the called command's module, for ``run`` and ``dev`` after ``hangups`` heeds SIGHUP, and reads environment
+variables.
 
 Touches: environment; through others: processes, terminal.
 """

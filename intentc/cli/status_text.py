@@ -1,4 +1,4 @@
-"""Formats a compiler's ``/status`` for ``intentc status``, and derives its exit code.
+"""Selects and formats what ``intentc status`` shows of a compiler's ``/status``, and derives its exit code.
 
 It reads the clock ("5 s ago").
 

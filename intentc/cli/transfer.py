@@ -1,7 +1,7 @@
-"""Reads the resources of input files, finds the existing ones, and sends the changes.
+"""Reads the resources of input files, finds the existing ones, sends the changes, and prints what was done.
 
-Why it exists: ``apply`` and ``delete`` share these steps. All changes go in one transaction if the server accepts it;
-if they are too many, in as few transactions as it accepts.
+Why it exists: ``apply`` and ``delete`` share these steps, and whatever compiles files reads them so. All changes go in
+one transaction if the server accepts it; a request that is too large is halved, unless all must go together.
 
 It reads files or stdin, sends requests to the API server, and prints.
 

@@ -2,8 +2,8 @@
 
 Why it exists: the names and problems of a control plane are not public. No header is trusted for identity: only a
 secret counts, compared in constant time, or a certificate that TLS has verified. Browsers send the token as the
-password of HTTP Basic, so that a page can be opened. ``serving`` listens; ``configuration.risks`` rejects unsafe
-configurations.
+password of HTTP Basic, so that a page can be opened. ``serving`` listens, and has TLS verify certificates;
+``loading/configuration/risks.py`` rejects unsafe configurations.
 
 State: whether the token could be read.
 
@@ -52,8 +52,8 @@ class PresentToken:
     """Returns the token in its file, or an empty text, which grants nobody access; each change between the two is
     logged once.
 
-    A password we send, and while its file is being replaced the former one is the best guess. A token file is removed
-    to lock out everybody who knows the token.
+    A password that we send stays in use while its file can't be read. This token does not: its file is removed to lock
+    out everybody who knows the token.
     """
 
     def __init__(self, secret: Secret) -> None:

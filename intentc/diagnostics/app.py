@@ -1,10 +1,11 @@
-"""Builds the diagnostics' HTTP application: the paths of ``PATHS``, and ``/``, which lists them.
+"""Builds the diagnostics' HTTP application: all paths, for programs and browsers, and ``/``, which lists them.
 
 No path changes anything in the process: the paths ask ``Observed``, ``Browsed`` and ``Asked``. ``Events`` keeps the
 followers.
 
 Why the strict headers: pages show names from a control plane, so no browser may frame, sniff, cache or embed them, and
-a host name that resolves to our address (DNS rebinding) gets no answer. ``serving`` listens.
+a host name that resolves to our address (DNS rebinding) gets no answer. ``access`` rejects requests without the token;
+``serving`` listens.
 
 Touches: HTTP, metrics; through others: clock, files, logs, processes, randomness, threads.
 """

@@ -1,7 +1,7 @@
-"""Serves ``/views``: the tables that compilers offer, a page at a time.
+"""Selects, pages and cuts the rows of ``/views``, the tables that compilers offer.
 
 Why it exists: there may be 10,000 routes, and every answer must be small. Rows are selected by a text or a column, and
-long lists within a row are cut. The compilers define the rows (``Browsed``).
+long lists within a row are cut. ``app`` has the paths; the compilers define the rows (``Browsed``).
 
 It asks ``Browsed``, and changes nothing.
 

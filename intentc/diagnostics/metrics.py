@@ -2,7 +2,7 @@
 
 Why it exists: metric names are an interface, so they are defined in one place, with the texts that
 ``docs/operating.md`` repeats; and the engine's own integers cost the hot path nothing. A key that the status
-(``Observed.status``) lacks has no metric. ``registry`` measures at each scrape.
+(``Observed.status``) lacks has no metric. Bridges define their own metrics; ``registry`` measures at each scrape.
 
 The figures are the engine's, and it changes none.
 

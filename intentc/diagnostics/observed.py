@@ -1,6 +1,7 @@
 """Defines the protocols through which the diagnostics read a compiler: its status, its views, and its answers.
 
-Why it exists: the diagnostics must not depend on the engine, and their tests must not need one.
+Why it exists: the diagnostics must not depend on the engine, and their tests must not need one. A bridge is read so,
+too, but has no views and no answers. The queries, and the error for a question without an answer, are defined here.
 
 Declarations only.
 
@@ -26,7 +27,7 @@ class Observed(Protocol):
         ...
 
     def status(self) -> dict[str, Any]:
-        """Return the JSON values of ``/status``. ``metrics`` and ``apply --wait`` read: ``converged``,
+        """Return the JSON values of ``/status``, among them: ``converged``,
         ``healthy``, ``applied_revision``, ``queue`` {name: depth}, ``counts`` {name: number}, ``counters``
         {``evaluations``, ``idle_walks``, ``writes``, ``missing_reactions`` {pair: number}}, ``held`` [text],
         ``loop_lag_seconds``, ``watch`` {``missed_events``: number}, ``audit`` {``period``, ``runs``,
@@ -125,7 +126,7 @@ class Asked(Protocol):
 
     async def object(self, kind: str, name: str) -> dict[str, Any]:
         """Return ``{"kind", "name", "uuid", "revision", "actual", "desired", "differences": [{"field", "actual",
-        "desired"}]}``."""
+        "desired"}], "differences_total"}``."""
         ...
 
     async def neighbourhood(self, kind: str, name: str, depth: int = 1, kinds: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Makes the registry of a process's metrics, which are measured at each scrape.
+"""Makes a registry of metrics, one for each engine or bridge, which are measured at each scrape.
 
-Why it exists: `intentc run` and each bridge define metrics of their own, and all of them show the process's figures
-beside these.
+Why it exists: ``metrics`` defines those of a compiler, each bridge its own, and all of them show the process's figures
+in addition.
 
 Touches: metrics.
 """

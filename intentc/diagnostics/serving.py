@@ -1,7 +1,7 @@
 """Serves the diagnostics of a running compiler or bridge, in its own process and event loop.
 
 Why it exists: uvicorn by default takes over the process's signals and logging; here it runs within a context manager.
-``app`` builds the application.
+It listens for other machines only if clients must authenticate. ``app`` builds the application.
 
 State and I/O: the socket and the server's task, until the block is left; it reads the certificates.
 

@@ -1,7 +1,8 @@
-"""The operator actions of a running engine, as directives request them.
+"""Declares what directives need of a running engine: the operator actions, and how far it is.
 
-Why a protocol: directives are read from etcd and know nothing of queues and plans; the engine knows nothing of etcd.
-Every call is synchronous, cheap, and idempotent: after a gap in the watch, or on a standby, it may be repeated.
+Why a protocol: directives are read from etcd and know nothing of queues and plans; the engine
+(``engine/operator_actions.py``) knows nothing of etcd. Every call is synchronous, cheap, and idempotent: after a gap in
+the watch, or on a standby, it may be repeated.
 
 Declarations only.
 

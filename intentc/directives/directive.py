@@ -1,7 +1,7 @@
 """Defines directives and their form in etcd: ``/intentc/<installation>/directives/<sort>/<about>``, the value as JSON.
 
 Why strict: a directive that is only partly understood could hold or delete the wrong thing, so one with an unknown
-field, or whose value disagrees with its key, is rejected as a whole. ``operator_actions`` carries directives out.
+field, or whose value disagrees with its key, is rejected as a whole. ``obeying`` has the engine carry directives out.
 
 Values and their form in etcd.
 

@@ -1,10 +1,11 @@
-"""Keeps the directives in force, and acts on every difference.
+"""Has the engine carry out directives, ends what is withdrawn, and says which directives are done.
 
 Why apart from the watch: all listed and watched changes pass through ``take``, so that a gap, a duplicate or a missed
 event has the same result as a directive that arrived in time. ``watching`` decides when directives are read and
 withdrawn; the engine carries the actions out.
 
-State: the directives in force, in memory. It changes the engine by ``OperatorActions`` alone.
+State: the directives in etcd as of the last change, and what was done about each, in memory. It changes the engine by
+``OperatorActions`` alone.
 
 Touches: logs; through others: clock.
 """

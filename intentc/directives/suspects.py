@@ -1,7 +1,7 @@
-"""Holds, over restarts, the intents that processes were evaluating when they died (docs/engine.md §4.3, §7).
+"""Records the intents that processes were evaluating when they died, so that they are held (docs/engine.md §4.3, §7).
 
-Why a directive: the next process may run on another machine. The crash marker of the dead process gives the keys; this
-is called at the start, before directives are loaded.
+The second death within an hour holds an intent. Why a directive: the next process may run on another machine. The crash
+marker of the dead process gives the keys; the service calls this at the start, before directives are loaded.
 
 It reads resources' revisions and directives from etcd, and puts directives there.
 

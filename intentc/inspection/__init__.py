@@ -1,10 +1,14 @@
-"""Answers questions about a running engine: why an object exists or does not, its neighbours, its history.
+"""Answers questions about a running engine: its status and resources, why one exists or does not, and what was done.
+
+``answers`` implements the interface that ``diagnostics`` calls, with one module per question: ``details/`` shows what
+the engine holds, ``why/`` explains, and ``lookup/`` finds what a person means. ``status/`` computes ``/status``, and
+``results`` the compilers' views; the other modules serve all of these. The page and the commands decide how answers
+look.
 
 It only reads the engine (``engine/read_only``) and the journal, in slices of a few milliseconds, and evaluates intents
 again to collect their reasons; the engine remembers which of these evaluations failed. The journal's files are read in
-a thread. State: the samples behind ``/status``, the findings of the last maps, a salt for comparing secrets, and locks.
-``answers`` implements the interface that ``diagnostics`` calls, with one module per question. The page and the commands
-decide how answers look.
+threads. State: the samples behind ``/status``, the findings of the last maps, a salt for comparing secrets, which
+warnings were logged, how many threads read files, and locks.
 
 Touches: randomness, threads; through others: clock, files, logs, processes.
 """

@@ -1,7 +1,8 @@
 """Passes each question about a running engine to the module that answers it.
 
 Implements ``diagnostics.Asked``. All but ``reactions``, ``journal`` and ``follow`` share three turns, its only state.
-Nothing is changed in the engine. History may be read from the journal's files, in a thread (``lookup/disk_thread``).
+No output changes; the engine remembers which evaluations for ``why`` failed. History may be read from the journal's
+files, in a thread (``lookup/disk_thread``).
 
 Touches: nothing itself; through others: clock, files, logs, processes, randomness, threads.
 """

@@ -1,8 +1,9 @@
-"""Shows outputs as whole objects with the fields that their kind declares.
+"""Lists the outputs and the statuses of a compile, and shows a resource as one object with the fields of its kind.
 
-``compile`` prints them, and ``dev`` shows the outputs of the loaded files. Statuses are shown apart, since the rest of
-their resources is input. Values that the server maintains (permissions, times) and our own mark are left out, so
-equivalent worlds look the same. It reads the engine, or the resources that it gets, and changes nothing.
+Commands, plans and answers show resources so. Statuses are shown apart, since the rest of their resources is input.
+Values that the server maintains (permissions, times) and our own mark are left out, so equivalent worlds look the same.
+``why/outputs.py`` lists what follows from one input. It reads the engine, or the resources that it gets, and changes
+nothing.
 
 Touches: nothing outside memory.
 """

@@ -1,9 +1,10 @@
-"""Stage 9: records what was done and why: the last few thousand steps, in memory and optionally in files.
+"""Stage 9: records what was done and why, in a bounded ring in memory and, if configured, in a ring of files.
 
-``entries`` are the lines, ``journal`` keeps and finds them; ``keeping`` writes them into ``files`` as ``records``;
-``searching`` finds them there after a restart. Commands and pages word the answer to "why".
+``entries`` defines the lines, ``journal`` keeps and finds them in memory; ``keeping`` writes them into ``files`` as
+``records``; ``searching`` finds lines there that memory lacks. ``inspection`` answers questions from them.
 
-State: the lines, in memory. It owns the journal's files.
+State: the lines and their followers, the last names of deleted resources, and how far the files have them. It owns the
+journal's files.
 
 Touches: clock, files, logs, threads.
 """

@@ -1,11 +1,12 @@
 """A ring of files for the journal, so that the next process knows by which path objects came to be as they are.
 
 Any number of processes may share a directory: each appends to its own file, which it holds locked, and removes the
-oldest files that no process holds. A new process continues the newest free file, so that repeated restarts don't evict
-what was kept. ``records`` defines the lines, ``keeping`` decides when they are written.
+oldest files that no process holds. A new process continues the newest free file unless it is full, so that repeated
+restarts don't evict what was kept. ``records`` defines the lines, ``keeping`` decides when they are written,
+``searching`` reads them.
 
-State: its open file and how long it is. It writes, locks and deletes files in that directory, and reads their
-beginnings.
+State: its open file and how long it is. It creates the directory, writes, locks and deletes files in it, and reads
+whether the last line of a file is complete.
 
 Touches: files.
 """

@@ -1,10 +1,12 @@
-"""The bounded journal: a ring of lines, appended to on the hot path and searched only on request.
+"""The bounded journal: a ring of lines, appended to on the hot path, searched only on request, and followed.
 
 Why no index: appending must cost next to nothing for every evaluation, and searching ten thousand lines for one
 question takes a millisecond. For the same reason followers are woken by comparing two integers, and read new lines from
-the ring: there is no queue that a slow follower could fill.
+the ring: there is no queue that a slow follower could fill. It also keeps the last names of deleted resources, which
+lines mention by their keys.
 
-State: the ring, the former names and the waiting followers, in memory; the engine's steps add to it.
+State: the ring, these names, when the ring was cleared last, and the waiting followers, in memory; the engine's steps
+add to it.
 
 Touches: clock.
 """

@@ -1,10 +1,10 @@
-"""Writes the journal's lines to files, apart from the event loop: collected, in slices, by a thread.
+"""Writes the journal's lines to files without holding up the event loop: encoded in slices, written by a thread.
 
 The hot path does not know of it. A slow or full disk costs lines, never a stop: lines that the ring drops before they
 could be written are counted, and logged once.
 
-State: how far it has written, and what was lost. It writes the journal's files in a thread, at the end in the caller's.
-It changes nothing in the journal.
+State: how far it has written, what was lost, and why the last try failed. It writes the journal's files in a thread, at
+the end in the caller's. It changes nothing in the journal.
 
 Touches: clock, logs, threads; through others: files.
 """
@@ -63,8 +63,8 @@ class Keeping:
         self._at_start = at_start
         self._enough = max(1, min(_ENOUGH, journal.size // _ENOUGH_OF_RING))
         self._sequence = journal.first - 1
-        self._void = journal.void
         """The sequence of the last line that was written or lost."""
+        self._void = journal.void
 
     async def run(self) -> None:
         """Keep lines until cancelled; then call ``end`` for the rest."""

@@ -1,8 +1,9 @@
 """Searches a ring of files for lines, newest first, with bounded work: a question must not read gigabytes.
 
-A line is found by the JSON of the name or key that it must contain, so that only matches are decoded. It runs in a
-thread; files that are removed meanwhile are skipped, and what is cut off a file under reading counts as absent. Why
-files are read and not mapped: access to a map behind a file's new end kills the process.
+A line is found by the JSON of the name or key that it must contain, so that only matches are decoded. Lines that a
+restored store made void are left out. Callers run it in a thread; files that are removed meanwhile are skipped, and
+what is cut off a file under reading counts as absent. Why files are read and not mapped: access to a map behind a
+file's new end kills the process.
 
 State: one search, and the warnings that were logged.
 

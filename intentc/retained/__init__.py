@@ -1,10 +1,11 @@
-"""Retains last good values and facts of held intents, so that a restart does not take their facts from other intents.
+"""Retains last good values and facts in etcd, so that a restart takes no facts from the intents that read them.
 
-``values`` finds last good values and keeps them in etcd; ``facts`` does so with the facts of intents that failed or
-wait; ``keeper`` has the leader keep both while it runs. ``evaluation`` computes what an intent yields from such a
-value; the engine knows which intents are held.
+``values`` stores and finds the last good values of held intents; ``facts`` stores the facts of intents whose last run
+did not complete; ``keeper`` has the leader keep both in etcd while they are wanted. ``evaluation`` computes what an
+intent yields from such a value; the engine knows which intents are held.
 
-The keys of the retained values in etcd are this package's own. State: what etcd retains now.
+The keys of the retained values in etcd are this package's own. State: what etcd retains now and what it rejected, and
+the back-offs.
 
 Touches: clock, etcd, logs; through others: randomness.
 """

@@ -1,8 +1,8 @@
-"""Keeps the facts of intents whose last run did not complete in etcd, over a restart.
+"""Stores in etcd, for the next process, the facts of intents whose last run did not complete.
 
 Why facts, and not the values that led to them: the inputs of such an intent are no longer completely known (relations,
 other facts, settings, code), while its facts are. They lie under
-``/intentc/<installation>/retained-facts/<kind>/<digest>`` while the intent is in that state, as
+``/intentc/<installation>/retained-facts/<kind>/<digest>`` while the intent is in that state (``keeper``), as
 ``{"kind", "uuid", "create_revision", "facts": [[kind, name, value]]}``. They count only for the intent with the same
 create revision, which is 0 for a fact that is an intent itself.
 

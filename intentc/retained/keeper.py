@@ -1,7 +1,7 @@
-"""Has the leader keep last good values, or facts, of held intents in etcd while these are held.
+"""Has the leader store last good values, or facts, in etcd, and remove those that are no longer wanted.
 
-Why a loop apart from the event's path: only the next process needs what is retained. The engine knows what is held, and
-its last good values.
+``values`` and ``facts`` read and write them. Why a loop apart from the event's path: only the next process needs what
+is retained. The engine knows what is wanted: its last good values, and the facts of unfinished intents.
 
 State: what etcd retains now, and what it rejected. It changes nothing in the engine.
 

@@ -1,12 +1,12 @@
-"""Finds the last good value of each held resource, in etcd's history or where it was retained.
+"""Stores last good values in etcd, and finds those of resources that can't be read now.
 
-Why two sources: a value that became unreadable while no compiler ran is known only to etcd, until its next compaction;
-one that a running compiler saw is kept under ``/intentc/<installation>/retained/<kind>/<uuid>`` while the resource is
-held. A retained value has the form ``{"create_revision", "mod_revision", "value"}``: the resource as written at
-``mod_revision``. It counts only for the resource with the same create revision, so a resource that was deleted and
-created again starts without one.
+There are two sources, of which the newer value counts. Only etcd's history, until its next compaction, has a value that
+became unreadable while no compiler ran. One that a running compiler saw is kept under
+``/intentc/<installation>/retained/<kind>/<uuid>`` while its intent is held (``keeper``), in the form
+``{"create_revision", "mod_revision", "value"}``: the resource as written at ``mod_revision``. It counts only for the
+resource with the same create revision, so a resource that was deleted and created again starts without one.
 
-State: the back-off; ``KnownValues`` holds what was read.
+State: the back-off; ``KnownValues`` holds what was read, for an engine over a copy.
 
 Touches: clock, etcd, logs; through others: randomness.
 """

@@ -6,7 +6,8 @@ reports what stands here as Events (``model/problem_report.py``). Only resources
 A problem that ends within two seconds is not stored: resources that are applied together arrive one after the other.
 Only what changed is looked at, and every ten seconds everything, since a resource may be another one under its name.
 
-State: what etcd has now, what is to be looked at, and when. It writes these keys, under the leader's fence.
+State: what etcd has now, what is to be looked at, and when. It writes these keys, under the leader's fence, and takes
+from the engine's tables what has changed.
 
 Touches: clock, etcd, logs.
 """

@@ -1,11 +1,12 @@
-"""Reloads the reaction map and the settings while the process runs (fault F23).
+"""Reloads the reaction map and the settings while the process runs (F23 in docs/guarantees.md).
 
 The new files are checked first; if one is unreadable or wrong, everything stays in force as it was. A valid change is
 applied between two batches, and only the affected intents are evaluated again. Keys that can't change while the process
-runs are logged and take effect at the next start. Files are read in threads. The caller requests a reload (on SIGHUP).
+runs are logged and take effect at the next start. Files are read in threads. The caller requests a reload (on SIGHUP),
+and applies what the configuration says of logs.
 
-State: whether a reload is requested, and the configuration in force. It changes the engine by its verbs and the record
-of reloads alone.
+State: whether a reload is requested, and the configurations at the start and in force. It changes the engine by its
+verbs and the record of reloads alone.
 
 Touches: clock, logs, threads; through others: files.
 """

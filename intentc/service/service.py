@@ -1,9 +1,12 @@
 """Assembles one engine from the configuration and runs it until it is drained.
 
-It opens no connection: the caller passes the store and the services. It owns the background tasks (heartbeat,
-directives, relist, lag, status, probe, audits, takeover, retained values, problem reports, journal files) and
-implements ``diagnostics.Observed``. It changes the engine by its verbs, gives the journal its directory, and hands the
-API server's ``capabilities`` on. State: these tasks, the lag, and whether it runs.
+It opens no connection: the caller passes the store and the services. Before the engine runs, it asks etcd, claims the
+path, waits for mirrored kinds, reads the allocations, records suspects and reads the directives, each until that
+succeeds. Then it runs the tasks next to the engine: heartbeat, relist, audits, takeover, journal files and others. It
+implements ``diagnostics.Observed``, for which ``inspection`` and ``status`` compute most.
+
+It changes the engine by its verbs, and gives the journal its directory. State: these tasks, the lag, and whether it
+runs.
 
 Touches: API server, clock, environment, logs; through others: etcd, files, gRPC, processes, randomness, threads.
 """

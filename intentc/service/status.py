@@ -1,8 +1,10 @@
-"""Computes the part of ``/status`` for people: role, lag, rates, pending work, and the progress of the first load.
+"""Computes the part of ``/status`` that people read first: health, role, lag, rates, pending work, and the first load.
 
-It is read every second, so it uses only values that exist anyway; ``inspection/status`` counts pending references and
-samples rates in the background, and writes the sentences. State: the last samples, and whether the first load is done.
-It reads the engine, and notes the last written revision in the watch's progress.
+It is read every second, so it uses only values that exist anyway: samples that it takes each second, and references
+that are counted in the background (``inspection/status``). It words what etcd, the leadership or a reload lacks;
+``inspection/status`` words what the engine waits for, and reports its tables and counters. State: the last samples,
+what evaluation waits for, and whether the first load is done. It reads the engine, and notes the last written revision
+in the watch's progress.
 
 Touches: clock.
 """

@@ -1,8 +1,9 @@
-"""Holds a compile until a bridge has mirrored the kinds that compilers need as a whole (``needs_synced``).
+"""Checks that a bridge has mirrored the kinds that compilers need as a whole (``needs_synced``), before they compile.
 
 Why it exists: before a kind was listed completely, an intent can't know whether it finds nothing because there is none,
-and would remove what it made before. The bridge writes a mark for each kind (``model/synced.py``). Without a
-bridge there are no marks, and nothing waits.
+and would remove what it made before. The bridge writes a mark for each kind (``model/synced.py``); the service repeats
+the check until it succeeds. Without a bridge there are no marks, and nothing waits, unless ``intentc.kubernetes`` says
+that there is one.
 
 Touches: etcd.
 """

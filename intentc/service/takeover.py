@@ -1,10 +1,12 @@
 """Makes a standby the leader and back: the steps between winning the election and the first write, and on losing it.
 
 A standby watches, evaluates and plans like the leader, so a takeover needs no relist: it applies the former leader's
-last writes, reads the allocations, and carries out its own plans (docs/engine.md §9). ``leading`` runs the election;
-``engine/permission.py`` withholds and grants the permission to write.
+last writes, claims the path, reads the allocations, and carries out its own plans (docs/engine.md §9), unless compilers
+of other versions would write too much. ``leading`` runs the election; ``engine/permission.py`` withholds and grants the
+permission to write.
 
-State: the present leadership, and how many there were. It changes the engine by its verbs alone.
+State: the present leadership, how many there were, and whether the server rejects its fence. It changes the engine by
+its verbs alone.
 
 Touches: clock, logs; through others: API server, environment, etcd, files, gRPC, processes, randomness, threads.
 """

@@ -1,4 +1,4 @@
-"""``intentc allow-deletes``: approves a deletion of many objects that the running compiler withholds.
+"""``intentc allow-deletes``: approves a mass deletion that the running compiler, or the Kubernetes bridge, withholds.
 
 It reads the diagnostics, puts a directive into etcd, and prints.
 

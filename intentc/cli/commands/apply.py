@@ -1,7 +1,7 @@
-"""``intentc apply``: creates or updates the resources in files, and with ``--wait`` waits until they are compiled.
+"""``intentc apply``: creates or updates the resources in files, or carries out a saved plan.
 
-With ``--wait`` it asks the diagnostics; a saved plan is made again, which reads etcd. It writes only the resources of
-the input, and prints.
+With ``--wait`` it asks the diagnostics whether these are compiled. A saved plan, which may also delete, is made again
+first, which reads etcd. It writes only what the input names, and what refers to that if the plan says so; it prints.
 
 Touches: terminal; through others: API server, clock, environment, etcd, files, gRPC, HTTP, logs, processes, randomness,
 sockets, threads.

@@ -1,6 +1,7 @@
 """``intentc compile``: compiles the resources in files to their outputs, offline and without a server.
 
-It compiles in memory, and writes nothing but its output.
+``offline`` compiles; ``elements``, ``cluster_objects`` and ``azure_document`` print the forms for other programs, and
+``show`` prints views. It compiles in memory, and writes nothing but its output.
 
 Touches: files, terminal; through others: API server, clock, environment, etcd, logs, processes, randomness, threads.
 """

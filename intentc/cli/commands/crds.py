@@ -1,6 +1,6 @@
 """``intentc crds``: prints CustomResourceDefinitions, made from the schema files of the configured compilers.
 
-It reads the compilers' files, and prints.
+``custom_resources`` makes them. It reads the compilers' files, and prints.
 
 Touches: terminal; through others: environment, files, logs.
 """

@@ -1,7 +1,7 @@
 """``intentc delete``: deletes the resources in files, or resources of one kind by name.
 
-With ``--wait`` it asks the diagnostics. It deletes only what the input names, and with ``--remove-references`` changes
-what refers to that; it prints.
+``deleting`` deletes. With ``--wait`` it asks the diagnostics. It deletes only what the input names, and with
+``--remove-references`` changes what refers to that; it prints.
 
 Touches: nothing itself; through others: clock, environment, files, HTTP, logs, sockets, terminal.
 """

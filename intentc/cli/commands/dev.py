@@ -1,10 +1,12 @@
-"""``intentc dev``: runs etcd, API server, compiler and diagnostics on free ports of this machine, and Envoy if needed.
+"""``intentc dev``: runs etcd, API server, compiler and diagnostics on this machine, with what the compilers need.
 
 For a newcomer's first minute and for experiments: the same parts as in production, in one process next to an etcd of
-its own, whose data is deleted at the end. Ctrl-C ends everything that it started.
+its own, whose data is deleted at the end. The servers have free ports. Where the compilers or files ask for them, there
+are an Envoy and small services, at the ports that the files name, and stand-ins for Azure (with the publisher) and for
+a cluster. The modules ``dev_…`` of ``cli`` start all of these; they end with the command.
 
-The servers' processes and temporary data end with it. It writes the resources of files, prints, and to exit when
-converged sends a request to the Envoy. ``keep_running`` looks at PATH and the working directory.
+It writes the resources of files, and prints. With ``--exit-when-converged`` it sends a request to the Envoy and prints
+the answer. ``keep_running`` looks at PATH and the working directory, to print the command line for another run.
 
 Touches: environment, files, terminal; through others: API server, clock, etcd, gRPC, HTTP, logs, metrics, processes,
 randomness, sockets, threads.

@@ -1,6 +1,7 @@
 """``intentc pause``: holds an intent, or stops writes to an object.
 
-It reads names from the API server and status from the diagnostics, puts a directive into etcd, and prints.
+It reads names from the API server, revisions from etcd and status from the diagnostics, puts a directive into etcd, and
+prints.
 
 Touches: terminal; through others: clock, environment, etcd, files, gRPC, HTTP, logs, sockets.
 """

@@ -1,6 +1,7 @@
 """``intentc plan``: shows what applying or deleting would write, and the effects of settings or another reaction map.
 
-It reads files, etcd, the API server, and for ``--reactions`` the diagnostics; with ``--out`` it writes one file.
+``planning`` makes the plan, ``plan_text`` formats it; ``plan_reactions`` compares maps. It reads files, etcd, the API
+server, and for ``--reactions`` the diagnostics; with ``--out`` it writes one file.
 
 Touches: files, terminal; through others: API server, clock, environment, etcd, gRPC, HTTP, logs, processes, randomness,
 sockets, threads.

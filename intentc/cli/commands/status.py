@@ -3,7 +3,7 @@
 It prints a dozen lines of the running compiler's ``/status``. ``status_text`` selects and formats them,
 ``status_display`` shows them live.
 
-It asks the diagnostics, and prints. State: with ``--watch -o json`` the last line.
+It asks the diagnostics, and prints. State: with ``--watch``, where it prints lines of JSON, the last one.
 
 Touches: clock, terminal; through others: environment, files, HTTP, logs, sockets.
 """

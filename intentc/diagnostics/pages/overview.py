@@ -1,7 +1,7 @@
-"""Shapes the overview: the two verdicts, pending work, and the figures that show whether to act.
+"""Shapes the overview (verdicts, pending work, and figures that show whether to act), and the top of every page.
 
-Why it exists: ``/status`` has 60 keys, of which an operator needs five first. This module gives them a place, a label
-and a tone, and nothing else. A missing key becomes a dash.
+Why it exists: ``/status`` has too many keys for a person. This module gives those that an operator needs a place, a
+label and a tone, and nothing else. A missing key becomes a dash.
 
 Pure: a status in, template values out.
 

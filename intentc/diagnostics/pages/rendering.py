@@ -1,4 +1,4 @@
-"""Renders the templates: escaping, the format of times, numbers and links, and the headers of a page.
+"""Renders the templates: escaping, the format of times, numbers and links, and the size and headers of a page.
 
 Why it exists: names from a control plane may contain anything, so escaping is not left to each template; and the
 content security policy, which lets no text run as a script, belongs with the rendering.

@@ -1,9 +1,9 @@
-"""Explains states, roles and ownerships on the pages, and names the commands that act on them.
+"""Explains states, roles and ownerships on the pages, chooses tones, and names the commands that act on them.
 
 Why it exists: the pages use the same words as the commands and the JSON, and each word needs its explanation next to
 it.
 
-Values only.
+Values and pure functions.
 
 Touches: nothing outside memory.
 """

@@ -2,7 +2,7 @@
 
 Why in addition to the plan: a plan holds the next writes only; for an object that waits, is rejected or is paused,
 people need to see everything that it lacks. ``planning`` decides which fields are ours to write and which entries stay;
-``differences`` compares two forms and conceals secrets.
+``inspection/differences.py`` compares two forms and conceals secrets.
 
 It reads the engine and changes nothing; two forms are compared in a thread.
 

@@ -1,6 +1,6 @@
-"""Searches resources by name, kind and state, a page at a time, in a world of 100,000.
+"""Searches resources, and claimed objects that can't be created yet, by name, kind and state, a page at a time.
 
-Why in slices: one pass over everything takes longer than the loop may be held, and in a thread it would take the
+Why in slices: one pass over 100,000 resources takes longer than the loop may be held, and in a thread it would take the
 interpreter from the loop for as long. So the resources are gathered at one moment, which is quick, and then read a few
 milliseconds at a time. ``resource_states`` computes the state of a resource; a shorter test of the same tables shows
 that most are as desired.

@@ -1,6 +1,6 @@
-"""Shows the reaction map in force with each edge's counters, the map's findings, and missing reactions.
+"""Shows the reaction map in force with each edge's counters, the map's findings, missing reactions, and reloads.
 
-``engine/edges.py`` counts; ``dependencies.check`` computes the findings.
+``engine/edges.py`` counts; ``logic/dependencies/check.py`` computes the findings.
 
 It reads the engine and changes nothing; the map is checked in a thread. State: the findings, by map.
 

@@ -1,7 +1,7 @@
 """Finds the resource that a person means: by fq_name, uuid, or a unique end of the fq_name; kinds in any spelling.
 
-It also finds claimed objects that do not exist yet, and objects by the name that another program gives them. If nothing
-matches, or too much, the answer lists similar names.
+It also finds claimed objects that do not exist yet, deleted resources, and objects by the name that another program
+gives them. If nothing matches, or too much, the answer lists similar names.
 
 It reads the engine and the journal, in slices, and changes nothing. If no resource has the name, ``deleted`` reads the
 journal's files; a compiler's search of names runs in a thread.

@@ -1,9 +1,10 @@
 """Counts the references whose target does not exist, in the background, in slices, and only after a change.
 
 Why not per request: ``/status`` is read every second, and a look at every reference of 100,000 resources takes most of
-a second. ``details/lists.py`` lists them all on request.
+a second. Only a count that takes less than 10 ms is repeated within a request. ``details/lists.py`` lists them all on
+request.
 
-State: the last count, and examples. It reads the engine, and changes nothing there.
+State: the last count, how long it took, and examples. It reads the engine, and changes nothing there.
 
 Touches: clock.
 """

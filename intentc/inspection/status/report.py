@@ -1,9 +1,9 @@
-"""Reports the state of a running engine: the JSON of ``/status``.
+"""Reports the tables and counters of a running engine, the largest part of ``/status``, and lists ``/pending``.
 
 Three words have distinct meanings: *converged* (nothing left to do for the applied inputs except what is held or
 rejected), *healthy* (nothing held, rejected, contended, deferred or withheld) and *problems* (what people must change
 in inputs, whether these are compiled or held). Bodies of resources never appear here. ``report`` is called every
-second, so it reads tables and counters only.
+second, so it reads tables and counters only. ``service/status.py`` adds what people read first.
 
 It reads the engine and changes nothing.
 

@@ -1,5 +1,7 @@
 """Lists what follows from an input: its outputs, its dangling references, and its readers.
 
+``dependents`` finds the outputs of other intents, ``inspection/outputs.py`` shows outputs as objects.
+
 It reads the engine and changes nothing.
 
 Touches: nothing itself; through others: clock.

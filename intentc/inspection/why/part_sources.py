@@ -2,8 +2,8 @@
 
 The intents are evaluated once more with ``ctx.explaining`` set; nothing of that is kept. A part without an author's
 reason has the default one: the intent's own resource; for a fact's intent each contributor alone, followed back to
-stored resources. The claims come from the book, so that the object of a held intent also has its parts. ``why`` shows
-the parts. ``model.provenance`` has the values that authors give.
+stored resources. The claims come from the book, so that the object of a held intent also has its parts. ``sources``
+shows the parts. ``model.provenance`` has the values that authors give.
 
 State: the parts of one answer. It evaluates intents, whose results it drops, and changes nothing in the engine, which
 remembers an evaluation that failed.

@@ -1,5 +1,7 @@
 """Writes the summary of an answer to "why": one sentence for people.
 
+``absent`` writes that of an object that neither exists nor is claimed.
+
 Pure: values in, a sentence out.
 
 Touches: nothing outside memory.

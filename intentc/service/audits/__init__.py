@@ -4,7 +4,7 @@
 ``causes`` names the missing reactions, and ``periodic`` combines them and repairs. ``offline/audit`` compiles from
 scratch.
 
-An audit changes nothing; ``periodic`` has affected intents evaluated again, by the engine's verbs. State: the figures.
+An audit changes nothing. ``periodic`` repairs by the engine's verbs, and asks the watch for a list. State: the figures.
 
 Touches: clock, environment, logs, processes, randomness; through others: API server.
 """

@@ -1,9 +1,11 @@
 """Finds the differences of an audit that the running engine can't explain.
 
 While an audit compiles, the world goes on: most differences are queued, were written since, or wait for something. The
-rest are *mismatches*: nothing is queued, and yet the engine does not plan what a compile from scratch would write. It
-reads the engine and the journal, and changes nothing; ``periodic`` repairs mismatches. State: what the journal has of
-the time since the audit's revision.
+rest are *mismatches*: a stale evaluation, a plan that was not made, or an event that was missed (``Sort``). This module
+also says which intents are behind an object, and whether it was repaired.
+
+It reads the engine and the journal, and changes nothing; ``periodic`` repairs mismatches. State: what the journal has
+of the time since the audit's revision.
 
 Touches: nothing outside memory.
 """

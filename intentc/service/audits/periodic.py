@@ -1,11 +1,12 @@
-"""Audits a running service periodically and on demand; counts, logs and repairs mismatches.
+"""Audits a running service, periodically if it leads, and on demand; counts, logs and repairs mismatches.
 
 The compile from scratch runs in a process of its own, so it costs the service only the examination of the differences.
-For a mismatch all intents behind the object are evaluated anew, and the missing reaction that made it stale is recorded
-with those that recorded reads found.
+For a mismatch all intents behind the object are evaluated anew; an object without its plan is planned, one whose event
+was missed is read back first, and the missing reaction that made one stale is recorded with those that recorded reads
+found.
 
-State: the figures and the last result. It changes the engine by its verbs alone, and asks the watch for a list. It
-starts the audit's process by the ``spawn`` that it gets.
+State: the figures with the last result, and a lock: one audit at a time. It changes the engine by its verbs alone, and
+asks the watch for a list. It starts the audit's process by the ``spawn`` that it gets.
 
 Touches: clock, logs, randomness; through others: API server.
 """

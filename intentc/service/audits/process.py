@@ -3,7 +3,7 @@
 The process is the command ``intentc audit``, so the service finds what a person would find. It ends with the service,
 however that ends: it watches its standard input, which the system closes with the last process that can write to it.
 
-It starts the process, reads its pipes, logs what it prints, and ends it.
+It starts the process, logs what it prints on stderr, decodes the report that it prints on stdout, and ends it.
 
 Touches: clock, environment, logs, processes.
 """

@@ -11,7 +11,7 @@ Touches: nothing itself; through others: clock.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from .. import crashpoints
 from ..logic import Service
@@ -72,7 +72,22 @@ class ObjectChanges:
         self._marked.seen(names)
         self._objects.wake(names)
         if plan:
-            self._objects.plan(sorted(filter(self._concerns_us, names)), resync=resync)
+            concerned = {*filter(self._concerns_us, names), *self._kept_for(names)}
+            self._objects.plan(sorted(concerned), resync=resync)
+
+    def _kept_for(self, names: Iterable[Name]) -> Iterator[Name]:
+        """The resources on which changed resources that are being deleted claim finalizers: such a claim stays, but
+        counts only as long as something exists that was made for its intent."""
+        for name in names:
+            kind = self._logic.schema.kinds.get(name.kind)
+            if kind is None or not kind.written_as_manifests:
+                continue
+            try:
+                actual = self._assumed.actual(name)
+            except HeldInput:
+                continue
+            if actual is not None and actual.is_being_deleted:
+                yield from (claim.holder for claim in self._book.finalizers_of(actual.key))
 
     def _concerns_us(self, name: Name) -> bool:
         """Whether a changed object must be planned: something claims it or waits for it, or it may carry something of

@@ -165,6 +165,13 @@ class Context:
             return True
         return found is not None and not is_made_by(self._installation, found.mark, name, key.uuid)
 
+    def is_made(self, claim: ResourceClaim) -> bool:
+        """Whether the object of a claim exists, and was made for the owner of the claim and for no other intent."""
+        self._visibility.kind(claim.name.kind)
+        self._record(name_read(*claim.name))
+        key = self._world.named(*claim.name)
+        return key is not None and key.uuid == object_uuid(self._installation, claim.name, claim.owner)
+
     def wait_for(self, kind: str, fq_name: tuple[str, ...]) -> View:
         """The resource with this name; the intent waits while there is none."""
         found = self.find(kind, fq_name)

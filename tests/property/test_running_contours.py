@@ -1,7 +1,8 @@
 """Whatever happens to classes, Gateways and Contours, instances end as a compile from nothing makes them.
 
-Users create, change, break, delete and remove resources by force, in both versions; the cluster is slow, and the
-compiler dies before and after its writes. A Gateway or Contour that stays keeps Envoy's Service through all that. In
+Users create, change, break, delete and remove resources by force, in both versions, older ones and younger ones; some
+are kept by a finalizer of somebody else for a while. The cluster is slow, and the compiler dies before and after its
+writes. A Gateway or Contour that stays keeps Envoy's Service through all that. In
 the end nothing is left of what is gone (docs/gateway.md §10 to §12).
 """
 
@@ -30,20 +31,35 @@ _LISTENERS = st.sampled_from([(HTTP,), (HTTP, ADMIN), (HTTP, HTTPS), (INVALID,)]
 _MEETING = [("shop", "a"), ("shop", "certgen-a"), ("shop", "b-a"), ("shop-b", "a")]
 """Gateways that want one ServiceAccount or ClusterRole; the last of ``_INSTANCES`` wants that of the first."""
 _INSTANCES = ["shop", "shop", "shop-a"]
+_KEPT = st.sampled_from([(), (), ("example.com/other",)])
+"""Finalizers of somebody else; only those that a resource has from its creation count."""
+
+
+def _with(finalizers: tuple[str, ...], document: Document) -> Document:
+    return {**document, "metadata": {**document["metadata"], "finalizers": list(finalizers)}}
+
+
 _GATEWAYS = st.builds(
-    lambda place, listeners: gateway(place[1], *listeners, namespace=place[0]),
+    lambda place, listeners, kept: _with(kept, gateway(place[1], *listeners, namespace=place[0])),
     st.sampled_from(_MEETING),
     _LISTENERS,
+    _KEPT,
 )
-_EARLY = st.builds(lambda name, listeners: early_gateway(name, *listeners), st.sampled_from(["e", "f"]), _LISTENERS)
+_EARLY = st.builds(
+    lambda name, listeners, kept: _with(kept, early_gateway(name, *listeners)),
+    st.sampled_from(["e", "f"]),
+    _LISTENERS,
+    _KEPT,
+)
 _CONTOURS = st.builds(
-    lambda name, instance, replicas, type_: contour(
-        name, instance=instance, replicas=replicas, networkPublishing={"envoy": {"type": type_}}
+    lambda name, instance, replicas, type_, kept: _with(
+        kept, contour(name, instance=instance, replicas=replicas, networkPublishing={"envoy": {"type": type_}})
     ),
     st.sampled_from(["c", "d"]),
     st.sampled_from(_INSTANCES),
     st.integers(1, 3),
     st.sampled_from(["LoadBalancerService", "LoadBalancerService", "Nonsense"]),
+    _KEPT,
 )
 _PARAMETERS = st.builds(
     lambda level: contour_deployment(contour={"logLevel": level}), st.sampled_from(["info", "debug", "nonsense"])
@@ -57,6 +73,7 @@ _DIE = st.tuples(st.just("die"), st.integers(1, 6), st.booleans())
 _PLACES = st.sampled_from([("Deployment", "contour-a"), ("Deployment", "contour"), ("ClusterRole", "contour-shop-a")])
 _OTHERS = st.one_of(
     st.tuples(st.just("restart")),
+    st.tuples(st.just("later")),
     st.tuples(st.just("hold back"), _PLACES),
     st.tuples(st.just("let go"), _PLACES),
     st.tuples(st.just("vanish"), st.sampled_from([("Deployment", "contour-a"), ("ConfigMap", "contour")])),
@@ -71,7 +88,7 @@ HISTORIES: st.SearchStrategy[list[Step]] = st.lists(_ROUND, min_size=3, max_size
 
 
 def test_whatever_happens_instances_are_those_of_a_compile_from_nothing() -> None:
-    live_through(_live, HISTORIES, 0.08, "kept its Service")
+    live_through(_live, HISTORIES, 0.08, "kept its Service", "kept by somebody else")
 
 
 async def _live(history: list[Step]) -> set[str]:
@@ -86,11 +103,15 @@ async def _live(history: list[Step]) -> set[str]:
         system.cluster.let_go(kind, name, "" if kind == "ClusterRole" else "shop")
     system.start()
     await system.work()
+    if await system.let_go():
+        seen.add("kept by somebody else")
+        await system.work()
     await _repair(system)
     if system.services:
         seen.add("kept its Service")
     await system.assert_done()
     system.services.clear()
+    await system.let_go(all_of_them=True)
     for namespace, name in _MEETING:
         await is_taken(system.delete(gateway(name, namespace=namespace)))
     for name in ("e", "f"):
@@ -163,6 +184,8 @@ async def _take(system: GatewaySystem, step: Step, seen: set[str]) -> None:
             system.start(dies_at=count, made=made)
         case ("restart",):
             system.start()
+        case ("later",):
+            system.pass_time()
         case ("work", steps):
             await work_or_die(system, steps, seen)
         case ("hold back", (kind, name)):

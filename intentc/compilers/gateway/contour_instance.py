@@ -14,13 +14,11 @@ from collections.abc import Iterable, Iterator
 
 from intentc import Claim, Context, Fact, Intent, View
 
-from .contenders import Contender, contest, names_wanted, of_holder
+from .contenders import contest, names_wanted, of_holder
 from .finalizers import keeping
 from .holder import Candidate, holder
-from .instance import Instance, Resource
-from .objects import objects_of
+from .objects import objects_of, objects_of_any
 from .reasons import explain_instance
-from .settings import images
 
 
 class ContourInstanceIntent(Intent):
@@ -30,17 +28,16 @@ class ContourInstanceIntent(Intent):
         held_by = holder(value for _, value in ctx.contributions(self.kind, self.uuid))
         if held_by is None:
             return
-        own = of_holder(held_by, self.uuid.partition("/")[2])
         if held_by.is_ending:
-            if self._is_left(ctx, own):
+            if self._is_left(ctx):
                 yield from self._finalizers(ctx, held_by)
             return
         if held_by.instance is None:
-            if self._is_left(ctx, own):
+            if self._is_left(ctx):
                 ctx.hold(f"{held_by.title} can't be used now: {held_by.fault}. What runs for it goes on as it is")
             return
         yield from self._finalizers(ctx, held_by)
-        wanted = objects_of(self, ctx, held_by.instance)
+        own, wanted = of_holder(held_by, self.uuid.partition("/")[2]), objects_of(self, ctx, held_by.instance)
         yield from names_wanted(own, wanted)
         made, _ = contest(ctx, own, wanted)
         yield from (claim for _, claim in made)
@@ -50,15 +47,11 @@ class ContourInstanceIntent(Intent):
         own = (held_by.kind, held_by.namespace, held_by.name)
         yield from keeping(*(_found(ctx, name) for name in (own, held_by.parameters, held_by.gateway_class)))
 
-    def _is_left(self, ctx: Context, own: Contender) -> bool:
-        """Whether any object of the instance is left: its manifest stays until a bridge has seen that it is gone. Those
-        that another instance wants do not count: a manifest does not say whose it is, and that one has or gets it."""
-        namespace = self.uuid.partition("/")[2]
-        any_one = Instance(
-            layout="operator", namespace=namespace, images=images(ctx, "operator"), contour=Resource(namespace, "any")
-        )
-        objects, _ = contest(ctx, own, objects_of(self, ctx, any_one), gives_way=True)
-        return any(ctx.find(claim.name.kind, claim.name.fq_name) is not None for _, claim in objects)
+    def _is_left(self, ctx: Context) -> bool:
+        """Whether any object of the instance is left: its manifest stays until a bridge has seen that it is gone. What
+        another instance has by now does not count, and what one is about to take over does."""
+        objects = objects_of_any(self, ctx, "operator", self.uuid.partition("/")[2])
+        return any(ctx.is_made(claim) for _, claim in objects)
 
 
 def _found(ctx: Context, name: tuple[str, ...]) -> View | None:

@@ -15,7 +15,7 @@ from intentc import Claim, Context, Fact, Intent, View, status
 from .conditions.condition import Condition, GatewayState
 from .conditions.current import gateway_conditions, listener_status
 from .contenders import contest, names_wanted, of_gateway
-from .finalizers import has_ours, keeping
+from .finalizers import has_ours, is_ending, keeping
 from .gateways import addresses_of, instance_of, state_of, use_of_parameters
 from .instance import Instance
 from .objects import Object, objects_of
@@ -43,8 +43,10 @@ class GatewayIntent(Intent):
             return
         instance = instance_of(ctx, self, found.parameters, state)
         own, wanted = of_gateway(self), objects_of(self, ctx, instance)
-        yield from names_wanted(own, wanted)
-        made, lost = contest(ctx, own, wanted)
+        if not is_ending(self) or has_ours(self):
+            # Once everything of one that is being deleted is gone, others need not wait until it is gone itself.
+            yield from names_wanted(own, wanted)
+        made, lost = contest(ctx, own, wanted, gives_way=is_ending(self))
         yield from keeping(self, view, found.holder)
         yield from (claim for _, claim in made)
         explain(ctx, self, state.listeners, made)

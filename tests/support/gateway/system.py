@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 
+from intentc.apiserver.sources import DerivedSource
+from intentc.compilers.gateway.finalizers import ALL
 from intentc.loading.resources import Loaded
 from intentc.model.manifest import manifest_uuid
 from intentc.model.status import without_empty
@@ -25,6 +28,16 @@ OWNERS = ("contour", "gateway", "gateway_v1alpha1", "gateway_class", "gateway_cl
 INPUTS = (*OWNERS, "contour_deployment", "secret")
 
 
+class _Aging(DerivedSource):
+    """Gives new resources the time of their creation."""
+
+    def __init__(self) -> None:
+        self.seconds = 0
+
+    def now(self) -> str:
+        return (datetime(1970, 1, 1) + timedelta(seconds=self.seconds)).isoformat(timespec="microseconds")
+
+
 class GatewaySystem:
     """One store, one cluster, and the process of a compiler, which may end and be started again."""
 
@@ -35,14 +48,19 @@ class GatewaySystem:
         """Name and namespace of Envoy's Services that must go on → their uids."""
         self.writes: Dying
         self.offline: Offline
+        self._source = _Aging()
         self.start()
+
+    def pass_time(self, seconds: int = 1) -> None:
+        """Make what is created from now on younger."""
+        self._source.seconds += seconds
 
     def start(self, **dying: Any) -> None:
         """Start the compiler, as after a crash: nothing but the store is left."""
         self.writes = Dying()
         for name, value in dying.items():
             setattr(self.writes, name, value)
-        self.offline = Offline(LOADED, store=self.store, write=self.writes)
+        self.offline = Offline(LOADED, store=self.store, write=self.writes, source=self._source)
         self.writes.target = self.offline.local
 
     async def put(self, document: Document) -> None:
@@ -63,6 +81,21 @@ class GatewaySystem:
         if by_force and await self.document(loaded.kind, *name):
             entry = {"kind": loaded.kind, "operation": "UPDATE", "data": {"uuid": uuid, "metadata": {}}}
             await self.offline.server.sync([{**entry, "field_mask": {"paths": ["metadata.finalizers"]}}])
+
+    async def let_go(self, *, all_of_them: bool = False) -> int:
+        """Remove the finalizers of somebody else from what is being deleted, or from everything; how many."""
+        entries: list[Document] = []
+        for kind in OWNERS:
+            for document in (await self.documents(kind)).values():
+                metadata = document["metadata"]
+                ours = [name for name in metadata.get("finalizers", ()) if name in ALL]
+                if ours != metadata.get("finalizers", []) and (all_of_them or "deletionTimestamp" in metadata):
+                    data = {"uuid": document["uuid"], "metadata": {"finalizers": ours}}
+                    mask = {"paths": ["metadata.finalizers"]}
+                    entries.append({"kind": kind, "operation": "UPDATE", "data": data, "field_mask": mask})
+        for entry in entries:
+            await self.offline.server.sync([entry])
+        return len(entries)
 
     async def work(self, steps: int | None = None) -> None:
         """Let engine and cluster work until nothing is left to do, or for some steps of the cluster."""
@@ -108,8 +141,8 @@ class GatewaySystem:
             found[place]["labels"] = body["metadata"].get("labels")
         for kind in OWNERS:
             for fq_name, document in (await self.documents(kind)).items():
-                finalizers = document["metadata"].get("finalizers")
-                found[f"{kind} {fq_name}"] = _timeless(document.get("status")), finalizers
+                ours = [name for name in document["metadata"].get("finalizers", ()) if name in ALL]
+                found[f"{kind} {fq_name}"] = _timeless(document.get("status")), ours
         return found
 
     async def assert_done(self) -> None:
@@ -122,6 +155,7 @@ class GatewaySystem:
                 data: Document = {field: document[field] for field in identity if field in document}
                 fields = LOADED.schema.kind(kind).properties
                 data |= {field: value for field, value in document.items() if field in fields}
+                fresh._source.seconds = _seconds(document)
                 await fresh.offline.server.sync([{"kind": kind, "operation": "CREATE", "data": data}])
         await fresh.work()
         assert await self.outcome() == await fresh.outcome()
@@ -139,6 +173,12 @@ def _understood(document: Document) -> Loaded:
 
 def _uuid(loaded: Loaded) -> str:
     return manifest_uuid(loaded.kind, loaded.data["fq_name"])
+
+
+def _seconds(document: Document) -> int:
+    """The time of a resource's creation."""
+    created = document.get("metadata", {}).get("creationTimestamp", "1970-01-01T00:00:00Z")
+    return int(datetime.fromisoformat(created).timestamp())
 
 
 def _timeless(status: Any) -> Any:

@@ -190,3 +190,19 @@ def test_key_and_uuid_of_another_view_read_nothing() -> None:
         return ()
 
     assert evaluate(world, key, body).reads == {("object", "box", "U"), ("name", "box", "b")}
+
+
+def test_an_object_is_made_if_it_is_there_and_its_claims_own() -> None:
+    world = toy_world()
+    key = world.put("box", "a")
+
+    def made(box: Any, ctx: Any) -> bool:
+        return bool(ctx.is_made(box.owned("sticker", ("one",))))
+
+    name = Name("sticker", ("one",))
+    assert seen(world, key, made) is False
+    theirs = world.put("sticker", "one", uuid=object_uuid(INSTALLATION, name, "another box"))
+    assert seen(world, key, made) is False
+    del world.resources[theirs]
+    world.put("sticker", "one", uuid=object_uuid(INSTALLATION, name, key.uuid))
+    assert seen(world, key, made) is True

@@ -44,7 +44,8 @@ def lines(plan: Plan) -> Iterator[str]:
     for title, problems in (("New problems:", plan.problems), ("Resolved problems:", plan.resolved)):
         if problems:
             yield title
-            yield from (f"  {line_of(problem)}" for problem in problems)
+            # Of one resource, several problems may say the same.
+            yield from dict.fromkeys(f"  {line_of(problem)}" for problem in problems)
             yield ""
     for withheld in plan.withheld:
         yield f"{withheld.count} deletes of {withheld.kind} wait for `intentc allow-deletes {withheld.kind}`."

@@ -1,8 +1,9 @@
 """Compares two forms of a resource and returns the smallest fields that differ.
 
 A field is named by its path (``access_control_list_entries.acl_rule[2].action_list.simple_action``), a reference by its
-target (``route_target_refs[target:64512:1]``; the value is its attribute). A list element that was added or removed is
-reported whole; unchanged elements are not reported. Values that the API server maintains (times, versions) and our own
+target (``route_target_refs[target:64512:1]``; the value is its attribute), a condition by its type
+(``status.conditions[Ready].reason``). A list element that was added or removed is reported whole; unchanged elements
+are not reported. Values that the API server maintains (times, versions) and our own
 mark are ignored. The result of ``differences`` never contains a secret, only that it changed. That of
 ``differing_values`` does, for digests: it must not be shown. ``cli/differences.py`` decides whether to send a file.
 
@@ -131,6 +132,15 @@ def _are(sort: type, *values: Any) -> bool:
 
 
 def _lists(path: str, before: list[Any], after: list[Any]) -> Iterator[tuple[str, Any, Any]]:
+    if path.startswith(f"{STATUS}.") and path.endswith(".conditions"):
+        one, other = _by_type(before), _by_type(after)
+        for name in sorted(one.keys() | other.keys()):
+            where = f"{path}[{name}]"
+            if name in one and name in other:
+                yield from _values(where, one[name], other[name])
+            else:
+                yield where, one.get(name), other.get(name)
+        return
     removed, added = _only(before, after), _only(after, before)
     if not removed and not added:
         yield path, before, after  # only the order differs
@@ -141,6 +151,11 @@ def _lists(path: str, before: list[Any], after: list[Any]) -> Iterator[tuple[str
             yield from _values(where, removed[place], added[place])
         else:
             yield where, removed.get(place), added.get(place)
+
+
+def _by_type(conditions: list[Any]) -> dict[str, Any]:
+    """Conditions by their types, which name them wherever they stand."""
+    return {one["type"]: {part: value for part, value in one.items() if part != "type"} for one in conditions}
 
 
 def _only(one: list[Any], other: list[Any]) -> dict[int, Any]:

@@ -20,3 +20,16 @@ def test_times_and_the_record_of_claims_are_no_difference() -> None:
     found = differences(gates().schema.kind("gate"), before, after)
     assert [(one.field, one.before, one.after) for one in found] == [("status.state", None, "red")]
     assert differences(gates().schema.kind("gate"), gate({}), gate({}, status_claims={})) == ()
+
+
+def test_conditions_are_compared_by_type_wherever_they_stand() -> None:
+    ready, full = ({"type": name, "status": "True", "reason": "Set"} for name in ("Ready", "Full"))
+    kind = gates().schema.kind("gate")
+    before = gate({"conditions": [ready, full]})
+    assert differences(kind, before, gate({"conditions": [full, ready]})) == ()
+    found = differences(kind, before, gate({"conditions": [full, {**ready, "status": "False"}]}))
+    assert [(one.field, one.before, one.after) for one in found] == [
+        ("status.conditions[Ready].status", "True", "False")
+    ]
+    found = differences(kind, before, gate({"conditions": [ready]}))
+    assert [one.field for one in found] == ["status.conditions[Full]"]

@@ -96,10 +96,19 @@ async def test_a_gateway_that_others_keep_gives_its_names_up_once_its_objects_ar
     await assert_quiet(system)
 
 
-async def test_a_gateway_that_others_keep_and_that_lost_a_name_reports_it_no_more() -> None:
-    system = await running(FIRST, held(SECOND))
-    assert problems(system) == ["a-b:c NoResources"]
-    await system.delete(SECOND)
+@pytest.mark.parametrize(
+    ("loser", "problem"),
+    [
+        (SECOND, "a-b:c NoResources"),
+        (contour("x", namespace="zone", instance="a-b-c"), "zone:x NameTaken"),
+        (early_gateway("x", HTTP, namespace="a-b-c"), "a-b-c:x ContourNotAvailable"),
+    ],
+    ids=["gateway", "contour", "v1alpha1"],
+)
+async def test_one_that_others_keep_and_that_lost_a_name_reports_it_no_more(loser: Document, problem: str) -> None:
+    system = await running(FIRST, held(loser))
+    assert problems(system) == [problem]
+    await system.delete(loser)
     await system.work()
     assert (await reasons(system))["a", "b-c"] == "Programmed"
     assert problems(system) == []

@@ -41,9 +41,11 @@ def requested(given: Iterable[tuple[str, str]], publishing: ServiceType) -> Requ
         if publishing == "NodePortService":
             return Requested(fault="unsupported", message=f"address {value}: a NodePort Service can't have one")
         try:
-            wanted.append(str(ipaddress.ip_address(value)))
+            address = str(ipaddress.ip_address(value))
         except ValueError:
             return Requested(fault="malformed", message=f"address {value!r} is no IP address")
+        if address not in wanted:
+            wanted.append(address)
     return _for_load_balancer(wanted) if publishing == "LoadBalancerService" else _for_cluster(wanted)
 
 

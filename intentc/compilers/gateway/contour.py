@@ -16,9 +16,10 @@ from .candidates import candidate_of, others_of
 from .conditions.condition import Condition
 from .conditions.contours import of_instance, of_parameters
 from .contenders import contest, of_holder
+from .finalizers import has_ours
 from .holder import holder, instance_name
 from .instance import Instance
-from .objects import objects_of
+from .objects import objects_of, objects_of_any
 from .parameters.classes import CLASS, EARLY_CLASS, class_named, is_ours, named_class, read_class
 from .parameters.contour_parameters import contour_parameters
 from .parameters.parameters import Parameters
@@ -63,6 +64,11 @@ class ContourIntent(Intent):
                 gives_way=candidate.is_ending,
             )
             seen = running(ctx, made, instance.publishing.type, lost)
+            if seen.rejected:
+                ctx.problem("Rejected", f"the cluster rejects {'; '.join(seen.rejected)}")
+        elif given.namespace and not other and has_ours(self):
+            # What runs goes on as it is.
+            seen = running(ctx, objects_of_any(self, ctx, "operator", given.namespace), given.publishing.type)
         yield from self._available(ctx, of_instance(checked.faults, other, seen))
         yield from self._counts(seen.contours if seen else 0, seen.envoys if seen else 0)
 

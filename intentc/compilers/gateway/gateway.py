@@ -16,7 +16,7 @@ from .conditions.condition import Condition, GatewayState
 from .conditions.current import gateway_conditions, listener_status
 from .contenders import contest, names_wanted, of_gateway
 from .finalizers import has_ours, is_ending, keeping
-from .gateways import addresses_of, instance_of, state_of, use_of_parameters
+from .gateways import addresses_of, instance_of, remains_of, state_of, use_of_parameters
 from .instance import Instance
 from .objects import Object, objects_of
 from .parameters.classes import CLASS, Class, class_named, is_ours, parameters_at, parameters_place, read_class
@@ -32,11 +32,14 @@ class GatewayIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         view = class_named(ctx, CLASS, self.gatewayClassName)
         if view is None or not is_ours(view):
+            if view is None and status_writer(ctx) == "compiler":
+                yield from addresses_of(self, remains_of(ctx, self))
             yield from self._stay(ctx, f"GatewayClass {self.gatewayClassName} is missing, or not ours; bring it back")
             return
         found = self._with_own_parameters(ctx, read_class(ctx, view), view)
         state = state_of(ctx, self, found)
         if state.fault or state.addresses.stops or not state.valid:
+            state = state._replace(remains=remains_of(ctx, self, found.parameters.publishing.type))
             conditions = gateway_conditions(state)
             yield from self._status(ctx, state, conditions)
             yield from self._stay(ctx, next(one.message for one in conditions if not one.status))
@@ -59,9 +62,10 @@ class GatewayIntent(Intent):
             ctx.hold(reason)
 
     def _with_own_parameters(self, ctx: Context, found: Class, view: View) -> Class:
-        """The class with the Gateway's own parameters in place of its own, if the Gateway names some."""
+        """The class with the Gateway's own parameters in place of its own, if the Gateway names some. A class that is
+        not accepted can't be used either way."""
         reference = self.infrastructure.parametersRef if self.infrastructure is not None else None
-        if reference is None:
+        if reference is None or found.fault:
             return found
         place = parameters_place(reference, self.fq_name[0])
         if isinstance(place, str):
@@ -74,7 +78,7 @@ class GatewayIntent(Intent):
         seen = running(ctx, made, instance.publishing.type, lost)
         state = state._replace(running=seen)
         yield from self._status(ctx, state, gateway_conditions(state))
-        yield from use_of_parameters(self, instance, seen)
+        yield from use_of_parameters(self, instance.contour, seen)
 
     def _status(self, ctx: Context, state: GatewayState, conditions: tuple[Condition, ...]) -> Iterator[Claim]:
         for one in conditions:
@@ -90,7 +94,7 @@ class GatewayIntent(Intent):
         generation = int(self.metadata.generation)
         listeners = [listener_status(one, programmed, generation) for one in state.listeners]
         yield status.field(self, "listeners", listeners)
-        yield from addresses_of(self, state.running)
+        yield from addresses_of(self, state.running or state.remains)
 
 
 _WAITING = frozenset({"Pending", "AddressNotAssigned", "Invalid"})

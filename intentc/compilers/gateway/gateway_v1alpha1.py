@@ -17,7 +17,7 @@ from .conditions.condition import Condition, GatewayState
 from .conditions.early import class_missing, gateway_conditions, listener_status
 from .contenders import contest, of_holder
 from .finalizers import has_ours
-from .gateways import addresses_of, instance_of, state_of, use_of_parameters
+from .gateways import addresses_of, instance_of, remains_of, state_of, use_of_parameters
 from .holder import holder, instance_name
 from .objects import objects_of
 from .parameters.classes import EARLY_CLASS, Class, class_named, is_ours, read_class
@@ -35,12 +35,15 @@ class EarlyGatewayIntent(Intent):
             if view is None:
                 ctx.problem(ready.reason, ready.message)
                 yield from (one.of(self) for one in conditions)
+                yield from addresses_of(self, remains_of(ctx, self))
             yield from self._remains(ready.message)
             return
         found = read_class(ctx, view)
         state = state_of(ctx, self, found)
         elsewhere = self._elsewhere(found)
         if state.fault or elsewhere:
+            state = self._with_remains(ctx, state, found)
+            yield from use_of_parameters(self, found.parameters.contour, state.remains)
             yield from self._remains(state.fault or elsewhere)
             yield from self._status(ctx, state, elsewhere, "")
             return
@@ -59,8 +62,13 @@ class EarlyGatewayIntent(Intent):
             made, lost = contest(ctx, own, objects_of(self, ctx, instance), gives_way=candidate.is_ending)
             seen = running(ctx, made, instance.publishing.type, lost)
             state = state._replace(running=seen)
-            yield from use_of_parameters(self, instance, seen)
+        else:
+            state = self._with_remains(ctx, state, found)
+        yield from use_of_parameters(self, instance.contour, state.running or state.remains)
         yield from self._status(ctx, state, "", "")
+
+    def _with_remains(self, ctx: Context, state: GatewayState, found: Class) -> GatewayState:
+        return state._replace(remains=remains_of(ctx, self, found.parameters.publishing.type))
 
     def _remains(self, fault: str) -> Iterator[Fact]:
         """What runs for a Gateway whose class can't be used goes on, as long as nobody else takes over."""
@@ -88,7 +96,7 @@ class EarlyGatewayIntent(Intent):
         is_up = bool(ready.status) or _only_listeners(ready, state)
         listeners = [listener_status(one, state, is_up, generation) for one in state.listeners]
         yield status.field(self, "listeners", listeners)
-        yield from addresses_of(self, state.running)
+        yield from addresses_of(self, state.running or state.remains)
 
 
 def _only_listeners(ready: Condition, state: GatewayState) -> bool:

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from intentc import Claim, Context, Fact, View, status
+from intentc import Claim, Context, Fact, Intent, View, status
 
 from .addresses import address_type, requested
 from .checking import checked_listeners, ports
 from .conditions.condition import GatewayState
-from .finalizers import is_ending
-from .instance import Instance, Layout, Resource
+from .finalizers import has_ours, is_ending
+from .instance import Instance, Layout, Resource, ServiceType
+from .objects import objects_of_any
 from .parameters.classes import Class
 from .parameters.parameters import Parameters, pairs
-from .running import Running
+from .running import Running, running
 from .settings import images
 
 
@@ -58,14 +59,23 @@ def instance_of(ctx: Context, gateway: View, given: Parameters, state: GatewaySt
     )
 
 
-def use_of_parameters(gateway: View, instance: Instance, seen: Running) -> Iterator[Fact]:
+def remains_of(ctx: Context, gateway: Intent, type_: ServiceType = "LoadBalancerService") -> Running | None:
+    """What goes on running for a Gateway that can't be used now; None if nothing was made for it. ``type_``: how its
+    parameters publish it; unknown while they can't be read."""
+    if not has_ours(gateway):
+        return None
+    early, own = gateway.kind == "gateway_v1alpha1", Resource(*gateway.fq_name)
+    layout: Layout = "operator" if early else "provisioner"
+    return running(ctx, objects_of_any(gateway, ctx, layout, own.namespace, None if early else own), type_)
+
+
+def use_of_parameters(gateway: View, contour: Resource | None, seen: Running | None) -> Iterator[Fact]:
     """What the Contour that has the parameters of a Gateway counts of it; nothing while the Gateway is deleted."""
-    if instance.contour is not None and not is_ending(gateway):
-        name = f"{instance.contour.namespace}:{instance.contour.name}"
-        yield Fact("parameters_use", name, (seen.contours, seen.envoys))
+    if contour is not None and seen is not None and not is_ending(gateway):
+        yield Fact("parameters_use", f"{contour.namespace}:{contour.name}", (seen.contours, seen.envoys))
 
 
 def addresses_of(gateway: View, seen: Running | None) -> Iterator[Claim]:
-    """The addresses in the status of a Gateway. ``seen``: None if nothing is made for it."""
+    """The addresses in the status of a Gateway. ``seen``: None if nothing runs for it."""
     if seen is not None and seen.addresses:
         yield status.field(gateway, "addresses", [{"type": address_type(one), "value": one} for one in seen.addresses])

@@ -12,7 +12,8 @@ INSTANCE = Instance(layout="operator", namespace="shop", images=Images("c", "e")
 
 
 def candidate(name: str, created: str = "2026-01-01T00:00:00Z", **options: Any) -> Candidate:
-    return Candidate(kind="contour", namespace="shop", name=name, created=created, instance=INSTANCE, **options)
+    own = {"kind": "contour", "namespace": "shop", **options}
+    return Candidate(name=name, created=created, instance=INSTANCE, **own)
 
 
 def of(*candidates: Candidate) -> str:
@@ -22,9 +23,15 @@ def of(*candidates: Candidate) -> str:
     return name
 
 
-def test_the_oldest_holds_it_and_of_one_age_the_first_by_name() -> None:
+def test_the_oldest_holds_it_and_of_one_age_the_first_by_namespace_and_name() -> None:
     assert of(candidate("a", "2026-01-02T00:00:00Z"), candidate("b", "2026-01-01T00:00:00Z")) == "b"
     assert of(candidate("b"), candidate("a"), candidate("c")) == "a"
+    assert of(candidate("z", namespace="a"), candidate("a", namespace="z")) == "z"
+
+
+def test_a_contour_holds_it_before_a_gateway_of_its_name() -> None:
+    found = [candidate("a", kind="gateway_v1alpha1"), candidate("a")]
+    assert [one.kind for order in (found, found[::-1]) if (one := holder(order))] == ["contour", "contour"]
 
 
 def test_one_that_is_being_deleted_holds_it_only_if_there_is_no_other() -> None:

@@ -51,6 +51,12 @@ def test_protocols_of_the_layouts() -> None:
     assert [one.reason for one in verdicts(listeners, "operator")] == ["UnsupportedProtocol"] * 2 + [""]
 
 
+def test_https_with_passthrough_is_valid_in_the_older_version_alone() -> None:
+    listeners = [secure("a", mode="Passthrough"), secure("b", "TLS", mode="Passthrough", hostname="b.com")]
+    assert [one.reason for one in verdicts(listeners, "operator")] == ["", ""]
+    assert [one.reason for one in verdicts(listeners, "provisioner")] == ["UnsupportedValue", ""]
+
+
 def test_an_invalid_listener_conflicts_with_nobody() -> None:
     listeners = [listener("a"), listener("b", hostname="10.0.0.1"), listener("c", "UDP")]
     found = verdicts(listeners, "provisioner")

@@ -17,6 +17,8 @@ from intentc.compilers.gateway.instance import ServiceType
         ([("", "192.0.2.1"), ("", "192.0.2.2")], "LoadBalancerService", ("192.0.2.1",), "surplus"),
         ([("", "192.0.2.1"), ("", "fd00::1")], "ClusterIPService", ("192.0.2.1", "fd00::1"), ""),
         ([("", "192.0.2.1"), ("", "192.0.2.2")], "ClusterIPService", ("192.0.2.1",), "surplus"),
+        ([("", "192.0.2.1"), ("", "192.0.2.1")], "LoadBalancerService", ("192.0.2.1",), ""),
+        ([("", "fd00::1"), ("", "FD00:0::1")], "ClusterIPService", ("fd00::1",), ""),
         ([("", "192.0.2.1")], "NodePortService", (), "unsupported"),
         ([("Hostname", "a.example.com")], "LoadBalancerService", (), "unsupported"),
         ([("", "192.0.2")], "LoadBalancerService", (), "malformed"),

@@ -58,13 +58,14 @@ class Checked(NamedTuple):
 
 class GatewayState(NamedTuple):
     """A Gateway of an admitted class. ``fault``: why its parameters can't be used. ``running``: what the cluster has
-    of its instance; None if nothing is made for it. ``publishes_nodes``: clients reach it by ports of nodes, so no
-    address is waited for."""
+    of its instance; None if nothing is made for it. ``remains``: what it has of one that was made and can't be changed
+    now. ``publishes_nodes``: clients reach it by ports of nodes, so no address is waited for."""
 
     listeners: tuple[Checked, ...] = ()
     addresses: Requested = Requested()
     fault: str = ""
     running: Running | None = None
+    remains: Running | None = None
     publishes_nodes: bool = False
 
     @property

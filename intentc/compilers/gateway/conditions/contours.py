@@ -32,10 +32,8 @@ def of_instance(faults: tuple[str, ...], holder: str, running: Running | None) -
         names = ", ".join(running.taken)
         return Condition("Available", False, "NameTaken", f"others have {names}; rename or delete them")
     rejected = "; ".join(running.rejected)
-    if running.missing or running.is_contour_available is False:
+    if running.missing or running.is_contour_available is False or not running.envoys:
         return Condition("Available", False, "ContourUnavailable", rejected or running.waits_for)
     if running.is_contour_available is None:
         return Condition("Available", "Unknown", "ContourUnknown", "the Deployment of Contour has not reported yet")
-    if not running.envoys:
-        return Condition("Available", False, "ContourUnavailable", rejected or running.waits_for)
     return Condition("Available", True, "ContourAvailable", rejected)

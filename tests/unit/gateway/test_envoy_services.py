@@ -1,4 +1,4 @@
-"""What a load balancer's parameters put on Envoy's Service (docs/gateway.md §8)."""
+"""Envoy's Service: what parameters of load balancers put on it, its addresses and ports (docs/gateway.md §6, §8)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,32 @@ from typing import Any
 import pytest
 
 from intentc.compilers.gateway.children import envoy_service
-from intentc.compilers.gateway.instance import Images, Instance, LoadBalancer, Publishing, Resource
+from intentc.compilers.gateway.instance import Images, Instance, LoadBalancer, Port, Publishing, Resource
 
 BETA = "service.beta.kubernetes.io"
 CLASSIC = {f"{BETA}/aws-load-balancer-backend-protocol": "tcp", f"{BETA}/aws-load-balancer-proxy-protocol": "*"}
 NLB = {f"{BETA}/aws-load-balancer-type": "nlb"}
 GCP = {"cloud.google.com/load-balancer-type": "Internal", "networking.gke.io/load-balancer-type": "Internal"}
+
+
+def provisioned_ports(*numbers: int, type_: Any = "NodePortService") -> dict[int, int | None]:
+    """Port → its nodePort, of a Service in layout P."""
+    instance = Instance(
+        layout="provisioner",
+        namespace="edge",
+        images=Images("contour:v1.33.7", "envoy:v1.38.4"),
+        gateway=Resource("edge", "main"),
+        ports=tuple(Port(number, "http") for number in numbers),
+        publishing=Publishing(type=type_, load_balancer=None),
+    )
+    ports = envoy_service(instance).manifest["spec"]["ports"]
+    return {port["port"]: port.get("nodePort") for port in ports}
+
+
+def test_a_port_that_nodes_can_have_is_also_theirs() -> None:
+    found = provisioned_ports(80, 29999, 30000, 32767, 32768)
+    assert found == {80: None, 29999: None, 30000: 30000, 32767: 32767, 32768: None}
+    assert provisioned_ports(30000, type_="LoadBalancerService") == {30000: None}
 
 
 def service(publishing: Publishing, addresses: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """Whatever happens to classes, Gateways and Contours, instances end as a compile from nothing makes them.
 
 Users create, change, break, delete and remove resources by force, in both versions, older ones and younger ones; some
-are kept by a finalizer of somebody else for a while. The cluster is slow, and the compiler dies before and after its
-writes. A Gateway or Contour that stays keeps Envoy's Service through all that. In
-the end nothing is left of what is gone (docs/gateway.md §10 to §12).
+are kept by a finalizer of somebody else, who removes it later. The cluster is slow, and the compiler dies before and
+after its writes. A Gateway or Contour that stays keeps Envoy's Service through all that. In the end nothing is left of
+what is gone (docs/gateway.md §10 to §12).
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _LISTENERS = st.sampled_from([(HTTP,), (HTTP, ADMIN), (HTTP, HTTPS), (INVALID,)]
 _MEETING = [("shop", "a"), ("shop", "certgen-a"), ("shop", "b-a"), ("shop-b", "a")]
 """Gateways that want one ServiceAccount or ClusterRole; the last of ``_INSTANCES`` wants that of the first."""
 _INSTANCES = ["shop", "shop", "shop-a"]
-_KEPT = st.sampled_from([(), (), ("example.com/other",)])
+_OF_OTHERS = ("example.com/other",)
+_KEPT = st.sampled_from([(), _OF_OTHERS])
 """Finalizers of somebody else; only those that a resource has from its creation count."""
 
 
@@ -74,6 +75,7 @@ _PLACES = st.sampled_from([("Deployment", "contour-a"), ("Deployment", "contour"
 _OTHERS = st.one_of(
     st.tuples(st.just("restart")),
     st.tuples(st.just("later")),
+    st.tuples(st.just("give up")),
     st.tuples(st.just("hold back"), _PLACES),
     st.tuples(st.just("let go"), _PLACES),
     st.tuples(st.just("vanish"), st.sampled_from([("Deployment", "contour-a"), ("ConfigMap", "contour")])),
@@ -81,7 +83,13 @@ _OTHERS = st.one_of(
 _ROUND = st.tuples(
     st.one_of(_DIE, _DIE, _DIE, _OTHERS), st.one_of(_PUT, _PUT, _DELETE), st.tuples(st.just("work"), st.integers(1, 40))
 )
-_FIRST = [*_CLASSES, contour_deployment(), gateway("a", HTTP), early_gateway("e", HTTP), contour("d")]
+_FIRST = [
+    *_CLASSES,
+    contour_deployment(),
+    _with(_OF_OTHERS, gateway("a", HTTP)),
+    early_gateway("e", HTTP),
+    _with(_OF_OTHERS, contour("d")),
+]
 HISTORIES: st.SearchStrategy[list[Step]] = st.lists(_ROUND, min_size=3, max_size=8).map(
     lambda rounds: [step for one in rounds for step in one]
 )
@@ -103,9 +111,8 @@ async def _live(history: list[Step]) -> set[str]:
         system.cluster.let_go(kind, name, "" if kind == "ClusterRole" else "shop")
     system.start()
     await system.work()
-    if await system.let_go():
-        seen.add("kept by somebody else")
-        await system.work()
+    await system.let_go()
+    await system.work()
     await _repair(system)
     if system.services:
         seen.add("kept its Service")
@@ -178,6 +185,8 @@ async def _take(system: GatewaySystem, step: Step, seen: set[str]) -> None:
                 system.services.clear()
             if await is_taken(system.delete(document, by_force=verb == "force")):
                 seen.add("removed by force" if verb == "force" else "deleted while it runs")
+                if await system.is_kept(document):
+                    seen.add("kept by somebody else")
             # Not before the compiler has seen it is anything tracked again.
             await work_or_die(system, 0, seen)
         case ("die", count, made):
@@ -186,6 +195,9 @@ async def _take(system: GatewaySystem, step: Step, seen: set[str]) -> None:
             system.start()
         case ("later",):
             system.pass_time()
+        case ("give up",):
+            if await system.let_go():
+                seen.add("given up by somebody else")
         case ("work", steps):
             await work_or_die(system, steps, seen)
         case ("hold back", (kind, name)):

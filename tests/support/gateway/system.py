@@ -82,6 +82,12 @@ class GatewaySystem:
             entry = {"kind": loaded.kind, "operation": "UPDATE", "data": {"uuid": uuid, "metadata": {}}}
             await self.offline.server.sync([{**entry, "field_mask": {"paths": ["metadata.finalizers"]}}])
 
+    async def is_kept(self, document: Document) -> bool:
+        """Whether a resource is still there, with a finalizer of somebody else."""
+        loaded = _understood(document)
+        found = await self.document(loaded.kind, *loaded.data["fq_name"])
+        return found is not None and not ALL.issuperset(found["metadata"].get("finalizers", ()))
+
     async def let_go(self, *, all_of_them: bool = False) -> int:
         """Remove the finalizers of somebody else from what is being deleted, or from everything; how many."""
         entries: list[Document] = []

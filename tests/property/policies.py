@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
@@ -31,40 +32,67 @@ _ports = st.lists(_range, min_size=1, max_size=2)
 _few_ports = st.one_of(st.just([{"start_port": -1, "end_port": -1}]), _ports)
 
 
+_few_subnets = st.lists(_subnets, max_size=2)
+
+
+class _Of(NamedTuple):
+    """Strategies over some names, made once: making them costs more than drawing from them."""
+
+    network: st.SearchStrategy[str]
+    policy: st.SearchStrategy[str]
+
+
 @st.composite
-def _address(draw: st.DrawFn, names: st.SearchStrategy[Any]) -> Json:
-    how = draw(st.integers(0, 9))
+def _address(draw: st.DrawFn, of: _Of) -> Json:
+    how = draw(_ten)
     address: Json = {}
     if how < 6:
-        address["virtual_network"] = draw(st.one_of(names.map(":".join), st.sampled_from(["any", "any", "local"])))
+        address["virtual_network"] = draw(of.network)
     elif how < 8:
-        address["network_policy"] = draw(names.map(":".join))
+        address["network_policy"] = draw(of.policy)
     if how in (4, 5, 8, 9):
         address["subnet"] = draw(_subnets)
     if how in (5, 9):
-        address["subnet_list"] = draw(st.lists(_subnets, max_size=2))
+        address["subnet_list"] = draw(_few_subnets)
     return address
+
+
+@functools.cache
+def _addresses(names: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Json]]:
+    of = _Of(st.one_of(names.map(":".join), st.sampled_from(["any", "any", "local"])), names.map(":".join))
+    return st.lists(_address(of), min_size=1, max_size=2)
+
+
+_ten = st.integers(0, 9)
+_one_in_six = st.integers(0, 5)
+_number_of_rules = st.integers(1, 3)
+_action = st.sampled_from(["pass", "pass", "pass", "deny"])
+_services = st.lists(st.sampled_from(SERVICES), min_size=1, max_size=4, unique=True)
+_analyzer = st.sampled_from(SERVICES)
+_direction = st.sampled_from(["<>", ">"])
+_protocol = st.sampled_from(["any", "any", "tcp", "ICMP", "17"])
+_ethertype = st.sampled_from(["IPv4", "IPv6"])
 
 
 @st.composite
 def policy_rules(draw: st.DrawFn, names: st.SearchStrategy[Any]) -> list[Json]:
     """The rules of one policy; ``names``: fq_names of networks and policies. The uuids are the users', so that they are
     the same in every world."""
-    found = []
-    for place in range(draw(st.integers(1, 3))):
-        action: Json = {"simple_action": draw(st.sampled_from(["pass", "pass", "pass", "deny"]))}
-        if draw(st.integers(0, 5)) == 0:
-            action = {"apply_service": draw(st.lists(st.sampled_from(SERVICES), min_size=1, max_size=4, unique=True))}
-        if draw(st.integers(0, 9)) == 0:
-            action["mirror_to"] = {"analyzer_name": draw(st.sampled_from(SERVICES))}
+    found, addresses = [], _addresses(names)
+    for place in range(draw(_number_of_rules)):
+        action: Json = {"simple_action": draw(_action)}
+        if draw(_one_in_six) == 0:
+            action = {"apply_service": draw(_services)}
+        if draw(_ten) == 0:
+            action["mirror_to"] = {"analyzer_name": draw(_analyzer)}
         found.append(
             {
                 "rule_uuid": f"20000000-0000-4000-8000-{place:012x}",
-                "direction": draw(st.sampled_from(["<>", ">"])),
-                "protocol": draw(st.sampled_from(["any", "any", "tcp", "ICMP", "17"])),
-                "ethertype": draw(st.sampled_from(["IPv4", "IPv6"])),
-                "src_addresses": draw(st.lists(_address(names), min_size=1, max_size=2)),
-                "dst_addresses": draw(st.lists(_address(names), min_size=1, max_size=2)),
+                "direction": draw(_direction),
+                "protocol": draw(_protocol),
+                "ethertype": draw(_ethertype),
+                "src_addresses": draw(addresses),
+                "dst_addresses": draw(addresses),
                 "src_ports": draw(_few_ports),
                 "dst_ports": draw(_few_ports),
                 "action_list": action,

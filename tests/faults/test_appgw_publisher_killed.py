@@ -14,12 +14,14 @@ from typing import Any
 
 import pytest
 
-from intentc.bridges.azure.certificates import Pair
-from intentc.bridges.azure.meaning import differing_parts
+from intentc.bridges.azure.certificates import PASSWORD, Pair
+from intentc.bridges.azure.stored import RECORDS
 from tests.faults.scale import FULL
 from tests.support.appgw.certificates import pair
 from tests.support.appgw.manifests import Manifest, endpoint_slice, ingress, rule, secret, service
+from tests.support.appgw.needless import changes_something
 from tests.support.appgw.published_system import Killed, PublishedSystem
+from tests.support.secret_search import assert_shows_none
 
 pytestmark = pytest.mark.anyio
 TO_CART = ("/", "Prefix", "cart")
@@ -58,16 +60,7 @@ class _Watched(PublishedSystem):
         return Pair(base64.b64decode(found["tls.crt"]), base64.b64decode(found["tls.key"]))
 
     def _note(self, former: dict[str, Any], sent: dict[str, Any]) -> None:
-        public = {
-            one["name"]: one["properties"].get("publicCertData", "") for one in former["properties"]["sslCertificates"]
-        }
-        rotates = any(
-            "data" in one["properties"] and not self.certificate().is_in(public.get(one["name"], ""))
-            for one in sent["properties"]["sslCertificates"]
-        )
-        # What Azure filled in is no difference.
-        differing = [part for part in differing_parts(sent, former) if not part.startswith("probes/")]
-        if not (rotates or differing):
+        if not changes_something(former, sent, self.certificate(), "probes"):
             self.needless.append(self.moment)
 
 
@@ -127,11 +120,12 @@ async def test_a_publisher_that_is_killed_at_any_moment_costs_nothing_but_time(
 
 
 def _shows_no_secret(system: PublishedSystem, logs: str) -> None:
-    kinds = ("appgw_published", "appgw_gateway", "appgw_rejection", "appgw_certificate")
-    stored = [one.fields for kind in kinds for one in system.stored.of_kind(kind)]
-    said = logs + str([(one.message, one.problems) for one in system.passes]) + str(stored)
-    for name in ("one.test", "two.test"):
-        found = pair(name)
-        for secret_text in (found.key, base64.b64decode(found.key).decode().splitlines()[1]):
-            assert secret_text not in said
-    assert "PRIVATE KEY" not in said
+    kinds = (*RECORDS, "appgw_certificate", "appgw_owner")
+    places = {
+        "logs": logs,
+        "statuses": [(one.message, one.problems) for one in system.passes],
+        "records": [one.fields for kind in kinds for one in system.stored.of_kind(kind)],
+        "problems": [str(one) for one in system.offline.problems()],
+        "journal": [str(line) for line in system.offline.engine.read_only.journal],
+    }
+    assert_shows_none(places, [PASSWORD, *(base64.b64decode(pair(name).key) for name in ("one.test", "two.test"))])

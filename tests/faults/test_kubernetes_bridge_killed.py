@@ -30,11 +30,13 @@ from tests.faults.scale_writing import seeded
 from tests.support.kube.fake_cluster import FakeCluster, running_fake_cluster
 from tests.support.kube.mirrored_system import MAPPINGS, NAMES, mapping
 from tests.support.processes import Process, start
+from tests.support.secret_search import assert_shows_none, in_files
 from tests.support.waiting import pauses, until_true
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 SIGKILLED = -9
+TOKEN = "token-of-the-cluster-4711"
 PATH = "bridge-killed"
 _ONCE = {"cluster.page", "lease.won", "mark.written"}
 """Points to which a process comes once, at its start."""
@@ -121,9 +123,11 @@ async def killed(etcd: Etcd, etcd_store: EtcdStore, tmp_path: Path) -> AsyncIter
         running_fake_cluster(lambda made: made.serve(MAPPINGS, "Mapping")) as cluster,
         running_api_server(etcd_store, schema, path=PATH, max_txn_ops=1024) as server,
     ):
-        contexts = [{"name": "x", "context": {"cluster": "c"}}]
+        cluster.token = TOKEN
+        contexts = [{"name": "x", "context": {"cluster": "c", "user": "u"}}]
+        users = [{"name": "u", "user": {"token": TOKEN}}]
         clusters = [{"name": "c", "cluster": {"server": cluster.url}}]
-        kubeconfig = {"clusters": clusters, "contexts": contexts, "current-context": "x"}
+        kubeconfig = {"clusters": clusters, "contexts": contexts, "current-context": "x", "users": users}
         (tmp_path / "kubeconfig").write_text(json.dumps(kubeconfig))
         configuration = {
             "etcd": {"endpoints": [etcd.endpoint], "path": PATH},
@@ -149,7 +153,7 @@ async def killed(etcd: Etcd, etcd_store: EtcdStore, tmp_path: Path) -> AsyncIter
             await etcd_store.transaction([], [Delete(prefix, prefix_end(prefix))])
 
 
-async def test_a_bridge_that_is_killed_at_a_crash_point_costs_nothing_but_time(killed: _World) -> None:
+async def test_a_bridge_that_is_killed_at_a_crash_point_costs_nothing_but_time(killed: _World, tmp_path: Path) -> None:
     for crash in CRASHES:
         await killed.store.transaction([], [Delete(f"/intentc/synced/{PATH}/mapping")])
         await killed.change()
@@ -175,8 +179,11 @@ async def test_a_bridge_that_is_killed_at_a_crash_point_costs_nothing_but_time(k
         return bool(status["converged"] and status["leading"])
 
     await until_true(converged)
-    assert {**(await again.status())["counters"]} == {}
+    status = await again.status()
+    assert status["counters"] == {}
     assert await again.terminate() == 0
+    places = {**in_files(tmp_path, "*.log"), "status": status, "events": list(events.values()), "copies": before}
+    assert_shows_none(places, [TOKEN])
     assert len(before) >= 20
     assert (await killed.copies(), killed.cluster.version) == (before, version)
     assert killed.cluster.events == events

@@ -59,11 +59,32 @@ write of a copy was read, its echo was not seen; ``mark.written``: etcd has the 
 cluster has answered the write of a status, the answer is not taken in; ``event.sent``: the cluster has an Event, which
 is not noted as reported."""
 
+PUBLISHER_POINTS = frozenset(
+    [
+        "gateway.read",
+        "gateway.recorded",
+        "document.begun",
+        "document.sent",
+        "document.done",
+        "document.kept",
+        "rejection.answered",
+        "rejection.recorded",
+        "addresses.recorded",
+        "create.sent",
+        "update.sent",
+        "lease.won",
+    ]
+)
+"""Those of the publisher of Application Gateways. ``document.begun``: etcd says that a write begins, Azure was not
+asked; ``document.sent``: Azure has accepted the document, and works on it; ``document.done``: Azure has ended, nothing
+is recorded; ``rejection.answered``: Azure has rejected the document, nobody is left out yet."""
+
 Hook = Callable[[str], None]
 
 
 def reach(point: str) -> None:
-    """Report that the process has reached ``point``, one of ``POINTS`` or ``BRIDGE_POINTS``."""
+    """Report that the process has reached ``point``, one of ``POINTS``, ``BRIDGE_POINTS`` or
+    ``PUBLISHER_POINTS``."""
     if _hook is not None:
         _hook(point)
 

@@ -39,6 +39,8 @@ from azure.core.polling.base_polling import (
 )
 from azure.core.rest import AsyncHttpResponse, HttpRequest
 
+from intentc import crashpoints
+
 from .rejections import Rejection, rejection_of
 
 API_VERSION = "2023-11-01"
@@ -141,6 +143,7 @@ class ResourceManagerClient:
             json=dict(document),
         )
         initial = await self._pipeline(request)
+        crashpoints.reach("document.sent")
         # The default is a header of other services; the last one means: done at once, as the status says.
         ways: list[LongRunningOperation[Any, Any]] = [
             OperationResourcePolling("azure-asyncoperation"),

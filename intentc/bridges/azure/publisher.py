@@ -21,6 +21,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from intentc import crashpoints
+
 from .certificates import PASSWORD, Pair
 from .client import Absent, Changed, Denied, NotAccepted, Throttled, Unanswered
 from .compiled_world import RejectionRecords, World
@@ -163,7 +165,9 @@ class Publisher:
 
     async def _publish(self) -> Pass:
         shown = _complete(await self._manager.get(self._settings.gateway))
+        crashpoints.reach("gateway.read")
         await self._records.gateway(shown, self.published)
+        crashpoints.reach("gateway.recorded")
         # etcd may have been restored to a state that lacks it.
         await self._records.published(self.published)
         world = self._world()
@@ -231,6 +235,7 @@ class Publisher:
         if not (parts or unsent or has_failed):
             await self._keep(assembled, certificates)
             await self._announce(world, assembled, shown)
+            crashpoints.reach("addresses.recorded")
             if await self._rejected_ingresses.on_accepted(world):
                 return Pass("Searching", problems=problems)
             return Pass("Applied", problems=problems)
@@ -250,19 +255,23 @@ class Publisher:
         made = tuple(sorted({*self.published.made, *assembled.made}))
         etag = str(shown.get("etag", ""))
         await self._remember(self.published._replace(made=made, sent=digest_of(wanted), etag=etag))
+        crashpoints.reach("document.begun")
         try:
             await self._manager.put(self._settings.gateway, document, etag)
+            crashpoints.reach("document.done")
         except Changed as error:
             await self._remember(self.published._replace(sent="", etag=""))
             self._contended.on_overtaken()
             return Pass("Changed", str(error), after=0.0, problems=problems)
         except NotAccepted as error:
+            crashpoints.reach("rejection.answered")
             await self._remember(self.published._replace(sent="", etag=""))
             if wanted != self._doubted:
                 # The compiler may have been in the middle of its writes.
                 self._doubted = wanted
                 return Pass("Doubted", str(error), after=_DOUBT_SECONDS, problems=problems)
             found = await self._rejected_ingresses.on_rejected(world, document, error.rejection)
+            crashpoints.reach("rejection.recorded")
             state = "Rejected" if found else "FailedApplyingAppGwConfig"
             return Pass(state, f"{found}: {error}" if found else str(error), failed=not found, problems=problems)
         self.sent += 1
@@ -273,6 +282,7 @@ class Publisher:
             # Otherwise another writer has begun, and what is shown may be its work.
             self._learned.accepted(wanted, after)
         await self._keep(assembled, certificates)
+        crashpoints.reach("document.kept")
         await self._rejected_ingresses.on_accepted(world)
         return Pass("Written", ", ".join(parts[:10]), after=0.0, problems=problems)
 

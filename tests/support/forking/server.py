@@ -128,7 +128,9 @@ def killer(crash: str) -> crashpoints.Hook:
     """Kills this process at a crash point, as a machine failure would. ``crash``: ``NAME``, or ``NAME:3`` for the third
     visit."""
     name, _, count = crash.partition(":")
-    assert name in crashpoints.POINTS | crashpoints.BRIDGE_POINTS, f"there is no crash point {name!r}"
+    assert name in crashpoints.POINTS | crashpoints.BRIDGE_POINTS | crashpoints.PUBLISHER_POINTS, (
+        f"there is no crash point {name!r}"
+    )
     left = int(count or 1)
 
     def at(point: str) -> None:

@@ -39,6 +39,7 @@ from .stored import RECORDS, StoredWorld
 
 _LOG = logging.getLogger(__name__)
 _AGAIN = Backoff(5.0, 300.0)
+_MOMENTS = 10
 _LOOK = 0.05
 """Seconds between checks whether all records of a former leader are known."""
 
@@ -115,6 +116,8 @@ class Bridge:
         self._listed = anyio.Event()
         self._delivered = anyio.Event()
         self._changed = anyio.Event()
+        self._changes = 0
+        """Deliveries of etcd that changed what is published."""
         self._failures = 0
         self._quiet_at = 0.0
         """Until then nothing is published, since etcd was restored."""
@@ -197,6 +200,7 @@ class Bridge:
         if self.stored.restores > restores or (has_changed and self._quiet_at > anyio.current_time()):
             self._quiet_at = anyio.current_time() + self._settings.quiet_seconds
         if has_changed:
+            self._changes += 1
             self._changed.set()
 
     async def _until_shown(self, revision: int) -> None:
@@ -240,7 +244,7 @@ class Bridge:
         while True:
             with anyio.move_on_after(self._settings.period_seconds):
                 await self._changed.wait()
-            await anyio.sleep(self._settings.collect_seconds)
+            await self._collect()
             self._changed = anyio.Event()
             self._is_working = True
             if (fence := self.election.fence()) is not None:
@@ -248,6 +252,17 @@ class Bridge:
                 with anyio.CancelScope() as self._under_way:
                     await self._pass(fence)
             self._is_working = False
+
+    async def _collect(self) -> None:
+        """Let changes collect for a moment. Before the first document of a gateway the compiler may be in the middle of
+        its first writes, and each document costs Azure minutes: then until a moment brought none, some moments at
+        most."""
+        for _ in range(_MOMENTS):
+            deliveries = self._changes
+            await anyio.sleep(self._settings.collect_seconds)
+            has_published = bool(self.stored.published(self._settings.name).made)
+            if deliveries == self._changes or has_published:
+                return
 
     async def _look(self, fence: str) -> Pass:
         publisher = self._publisher or await self._begun()

@@ -10,7 +10,9 @@ import anyio
 import pytest
 
 from intentc.backoff import Backoff
+from intentc.bridges.azure import serving
 from intentc.bridges.azure.client import Throttled, Unanswered
+from intentc.bridges.azure.document import RECORD, record_of
 from intentc.bridges.azure.publisher import Pass
 from intentc.bridges.azure.serving import Bridge, Gateway, Settings, running_publisher
 from intentc.watch.keys import Layout
@@ -22,6 +24,7 @@ from tests.support.azure_gateway import OWN
 from tests.support.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.anyio
+_MOMENT = 0.0123
 CART = (service("cart"), endpoint_slice("cart", "10.0.0.1"))
 WEB = ingress("web", rule("shop.test", ("/", "Prefix", "cart")))
 NEW = ingress("new", rule("new.test", ("/", "Prefix", "cart")))
@@ -43,6 +46,51 @@ async def served(
     given_store = store or system.offline.store
     async with running_publisher(system, given_store, system, settings._replace(**given)) as bridge:
         yield bridge
+
+
+@pytest.mark.parametrize(("is_first", "moments"), [(True, 4), (False, 1)])
+async def test_the_first_document_waits_until_a_moment_brought_no_change(
+    system: PublishedSystem, monkeypatch: pytest.MonkeyPatch, *, is_first: bool, moments: int
+) -> None:
+    if not is_first:
+        await system.until_quiet()
+    moments_slept = await _moments_before_the_first_pass(system, monkeypatch, changes=3)
+    assert moments_slept == moments
+
+
+async def test_a_compiler_that_never_rests_does_not_hold_up_the_first_document(
+    system: PublishedSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert await _moments_before_the_first_pass(system, monkeypatch, changes=1000) == serving._MOMENTS
+
+
+async def _moments_before_the_first_pass(system: PublishedSystem, monkeypatch: pytest.MonkeyPatch, changes: int) -> int:
+    """How many moments a new leader lets changes collect, if each of the first ones brings one."""
+    if not system.stored.of_kind(RECORD):
+        # A former process has read the gateway, which the compiler waits for.
+        await system.offline.apply(
+            [{"kind": RECORD, "operation": "CREATE", "data": record_of(system.azure.get(), "gw")}]
+        )
+    moments, sleep = 0, anyio.sleep
+    async with served(system, collect_seconds=_MOMENT, ttl=60) as bridge:
+
+        async def moment(seconds: float) -> None:
+            nonlocal moments
+            if seconds != _MOMENT or bridge.passes:
+                await sleep(seconds)
+                return
+            while bridge.election.fence() is None:  # the election sets no event here
+                await sleep(0)
+            moments += 1
+            if moments <= changes:
+                before = bridge._changes
+                await system.apply(endpoint_slice("cart", f"10.0.1.{moments}"))
+                await until(lambda: bridge._changes > before)
+
+        monkeypatch.setattr(anyio, "sleep", moment)
+        await until(lambda: bool(bridge.passes))
+        monkeypatch.setattr(anyio, "sleep", sleep)
+    return moments
 
 
 async def test_a_change_ends_a_back_off(system: PublishedSystem) -> None:

@@ -93,7 +93,12 @@ async def test_a_killed_publisher_is_followed_by_one_that_sends_only_what_is_new
             "etcd": {"endpoints": [etcd.endpoint], "path": PATH},
             "client": {"endpoint": server.url},
             "no_auth": True,
-            "intentc": {"installation": PATH, "compilers": ["appgw"], "settings": settings},
+            "intentc": {
+                "installation": PATH,
+                "compilers": ["appgw"],
+                "settings": settings,
+                "diagnostics": {"address": "127.0.0.1:0"},
+            },
         }
         commands.file.write_text(json.dumps(configuration))
         commands("run")

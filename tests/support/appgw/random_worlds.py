@@ -65,6 +65,7 @@ def gateway() -> dict[str, Any]:
             "trustedRootCertificates": [entry("trustedRootCertificates", "root")],
             "rewriteRuleSets": [entry("rewriteRuleSets", "theirs"), entry("rewriteRuleSets", "crd-gone")],
             "probes": [entry("probes", "hand-made")],
+            "membersOfLaterVersions": {"some": [1, {"thing": "else"}]},
         },
     }
 

@@ -54,6 +54,7 @@ def test_the_gateway_of_a_file_keeps_what_it_has(tmp_path: Path) -> None:
     found = document(ended.out)
     assert found["whole"]["location"] == "north"
     assert found["whole"]["tags"] == {"managed-by-k8s-ingress": "intentc", "team": "net"}
+    assert found["membersOfLaterVersions"] == {"some": [1, {"thing": "else"}]}
     assert [one["name"] for one in found["sslCertificates"]] == ["own"]
     assert [one["name"] for one in found["frontendPorts"]] == ["web"]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from intentc.compilers.gateway.finalizers import EARLY_GATEWAY
 from tests.property.killed_processes import Step, is_taken, live_through, work_or_die
 from tests.support.gateway.documents import (
     ADMIN,
@@ -160,7 +161,7 @@ async def _track(system: GatewaySystem) -> None:
     early, contours = await system.documents("gateway_v1alpha1"), await system.documents("contour")
     has_class = bool(await system.documents("gateway_class_v1alpha1"))
     # One that never held the namespace is no candidate while its class is gone.
-    candidates = [one for one in early.values() if has_class or one["metadata"].get("finalizers")]
+    candidates = [one for one in early.values() if has_class or EARLY_GATEWAY in one["metadata"].get("finalizers", ())]
     for instance in set(_INSTANCES):
         holders = [one for one in contours.values() if one["namespace"]["name"] == instance]
         holders += candidates if instance == "shop" else ()

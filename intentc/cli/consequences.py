@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .errors import CommandError, Exit
+from .quarantined import Entry, whole
 
 if TYPE_CHECKING:
     from intentc.loading.configuration.sections import Diagnostics
@@ -25,17 +26,18 @@ Named = tuple[str, str]
 _NO_CONSEQUENCE = frozenset({"dropped"})
 """States that an operator chose."""
 _ASKED = 200
-"""Entries that the running compiler is asked about, the latest first."""
+"""Entries that the running compiler is asked about, the latest first; what is named by itself is found among all."""
 
 
 async def verdict(where: Diagnostics, status: Mapping[str, Any], about: Collection[Named]) -> int:
     """The exit code after ``about`` was applied or deleted: ``HELD`` if something that follows from it is not done,
     which is listed on stderr. Withheld deletions always count, since their cause is unknown."""
-    entries = [entry for entry in status.get("quarantine", ()) if entry["state"] not in _NO_CONSEQUENCE]
+    entries = [entry for entry in await whole(where, status) if entry.state not in _NO_CONSEQUENCE]
     stuck = []
-    for entry in sorted(entries, key=lambda entry: -(entry.get("since") or 0.0))[:_ASKED]:
-        if entry["state"] == "withheld" or _is_about(entry, about) or await _follows(where, entry, about):
-            stuck.append(f"{entry['state']}: {entry['kind']} {entry['name'] or entry['uuid']}: {entry['message']}")
+    for place, entry in enumerate(sorted(entries, key=lambda entry: -(entry.since or 0.0))):
+        is_certain = entry.state == "withheld" or _is_about(entry, about)
+        if is_certain or (place < _ASKED and await _follows(where, entry, about)):
+            stuck.append(f"{entry.state}: {entry.kind} {entry.name or entry.uuid}: {entry.message}")
     if status.get("observing") and status.get("planned"):
         stuck.append(f"the compiler observes, and has not made {len(status['planned'])} writes")
     for line in stuck:
@@ -43,17 +45,17 @@ async def verdict(where: Diagnostics, status: Mapping[str, Any], about: Collecti
     return Exit.HELD if stuck else Exit.DONE
 
 
-def _is_about(entry: Mapping[str, Any], about: Collection[Named]) -> bool:
-    named = [entry, *([entry["on"]] if entry.get("on") else [])]
-    return any((one["kind"], one["name"]) in about for one in named)
+def _is_about(entry: Entry, about: Collection[Named]) -> bool:
+    named = {(entry.kind, entry.name), *([(entry.on["kind"], entry.on["name"])] if entry.on else [])}
+    return not named.isdisjoint(about)
 
 
-async def _follows(where: Diagnostics, entry: Mapping[str, Any], about: Collection[Named]) -> bool:
+async def _follows(where: Diagnostics, entry: Entry, about: Collection[Named]) -> bool:
     """Whether an object exists because of one of ``about``, or an intent last ran because one of them changed."""
     from .waiting import asked
 
     try:
-        answer = await asked(where, "/why", {"kind": entry["kind"], "name": entry["name"] or entry["uuid"]})
+        answer = await asked(where, "/why", {"kind": entry.kind, "name": entry.name or entry.uuid})
     except CommandError as error:
         if error.code is Exit.UNREACHABLE:
             raise

@@ -17,7 +17,7 @@ from .errors import EXIT_HELP, Exit, explain, is_address_in_use, show
 from .registry import COMMANDS, CONFIG_FILE_OPTION, LazyGroup
 from .streams import write_wholly
 
-_SERVERS = frozenset({"run", "dev", "apiserver", "xds"})
+_SERVERS = frozenset({"run", "dev", "apiserver", "xds", "appgw", "kubernetes"})
 _AFTER_DEV = "no configuration is given here: if `intentc dev` runs, use the `export` line that it printed"
 
 

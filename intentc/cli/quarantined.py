@@ -10,6 +10,7 @@ Touches: nothing itself; through others: clock, etcd, files, HTTP, logs, sockets
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from intentc.loading.configuration.sections import Diagnostics
     from intentc.model import Key
 
-_LISTED = 1_000
-"""The most entries that a compiler lists."""
 _PAGE = 300
 _HELD = frozenset({"held", "suspect", "unreadable"})
 """States of intents that can be dropped; the others are states of objects, or chosen by an operator."""
@@ -30,7 +29,8 @@ _HELD = frozenset({"held", "suspect", "unreadable"})
 
 class Entry(msgspec.Struct, frozen=True):
     """One entry of ``quarantine`` in ``/status``. ``name``: fq_name joined by ``:``; ``uuid``: empty if there is none
-    yet; ``since``: seconds since 1970; ``tries``: failures in a row."""
+    yet; ``since``: seconds since 1970; ``tries``: failures in a row; ``on``: the unreadable resource that it reads, as
+    ``{"kind", "name", "uuid"}``."""
 
     kind: str
     name: str
@@ -40,13 +40,14 @@ class Entry(msgspec.Struct, frozen=True):
     message: str = ""
     since: float | None = None
     tries: int = 0
+    on: dict[str, str] | None = None
 
     @property
     def fq_name(self) -> tuple[str, ...]:
         return () if self.name == self.uuid else tuple(self.name.split(":"))
 
 
-def entries_of(status: dict[str, Any]) -> list[Entry]:
+def entries_of(status: Mapping[str, Any]) -> list[Entry]:
     """The quarantine in a status. Raises ``CommandError`` if it can't be decoded."""
     try:
         return msgspec.convert(status.get("quarantine", []), list[Entry])
@@ -56,12 +57,15 @@ def entries_of(status: dict[str, Any]) -> list[Entry]:
         ) from None
 
 
-async def whole(where: Diagnostics, status: dict[str, Any]) -> list[Entry]:
-    """The quarantine in ``status``, and the pages that ``status`` left out."""
+async def whole(where: Diagnostics, status: Mapping[str, Any]) -> list[Entry]:
+    """The quarantine in ``status``, and the pages that ``status`` left out: it has the oldest entries of each sort."""
     from .waiting import asked
 
     entries = entries_of(status)
-    while status.get("cut") and len(entries) < _LISTED:
+    total = status.get("counts", {}).get("quarantined", 0)
+    if len(entries) < total:
+        entries = []
+    while len(entries) < total:
         page = entries_of(await asked(where, "/quarantine", {"offset": str(len(entries)), "limit": str(_PAGE)}))
         if not page:
             break
@@ -85,12 +89,10 @@ async def quarantined(
     where = url_of(client.diagnostics, "/status")
     entries = await whole(client.diagnostics, status)
     found = picked(name, [(entry.uuid, entry.fq_name, entry) for entry in entries if entry.kind == kind.name])
-    if not found and len(entries) < _LISTED:
+    if not found:
         raise CommandError(
             f"{kind.name} {name} is not quarantined", where=where, next_step="`intentc quarantine list` shows what is"
         )
-    if not found:
-        return await client.find(kind, name)
     if all(entry.state in excluded for entry in found):
         raise CommandError(f"{kind.name} {name} {why}", where=where)
     entry = found[0]

@@ -48,8 +48,8 @@ class _Lines(NamedTuple):
 
 def search(directory: Path, marks: Collection[bytes]) -> Iterator[Found]:
     """The lines that contain one of ``marks``: the newest file first, and in a file the last line first; without void
-    lines of a restored store. It ends after ``MOST_BYTES`` or ``MOST_SECONDS``. A file that can't be read is skipped,
-    and logged once."""
+    lines of a restored store. It ends after ``MOST_SECONDS``, or before a file with which it would read more than
+    ``MOST_BYTES``; the newest file is read whatever its size. A file that can't be read is skipped, and logged once."""
     voids: list[Voided] = []
     left, until = MOST_BYTES, time.monotonic() + MOST_SECONDS
     try:
@@ -67,9 +67,9 @@ def search(directory: Path, marks: Collection[bytes]) -> Iterator[Found]:
             continue
         try:
             size = os.fstat(file).st_size
-            left -= size
-            if left < 0:
+            if left < min(size, MOST_BYTES):
                 return
+            left -= size
             yield from _standing(_in_file(file, size, (VOID, *marks), until), voids)
         except OSError as error:
             _warn(path, error.strerror or str(error))

@@ -82,6 +82,7 @@ class Keeper(Generic[T]):
             self._kept = None
             return
         wanted = self._wanted()
+        self._rejected = {key: version for key, version in self._rejected.items() if key in wanted}
         try:
             if self._kept is None:
                 self._kept = {key: _version(one) for key, one in (await self._values.list()).items()}

@@ -18,7 +18,7 @@ import msgspec
 from ..directives import directives_client, shown, signature, waiting_options
 from ..errors import CommandError, Exit
 from ..options import configured, output_option
-from ..quarantined import Entry, all_held, entries_of, quarantined, whole
+from ..quarantined import Entry, all_held, quarantined, whole
 
 if TYPE_CHECKING:
     from intentc.loading.configuration import Loaded
@@ -115,7 +115,9 @@ async def _retry(wanted: tuple[str, str] | None, timeout: float | None, loaded: 
         if status is not None and timeout is not None:
             status, _ = await wait_for(client.diagnostics, lambda status: bool(status.get("converged")), timeout)
     click.echo(f"retried {what}" if status is not None else f"requested a retry of {what}")
-    still = _still_held(entries_of(status or {}), key)
+    still = _still_held(
+        await whole(loaded.configuration.intentc.diagnostics, status) if status is not None else (), key
+    )
     for entry in still:
         click.echo(f"{entry.state}: {entry.kind} {entry.name or entry.uuid}: {entry.message}", err=True)
     return Exit.HELD if still else Exit.DONE

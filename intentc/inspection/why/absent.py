@@ -75,16 +75,15 @@ async def absence(live: ReadOnly, name: Name) -> Absence:
 
 def _below(live: ReadOnly, name: Name, kind: Kind) -> Absence | None:
     """Explain the absence by the object's possible parents; None if they don't explain it."""
-    live, made = live, kind.system
     for key in _above(live.world, name, kind):
         parent = name_now(live.world, key)
         if state_of(live, parent, key) != AS_DESIRED:
             return _hindered(live, key, "may create it")
-        if made:
+        if kind.system:
             compiled = " and is compiled" if parent.kind in live.world.intent_kinds else ""
             return Absence(f"No intent claims it: {parent} exists{compiled}, and needs no such object.", (), [])
     above, _, own = ":".join(name.fq_name).rpartition(":")
-    if not (above and own and made and kind.parents):
+    if not (above and own and kind.system and kind.parents):
         return None
     # A missing parent is no entry of ``waiting_for``: its kind is unknown, and whether its intent would claim this.
     kinds = [parent.kind for parent in kind.parents]

@@ -217,6 +217,23 @@ def test_wait_shows_what_is_held(intentc: Intentc, connected: ToyApiServer, tena
     assert ended.err == "held: virtual_network d:p:blue: it fails\n"
 
 
+def test_wait_shows_what_is_held_also_if_the_status_has_no_room_for_it(
+    intentc: Intentc, connected: ToyApiServer, tenant: Path
+) -> None:
+    connected.quarantine = [_held("bgpvpn", f"d:p:{number}", since=2.0) for number in range(700)]
+    connected.quarantine += [_held("virtual_network", "d:p:blue", since=1.0)]
+    connected.status = [
+        {
+            "applied_revision": 101,
+            "converged": True,
+            "quarantine": connected.quarantine[:100],
+            "counts": {"quarantined": 701},
+        }
+    ]
+    ended = intentc("apply", tenant, "--wait")
+    assert (ended.code, ended.err) == (5, "held: virtual_network d:p:blue: it fails\n")
+
+
 BLUE = {"kind": "virtual_network", "name": "d:p:blue", "uuid": "u"}
 
 

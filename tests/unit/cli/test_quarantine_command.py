@@ -19,7 +19,7 @@ NOBODY = "127.0.0.1:1"
 
 def entry(uuid: str, state: str = "held", name: str = "d:p:web", kind: str = "security_group") -> dict[str, Any]:
     return {"kind": kind, "name": name, "uuid": uuid, "state": state, "reason": "Raised", "message": "it raises",
-            "since": 1_767_225_600.0, "tries": 3}  # fmt: skip
+            "since": 1_767_225_600.0, "tries": 3, "on": None}  # fmt: skip
 
 
 def status(*quarantine: dict[str, Any], **fields: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 Resource = dict[str, Any]
 
@@ -21,7 +22,7 @@ class ToyApiServer(ThreadingHTTPServer):
     and message for every /sync but the first ``accepts`` (``rejected_item``: the index of the guilty element, and the
     message without its place). ``batches``: the accepted ones, as (operation, kind, last name). ``token``: what
     X-Auth-Token must be, given out to ``password``. ``status``: answers of /status, one after the other; ``why``:
-    that of /why."""
+    that of /why. ``quarantine``: what the pages of /quarantine show."""
 
     daemon_threads = True
 
@@ -38,6 +39,7 @@ class ToyApiServer(ThreadingHTTPServer):
         self.password = ""
         self.status: list[dict[str, Any]] = []
         self.why: dict[str, Any] = {}
+        self.quarantine: list[dict[str, Any]] = []
 
     @property
     def url(self) -> str:
@@ -56,6 +58,10 @@ class ToyApiServer(ThreadingHTTPServer):
         match method, path.partition("?")[0].strip("/").split("/"):
             case "GET", ["status"]:
                 return 200, self.status.pop(0) if len(self.status) > 1 else self.status[0]
+            case "GET", ["quarantine"]:
+                given = {name: int(value) for name, value in parse_qsl(urlsplit(path).query)}
+                page = self.quarantine[given["offset"] : given["offset"] + given["limit"]]
+                return 200, {"total": len(self.quarantine), "quarantine": page}
             case "GET", ["why"]:
                 return 200, self.why
             case "POST", ["fqname-to-id"]:

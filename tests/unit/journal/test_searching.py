@@ -172,3 +172,12 @@ def test_a_search_leaves_no_file_open(tmp_path: Path) -> None:
     next(search(tmp_path, [mark_of_object(RULES)]))
     list(search(tmp_path, [mark_of_object(RULES)]))
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_the_newest_file_is_read_whatever_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit is for older ones: a file may be larger than it."""
+    older, newer = ring(tmp_path, "host-1"), ring(tmp_path, "host-2")
+    older.append(lines(1))
+    newer.append(lines(2, 3))
+    monkeypatch.setattr("intentc.journal.searching.MOST_BYTES", 100)
+    assert found_in(tmp_path) == [3, 2]

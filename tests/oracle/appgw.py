@@ -234,7 +234,7 @@ class Naive:
                     if claim["mode"] == "serve":
                         # Who solves a challenge is asked on port 80.
                         paths = paths if port == 80 else []
-                        if len(paths) < sum(path["backend"] is not None for path in claim["paths"]):
+                        if not paths or len(paths) < sum(path["backend"] is not None for path in claim["paths"]):
                             self.problems.add((claim["item"]["name"], "CoveredByTLS"))
                         claim = {**claim, "mode": "challenge", "paths": paths, "waf": ""}
                     if paths or claim["mode"] == "redirect":

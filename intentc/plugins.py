@@ -1,7 +1,7 @@
 """Loads the named compilers among the installed ones, with their kinds, reaction maps and intents.
 
 Why it exists: the service, the offline compile, tests and ``check`` must find the same compilers, or report the same
-error, also for settings that no compiler reads. Only named compilers are imported. Their authors decide what a compiler
+error; a setting that no compiler reads is one. Only named compilers are imported. Their authors decide what a compiler
 holds; ``evaluation/compiler.py`` is its description.
 
 It imports compilers, and reads the schemas and maps that ship with them or that a configuration names. State: the list

@@ -1,7 +1,8 @@
 """Commits a draft in one transaction, and has it made anew while other writers are faster.
 
-Why it exists: here the index is derived from the values, deletions are resolved, operations are counted against etcd's
-limit, and the fence is added. Nothing else in the API server writes to the store. A dry run does all but the commit.
+Why it exists: here the rules check the whole draft (``Verifier``), deletions are rejected, cascaded or freed of
+references, the index is derived from the values, operations are counted against etcd's limit, and the fence is added.
+Nothing else in the API server writes to the store. A dry run does all but the commit.
 
 It commits to the store, reads through the draft, which it completes, and waits a random time before it repeats.
 

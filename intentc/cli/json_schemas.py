@@ -1,8 +1,8 @@
 """Writes JSON Schemas of the files that users write, for their editors: configuration, reaction maps, kinds, types.
 
 ``intentc check --schemas DIR`` writes them; the repository has them in ``config/json-schemas``. Editors complete and
-check with them. They know less than ``intentc check``, which also checks whether kinds have a relation, for example.
-``json_schema_of`` converts structs.
+check with them. They know less than ``intentc check``, which also checks, for example, that a map leads only to related
+kinds. ``json_schema_of`` converts structs.
 
 Touches: files.
 """

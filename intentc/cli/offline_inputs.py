@@ -3,7 +3,7 @@
 All of them together, or for ``compile --keep-going`` those that are not rejected. It applies resources to the
 ``Offline`` that it gets, in memory. ``applying`` applies them at an API server.
 
-Touches: nothing outside memory.
+Touches: nothing itself; through others: API server, clock, etcd, files, logs, processes, randomness.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from intentc.apiserver.errors import ApiError
     from intentc.loading.resources import Loaded as Input
     from intentc.model import InvalidInput
+    from intentc.offline.offline import Offline
 
 
-async def apply_inputs(offline: Any, inputs: Sequence[Input], *, mirrored: bool = False) -> None:
+async def apply_inputs(offline: Offline, inputs: Sequence[Input], *, mirrored: bool = False) -> None:
     """Apply resources of files to an ``Offline`` at once. ``mirrored``: manifests keep their times, as if a bridge had
     brought them from a cluster. Raises ``InvalidInput`` naming those that are rejected."""
     from intentc.apiserver.errors import ApiError
@@ -31,7 +32,7 @@ async def apply_inputs(offline: Any, inputs: Sequence[Input], *, mirrored: bool 
         raise all_invalid([rejection for _, rejection in _rejections(error, inputs)]) from None
 
 
-async def apply_what_can_be(offline: Any, inputs: Sequence[Input], *, mirrored: bool = False) -> list[InvalidInput]:
+async def apply_what_can_be(offline: Offline, inputs: Sequence[Input], *, mirrored: bool = False) -> list[InvalidInput]:
     """Apply the resources that are not rejected, and return the errors of the others; ``mirrored`` as above."""
     from intentc.apiserver.errors import ApiError
 

@@ -1,4 +1,5 @@
 """Checks resources and statuses against their kind's schema: fields, types, enums and bounds, at every depth.
+Unknown fields of kinds without a manifest are left to callers.
 
 Why it exists: the API server rejects invalid resources (``checked_kind``, ``checked_status``, both for the flat form),
 and compilers that extract resources from annotations must report the same faults beforehand (``manifest_fields``, which

@@ -4,9 +4,11 @@
 One object at a time, so that the order between objects follows from the object graph: a write that needs another object
 first waits for its name (``Plan.waits_for``) and is planned again when that changes. It reads the claims, the cache and
 our own unseen writes. ``plan`` changes nothing but what the claim book remembers of merged claims, so anybody may look
-at a plan. ``note`` keeps in the claim book what a plan that is acted on leaves for later; ``orphans`` makes a pass, and
-changes the claim book and the guard. State: what was left behind by its parent. The engine carries plans out and
+at a plan. ``note`` keeps what a plan that is acted on leaves for later; ``orphans`` says what to plan at the end of a
+pass. Both change the claim book and the state below, ``orphans`` also the guard. The engine carries plans out and
 reports problems.
+
+State: the objects whose parent was seen to be deleted.
 
 Touches: nothing outside memory.
 """

@@ -1,13 +1,15 @@
 """Has the leader store the problems of mirrored resources in etcd, where the Kubernetes bridge reads them.
 
 Why it exists: problems are known to the compiler alone, and people look at the objects of their cluster. The bridge
-reports what stands here as Events (``model/problem_report.py``). Only resources that a bridge mirrored get a report.
+reads these reports (``model/problem_report.py``) and shows them as Events. Only resources that a bridge mirrored get a
+report.
 
-A problem that ends within two seconds is not stored: resources that are applied together arrive one after the other.
+A resource is looked at two seconds after its problems begin to change: resources that are applied together arrive one
+after the other, and most of what is wrong in between is no problem for long.
 Only what changed is looked at, and every ten seconds everything, since a resource may be another one under its name.
 
-State: what etcd has now, what is to be looked at, and when. It writes these keys, under the leader's fence, and takes
-from the engine's tables what has changed.
+State: what etcd has now, what is to be looked at, and when. It writes the keys of these reports, under the leader's
+fence, and takes from the engine's tables what has changed.
 
 Touches: clock, etcd, logs.
 """

@@ -5,8 +5,8 @@ last writes, claims the path, reads the allocations, and carries out its own pla
 of other versions would write too much. ``leading`` runs the election; ``engine/permission.py`` withholds and grants the
 permission to write.
 
-State: the present leadership, how many there were, and whether the server rejects its fence. It changes the engine by
-its verbs alone.
+State: the present leadership, the number of takeovers, and whether the server rejects its fence. It changes the engine
+by its verbs alone.
 
 Touches: clock, logs; through others: API server, environment, etcd, files, gRPC, processes, randomness, threads.
 """

@@ -4,7 +4,7 @@ Why it exists: most of etcd's errors differ only in their text, and grpc.aio rep
 ``CancelledError``, which ends a task silently. Both are handled here, once. ``connections``, ``etcd``, ``etcd_watch``
 and ``lease_keeper`` decide what follows a stale token, missing authentication, or a request that was never sent.
 
-It waits for the call that it wraps.
+``own_cancellation_only`` wraps a block in which a caller waits for a call.
 
 Touches: gRPC.
 """

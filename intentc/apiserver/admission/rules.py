@@ -1,10 +1,12 @@
 """Declares the interface of one kind's rules.
 
-Rules say what they read, check and fill in, which numbers and addresses they request, and which companions are created,
-changed and deleted along. ``subnet_changes`` says what follows from a change of subnets.
+Rules say what they read, check and fill in, which numbers and addresses they request, and which other resources
+(companions) are created, changed and deleted along with one. ``subnet_changes`` says what follows from a change of
+subnets.
 
 Why it exists: rules do no I/O, and still depend on other resources (a port on its network). So they *name* what they
-need, and the server reads it (``lookups.py``, ``allocation.py``). The default of each part is "nothing".
+need, and the server reads it (``apiserver/lookups.py``, ``apiserver/allocation.py``). The default of each part is
+"nothing".
 
 ``prepare`` and ``admit`` may change the document that they get, in place; the other parts of a rule change nothing. The
 server reads, allocates and commits.

@@ -1,13 +1,15 @@
 """Assembles route configurations from encoded routes and virtual hosts.
 
 A route belongs to tables ``scope|host name``. A virtual host (one domain of a route configuration) has the routes of
-all tables whose scope it has and whose host name covers its domain, highest sort key first, after its own ``head``.
-Virtual hosts of one route configuration that differ only in their domain become one with several domains.
+all tables whose scope it has and whose host name covers its domain, highest sort key first, after the routes that it
+has itself (``head``). Virtual hosts of one route configuration that differ only in their domain become one with several
+domains.
 
 Why it exists: a changed route must cost one list insertion and a concatenation, with ten thousand routes as well.
 Virtual hosts with the same tables share one list (``Sequence``).
 
-State: routes and virtual hosts in force, by table. ``world`` calls ``put_*``, and marks and clears ``dirty``.
+State: routes and virtual hosts in force, by table. ``dirty`` says what must be assembled anew;
+``world`` calls ``put_*``, and marks and clears there, too.
 
 Touches: nothing outside memory.
 """

@@ -1,6 +1,7 @@
 """A TLSContext reports its own mistakes, even while no resource uses it.
 
-Hosts, TCPMappings and upstreams that name it read it themselves.
+Hosts and upstreams that name it, Hosts after which it is called, and TCPMappings whose host it lists read it
+themselves.
 
 It reads and reports problems through ``ctx``, and yields nothing.
 """

@@ -1,9 +1,10 @@
 """Reads groups of settings in a Module (``gzip``, ``buffer``, ``keepalive`` …), key by key.
 
-One odd key must not disable its group: Emissary's users write ``enabled`` in groups without such a setting, and keys of
-other versions. An unknown key is a problem of its own, and the others apply. A wrong value is left out alone if the
-group makes sense without it; a group that needs the value (``retry_policy``, ``buffer``) is left out with it.
-``settings/module_settings.py`` and ``settings/traffic.py`` define the groups.
+One odd key should not disable its group: Emissary's users write ``enabled`` in groups without such a setting, and keys
+of other versions. An unknown key is a problem of its own, and the others apply. A wrong value is left out alone, unless
+nothing else is set in the group and ``enabled`` is not true. A group with a required key (``buffer``,
+``load_balancer``, ``retry_policy``) is left out as a whole, whichever value is wrong. ``settings/module_settings.py``
+and ``settings/traffic.py`` define the groups.
 
 Problems are added to the list that the caller passes; nothing else is changed.
 """

@@ -2,8 +2,9 @@
 ``/prop-collection-get``, ``/prop-collection-update``).
 
 Why it exists: two clients that each add an element must not overwrite each other's, as they would if they replaced the
-whole property. The schema says which properties are collections, and which field is the key of a map. Functions of
-documents: ``apply`` returns a new one, and changes none that it gets. ``service`` commits the result.
+whole property. The schema says which properties are collections, and which field is the key of a map; ``annotations``
+always is one. Functions of documents: ``apply`` returns a new one, and changes none that it gets. ``service`` stages
+the result in a mutation.
 
 Touches: nothing outside memory.
 """

@@ -1,7 +1,9 @@
-"""Commits a draft in one transaction, and has it made anew while other writers are faster.
+"""Commits a draft (``draft.py``: what a request reads and will write) in one transaction, and has it made anew while
+other writers are faster.
 
 Why it exists: here the rules check the whole draft (``Verifier``), deletions are rejected, cascaded or freed of
-references, the index is derived from the values, operations are counted against etcd's limit, and the fence is added.
+references, the index is derived from the values, operations are counted against etcd's limit, and the fence (``Fence``,
+read here from its header) is compared in the same transaction.
 Nothing else in the API server writes to the store. A dry run does all but the commit.
 
 It commits to the store, reads through the draft, which it completes, and waits a random time before it repeats.

@@ -1,9 +1,9 @@
-"""A store in this process that behaves like etcd, for tests and for the offline compile.
+"""A store in this process that behaves like etcd, for tests, the offline compile and plans.
 
 Why it exists: rules about order, gaps and restarts must be testable in milliseconds, with faults on demand. It passes
 the same conformance suite as etcd (``tests/integration/watch``), and promises no more than etcd does. Its ``Faults``
-are for tests: duplicates, losses, silence, cuts, a restore from a backup. ``memory_history`` has the keys,
-``memory_watch`` a watch.
+are for tests: duplicates, losses, silence, cuts, a store that can't be reached, a restore from a backup.
+``memory_history`` has the keys, ``memory_watch`` a watch.
 
 State: the whole store, in memory: keys with their history, leases, open watches, and faults under way.
 

@@ -1,7 +1,9 @@
-"""Sets of fields, as server-side apply owns them: paths in a manifest, and their form in ``managedFields``.
+"""Sets of fields, as server-side apply owns them: paths in a manifest, and their form in ``managedFields``
+and in messages (``shown``).
 
-Why it exists: a manager owns the fields that it applied. Objects are owned field by field; a list is owned whole,
-unless ``forms`` says that its elements have a key, or are a set. ``applying`` decides who owns what; here the values at
+Why it exists: a manager owns the fields that it applied. Objects are owned field by field; who makes an object,
+or a list with keys, by an update owns that, too (``objects_of``). A list is owned whole, unless the argument ``forms``
+says that its elements have a key, or are a set. ``applying`` decides who owns what; here the values at
 paths are found and removed for it.
 
 A path is a tuple of steps: ``f:name`` of a field, ``k:{"name":"web"}`` of an element with keys, ``v:"x"`` of a set's

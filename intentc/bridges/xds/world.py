@@ -2,10 +2,11 @@
 
 Why it exists: four rules decide which of the elements in etcd an Envoy is sent. A version that Envoy rejected is not
 sent again, unless it is to be retried (``element_states``). A route or listener waits until its clusters are in force,
-and its former version stays until then. A deleted cluster stays while anything in force refers to it, until every Envoy
-has answered the change, and until old filter chains that may use it are drained (``draining``). Changes that belong
-together are sent together: ``publish`` gives one number to all changes since it was last called. ``served`` keeps the
-changes by these numbers, and so knows what a stream has missed.
+and its former version stays until then; if a cluster was rejected, it is withdrawn at once, and what needs it falls
+back to a version that is safe (``fallback_routes``, for routes), or to none. A deleted cluster stays while anything in
+force refers to it, until every Envoy has answered the change, and until old filter chains that may use it are drained
+(``draining``). Changes that belong together are sent together: ``publish`` gives one number to all changes since it was
+last called. ``served`` keeps the changes by these numbers, and so knows what a stream has missed.
 
 ``watch_consumer`` puts elements in, ``rejections``, ``retrying`` and ``session`` report answers and retries,
 ``serving`` decides when to publish.

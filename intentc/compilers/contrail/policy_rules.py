@@ -1,9 +1,9 @@
 """Converts one rule of a network policy to rules of an access control list, for one network (docs/contrail.md D.4.3).
 
 A rule of a policy has lists of addresses and ports on both sides; a rule of a list has one of each. What it must know
-of the world it asks ``Surroundings`` (``surroundings.py``), which read through ``ctx``. A rule with ``apply_service``
-yields the service chain that it asks for, a rule with an analyzer the analyzer; ``network_rules.py`` collects both.
-Faults in a rule are left out here without a word: the policy's own intent reports each once.
+of the world it asks its ``Surroundings``; ``surroundings.py`` implements them over ``ctx``. A rule with
+``apply_service`` yields the service chain that it asks for, a rule with an analyzer the analyzer; ``network_rules.py``
+collects both. What is at fault in a rule is left out here without a report: the policy's own intent reports it once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Renders the diagnostics as HTML pages for people, which work without scripts.
 
-Why it exists: people should not have to read JSON. The pages use the same protocols (``Observed``, ``Asked``), so they
-show nothing that the JSON lacks. They are read-only: an action is shown as a command.
+Why it exists: people should not have to read JSON. The pages use the protocols of the JSON (``Observed``, ``Asked``),
+so they show nothing that the JSON lacks. They are read-only: an action is shown as a command.
 
 ``routes`` maps addresses to pages; ``overview``, ``objects``, ``reactions``, ``quarantine`` and ``journal`` turn
 answers into template values; ``rendering`` renders; ``words`` explains states and names commands; ``assets`` serves the

@@ -2,12 +2,14 @@
 
 Why it exists: a printed configuration must not show a secret, and an invalid address, host name, URL, duration or
 prefix in etcd should be rejected where it is written, not where it is first used. ``sections`` assigns types to
-settings. ``is_loopback`` and ``canonical_host`` are for everybody who compares hosts.
+settings; ``decode_setting`` builds the types. ``is_loopback`` and ``canonical_host`` are for everybody who compares
+hosts.
 
 A secret that a file holds is read again when it is asked for and the file has changed; ``FilePath.lack`` reads the
 beginning of its file.
 
-State: the text of each secret, and its former ones; where a path or ``ctx.setting`` was written.
+State: the text of each secret, and its former ones; where in the
+configuration a path, or a setting for compilers (``Settings``), stands.
 
 Touches: nothing itself; through others: files.
 """

@@ -1,7 +1,8 @@
 """Decides which members of a group take part in its route, and with which share: a pure function of the members.
 
-The first by name decides what the group does. A member that does not fit it is rejected, and gets a problem *itself*
-that names the first one (docs/ambassador.md §4.4, §5.13: Emissary reports it on the first one).
+The first by name that can be served decides what the group does. What another member must change is a problem of that
+member (docs/ambassador.md §4.4, §5.13: Emissary reports it on the first one): it does not fit the first one, weighs too
+much, or shadows nothing. ``until_repaired`` says what becomes of the requests until then.
 
 Pure; the members stay as they are.
 """

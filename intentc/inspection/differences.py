@@ -132,8 +132,8 @@ def _are(sort: type, *values: Any) -> bool:
 
 
 def _lists(path: str, before: list[Any], after: list[Any]) -> Iterator[tuple[str, Any, Any]]:
-    if path.startswith(f"{STATUS}.") and path.endswith(".conditions"):
-        one, other = _by_type(before), _by_type(after)
+    one, other = _by_type(before), _by_type(after)
+    if path.startswith(f"{STATUS}.") and path.endswith(".conditions") and one is not None and other is not None:
         for name in sorted(one.keys() | other.keys()):
             where = f"{path}[{name}]"
             if name in one and name in other:
@@ -153,9 +153,14 @@ def _lists(path: str, before: list[Any], after: list[Any]) -> Iterator[tuple[str
             yield where, removed.get(place), added.get(place)
 
 
-def _by_type(conditions: list[Any]) -> dict[str, Any]:
-    """Conditions by their types, which name them wherever they stand."""
-    return {one["type"]: {part: value for part, value in one.items() if part != "type"} for one in conditions}
+def _by_type(conditions: list[Any]) -> dict[str, Any] | None:
+    """Conditions by their types, which name them wherever they stand; None if some have no type, or the same one."""
+    found = {
+        one["type"]: {part: value for part, value in one.items() if part != "type"}
+        for one in conditions
+        if isinstance(one, dict) and isinstance(one.get("type"), str)
+    }
+    return found if len(found) == len(conditions) else None
 
 
 def _only(one: list[Any], other: list[Any]) -> dict[int, Any]:

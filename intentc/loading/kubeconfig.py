@@ -141,12 +141,12 @@ def _exec(located: Located, declared: Any, folder: Path) -> Exec:
         command = str(folder / command)
     arguments, pairs = declared.get("args") or [], declared.get("env") or []
     if not isinstance(arguments, list):
-        raise located.error("the args of exec are no list", ("users",))
+        raise located.error("the args of exec are no list; write [--name, value]", ("users",))
     if not isinstance(pairs, list) or not all(isinstance(pair, dict) and pair.get("name") for pair in pairs):
-        raise located.error("the env of exec is no list of variables, each with a name and a value", ("users",))
+        raise located.error("the env of exec is no list of variables; write [{name: NAME, value: VALUE}]", ("users",))
     return Exec(
         command=(command, *map(str, arguments)),
-        environment={str(pair["name"]): str(pair.get("value", "")) for pair in pairs},
+        environment={str(pair["name"]): "" if pair.get("value") is None else str(pair["value"]) for pair in pairs},
         api_version=str(declared.get("apiVersion") or "client.authentication.k8s.io/v1"),
         interactive=declared.get("interactiveMode") == "Always",
     )

@@ -4,12 +4,13 @@ Why it exists: problems are known to the compiler alone, and people look at the 
 reads these reports (``model/problem_report.py``) and shows them as Events. Only resources that a bridge mirrored get a
 report.
 
-A resource is looked at two seconds after its problems begin to change: resources that are applied together arrive one
-after the other, and most of what is wrong in between is no problem for long.
-Only what changed is looked at, and every ten seconds everything, since a resource may be another one under its name.
+A resource is looked at once its problems have been the same for two seconds, or after ten seconds: resources that are
+applied together arrive one after the other, and most of what is wrong in between is no problem for long. Only what
+changed is looked at. Every ten seconds everything is, since a resource may be another one under its name; and what etcd
+has is listed again every five minutes, since somebody may have removed it.
 
-State: what etcd has now, what is to be looked at, and when. It writes the keys of these reports, under the leader's
-fence, and takes from the engine's tables what has changed.
+State: what etcd has now and whose it is, what is to be looked at, since when and when. It writes the keys of these
+reports, under the leader's fence, and takes from the engine's tables what has changed.
 
 Touches: clock, etcd, logs.
 """
@@ -25,7 +26,7 @@ import anyio.lowlevel
 import msgspec
 
 from intentc.engine.read_only import States, World
-from intentc.model import HeldInput, Key
+from intentc.model import Key
 from intentc.model.problem_report import ProblemReport, problem_reports_prefix
 from intentc.retained import RunningEngine
 from intentc.watch.keys import Layout, leader_key
@@ -36,8 +37,10 @@ _LOG = logging.getLogger(__name__)
 _PERIOD = 1.0
 """Seconds between looks."""
 _SETTLE_SECONDS = 2.0
+_LONGEST_SETTLE_SECONDS = 10.0
 _ALL_SECONDS = 10.0
 """Seconds between looks at everything."""
+_LIST_SECONDS = 300.0
 _DENIED_SECONDS = 60.0
 _IN_ONE_TURN = 500
 """Reports that are looked at before other tasks have their turn."""
@@ -74,9 +77,14 @@ class ProblemReports:
         """What etcd has; None: not known, since another process may have written."""
         self._keys: dict[_Subject, Key] = {}
         """Resources with a report."""
+        self._subjects: dict[Key, _Subject] = {}
+        """Whose each report is: a resource that was gone has its uuid for a name until it is back."""
         self._due: dict[_Subject, float] = {}
         """What is to be looked at, and when."""
+        self._since: dict[_Subject, float] = {}
+        """When the problems of what is to be looked at began to change."""
         self._all_at = 0.0
+        self._list_at = 0.0
         self._paused_until = 0.0
         self._is_denied = False
 
@@ -88,6 +96,8 @@ class ProblemReports:
 
     async def tend(self) -> None:
         """Look once, if this process leads. An error is logged, and the next call tries again."""
+        # Also while nothing is written, since they are kept until they are taken.
+        changed = self._states.take_changed_subjects()
         if not (self._engine.may_write and self._engine.first_pass_complete):
             self._stored = None
             return
@@ -95,10 +105,11 @@ class ProblemReports:
         if now < self._paused_until:
             return
         try:
-            if self._stored is None:
+            if self._stored is None or now >= self._list_at:
                 await self._begin()
-            for subject in self._states.take_changed_subjects():
-                self._due.setdefault(subject, now + _SETTLE_SECONDS)
+            for subject in changed:
+                latest = self._since.setdefault(subject, now) + _LONGEST_SETTLE_SECONDS
+                self._due[subject] = min(now + _SETTLE_SECONDS, latest)
             if now >= self._all_at:
                 self._all_at = now + _ALL_SECONDS
                 await self._find_replaced(now)
@@ -116,7 +127,8 @@ class ProblemReports:
     async def _begin(self) -> None:
         """Read what former processes stored. Nothing is removed before the problems of this one have settled."""
         listing = await list_all(self._store, self._layout, lambda key: None)
-        self._stored, self._keys, now = {}, {}, self._clock()
+        self._stored, self._keys, self._subjects, now = {}, {}, {}, self._clock()
+        self._since = {subject: since for subject, since in self._since.items() if subject in self._due}
         self._due = dict.fromkeys(self._states.subjects_of_problems, now + _SETTLE_SECONDS)
         for change in listing.snapshot.changes:
             key = Key(change.kind, change.uuid)
@@ -125,9 +137,9 @@ class ProblemReports:
             except msgspec.MsgspecError:
                 self._stored[key] = ProblemReport(())
             subject = (key.kind, self._name_of(key))
-            self._keys[subject] = key
+            self._keys[subject], self._subjects[key] = key, subject
             self._due[subject] = now + _SETTLE_SECONDS
-        self._all_at = now + _ALL_SECONDS
+        self._all_at, self._list_at = now + _ALL_SECONDS, now + _LIST_SECONDS
 
     def _name_of(self, key: Key) -> str:
         """The name of a resource; of one that is gone, its uuid, under which nothing is found."""
@@ -145,11 +157,8 @@ class ProblemReports:
         due = sorted(subject for subject, at in self._due.items() if at <= now)
         for count, subject in enumerate(due, 1):
             del self._due[subject]
-            try:
-                await self._report(subject)
-            except StoreError:
-                self._due[subject] = now
-                raise
+            self._since.pop(subject, None)
+            await self._report(subject)
             if count % _IN_ONE_TURN == 0:
                 await anyio.lowlevel.checkpoint()
 
@@ -161,13 +170,15 @@ class ProblemReports:
         report = ProblemReport.of(self._states.problems_about(*subject)) if found is not None else ProblemReport(())
         former = self._keys.get(subject)
         if former is not None and (former != found or not report.problems):
-            await self._write(former, None)
-            del self._keys[subject], self._stored[former]
+            del self._keys[subject]
+            if self._subjects.get(former) == subject:
+                await self._write(former, None)
+                del self._subjects[former], self._stored[former]
         if found is not None and report.problems:
             if self._stored.get(found) != report:
                 await self._write(found, report)
             self._stored[found] = report
-            self._keys[subject] = found
+            self._keys[subject], self._subjects[found] = found, subject
 
     def _mirrored(self, subject: _Subject) -> Key | None:
         """The mirrored resource that has this name now."""
@@ -177,10 +188,8 @@ class ProblemReports:
         uuid = self._world.uuid_of(kind, name)
         if uuid is None:
             return None
-        try:
-            resource = self._world.resource(Key(kind, uuid))
-        except HeldInput:
-            return None
+        # Of one that can't be read, its last good value says it.
+        resource = self._world.shown(Key(kind, uuid))
         return Key(kind, uuid) if resource is not None and resource.values().metadata.mirrored else None
 
     async def _write(self, key: Key, report: ProblemReport | None) -> None:

@@ -73,6 +73,17 @@ def test_the_edges_that_are_needed_are_enough(compiler: str) -> None:
     assert killer(CORPORA[compiler], ENOUGH[compiler], whole=whole(compiler)) is None
 
 
+@pytest.mark.parametrize("compiler", CORPORA)
+def test_walks_by_a_map_that_lacks_a_needed_edge_miss_an_intent(compiler: str) -> None:
+    """Otherwise the test before would find every map sufficient."""
+    corpus, edge = CORPORA[compiler], NEEDED[compiler][0]
+    mutant = without(MAPS[compiler], edge)
+    about = {pair.read for pair in served(MAPS[compiler], edge) & reads_of(compiler)}
+    story = killer(corpus, mutant, about, whole(compiler))
+    assert story is not None
+    assert live(corpus, story, MAPS[compiler], healing=False, beside=mutant).missed
+
+
 def test_the_page_of_the_rules_lists_the_redundant_edges_with_their_reasons() -> None:
     assert PAGE.read_text() == page_with(table()), "run python -m tests.mutation.listed"
 

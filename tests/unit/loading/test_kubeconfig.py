@@ -61,7 +61,7 @@ def test_another_context_may_be_chosen(tmp_path: Path) -> None:
         ({"user": {"client-certificate-data": "?"}}, "no base64"),
         ({"user": {"exec": {"args": []}}}, "exec has no command"),
         ({"user": {"exec": {"command": "login", "args": "--now"}}}, "the args of exec are no list"),
-        ({"user": {"exec": {"command": "login", "env": [{"value": "b"}]}}}, "each with a name and a value"),
+        ({"user": {"exec": {"command": "login", "env": [{"value": "b"}]}}}, "is no list of variables"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_file(tmp_path: Path, changed: dict[str, object], words: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from intentc.engine.problem_counts import ProblemCounts
 from intentc.loading import load_schema
-from intentc.model import Change, Key, Problem, Resource
+from intentc.model import Change, HeldInput, Key, Problem, Resource
 from intentc.model.problem_report import (
     LONGEST_MESSAGE,
     MOST_PROBLEMS,
@@ -19,7 +19,7 @@ from intentc.model.problem_report import (
 from intentc.service.problem_reports import ProblemReports
 from intentc.watch.keys import leader_key
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import AccessDenied, Put, prefix_end
+from intentc.watch.protocol import AccessDenied, Delete, Put, prefix_end
 
 pytestmark = pytest.mark.anyio
 SCHEMA = load_schema("appgw")
@@ -81,6 +81,9 @@ class _System:
             "metadata": {} if name in self.foreign else {"mirrored": True},
         }
         return SCHEMA.kind("ingress").decode(Change("ingress", key.uuid, msgspec.json.encode(document), 1, 1))
+
+    def shown(self, key: Key) -> Resource:
+        return self.resource(key)
 
     # The test
 
@@ -197,6 +200,81 @@ async def test_a_report_is_bounded() -> None:
     (found,) = (await system.stored()).values()
     assert len(found) == MOST_PROBLEMS
     assert {len(message) for _, message in found} == {LONGEST_MESSAGE}
+
+
+async def test_a_report_is_written_once_the_problems_of_its_resource_stay_the_same() -> None:
+    system = _System()
+    await system.pass_seconds(1)
+    for number in range(5):
+        system.report("shop:web", ("PathInvalid", str(number)))
+        await system.pass_seconds(1)
+        assert await system.stored() == {}
+    await system.pass_seconds(2)
+    assert await system.stored() == {"ingress/uid-1": [("PathInvalid", "4")]}
+
+
+async def test_problems_that_never_stay_the_same_are_reported_all_the_same() -> None:
+    system = _System()
+    await system.pass_seconds(1)
+    for number in range(12):
+        system.report("shop:web", ("PathInvalid", str(number)))
+        await system.pass_seconds(1)
+    assert list(await system.stored()) == ["ingress/uid-1"]
+
+
+async def test_a_resource_that_is_back_under_its_uuid_keeps_its_report() -> None:
+    former = _System()
+    former.report("shop:web", LOST)
+    await former.pass_seconds(3)
+    system = _System(former.store)
+    uuid = system.copies.pop("shop:web")
+    await system.pass_seconds(1)
+    system.copies["shop:web"] = uuid
+    system.report("shop:web", LOST)
+    await system.pass_seconds(60)
+    assert await system.stored() == {"ingress/uid-1": [LOST]}
+    system.report("shop:web")
+    await system.pass_seconds(60)
+    assert await system.stored() == {}
+
+
+async def test_a_resource_that_cant_be_read_keeps_its_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = _System()
+    system.report("shop:web", LOST)
+    await system.pass_seconds(3)
+
+    def unreadable(self: object, key: Key) -> Resource:
+        raise HeldInput(key)
+
+    good = system.resource(Key("ingress", "uid-1"))
+    monkeypatch.setattr(_System, "resource", unreadable)
+    monkeypatch.setattr(_System, "shown", lambda self, key: good)
+    system.report("shop:web", LOST, ("PathInvalid", "a"))
+    await system.pass_seconds(20)
+    assert await system.stored() == {"ingress/uid-1": [("PathInvalid", "a"), LOST]}
+
+
+async def test_a_report_that_somebody_removed_is_written_again() -> None:
+    system = _System()
+    system.report("shop:web", LOST)
+    await system.pass_seconds(3)
+    await system.store.transaction([], [Delete(f"{PREFIX}ingress/uid-1")])
+    assert await system.stored() == {}
+    await system.pass_seconds(310)
+    assert await system.stored() == {"ingress/uid-1": [LOST]}
+
+
+@pytest.mark.parametrize("led_before", [True, False])
+async def test_who_does_not_lead_keeps_no_list_of_what_changed(led_before: bool) -> None:
+    system = _System()
+    system.may_write = led_before
+    await system.pass_seconds(1)
+    system.may_write = False
+    for number in range(100):
+        system.report(f"shop:{number}", LOST)
+        system.report(f"shop:{number}")
+    await system.pass_seconds(1)
+    assert not system.take_changed_subjects()
 
 
 async def test_a_store_without_the_right_is_logged_once_and_asked_rarely(

@@ -70,7 +70,9 @@ _ANY = st.one_of(_GATEWAYS, _GATEWAYS, _EARLY, _CONTOURS, _PARAMETERS)
 _CLASSES = [gateway_class(parametersRef=PARAMETERS), early_class()]
 _CLASS = st.sampled_from([*_CLASSES, gateway_class(), gateway_class(controller="example.com/other")])
 _PUT = st.tuples(st.just("put"), st.one_of(_ANY, _ANY, _ANY, _CLASS))
-_DELETE = st.tuples(st.sampled_from(["delete", "delete", "force"]), st.one_of(_ANY, _ANY, _ANY, _CLASS))
+_DELETE = st.tuples(st.sampled_from(["delete", "force"]), st.one_of(_ANY, _ANY, _ANY, _CLASS))
+_DELETE_KEPT = st.tuples(st.just("delete"), st.sampled_from([gateway("a", HTTP), contour("d")]))
+"""Those of ``_FIRST`` that somebody else keeps."""
 _DIE = st.tuples(st.just("die"), st.integers(1, 6), st.booleans())
 _PLACES = st.sampled_from([("Deployment", "contour-a"), ("Deployment", "contour"), ("ClusterRole", "contour-shop-a")])
 _OTHERS = st.one_of(
@@ -82,7 +84,9 @@ _OTHERS = st.one_of(
     st.tuples(st.just("vanish"), st.sampled_from([("Deployment", "contour-a"), ("ConfigMap", "contour")])),
 )
 _ROUND = st.tuples(
-    st.one_of(_DIE, _DIE, _DIE, _OTHERS), st.one_of(_PUT, _PUT, _DELETE), st.tuples(st.just("work"), st.integers(1, 40))
+    st.one_of(_DIE, _DIE, _DIE, _OTHERS),
+    st.one_of(_PUT, _PUT, _PUT, _DELETE, _DELETE, _DELETE_KEPT),
+    st.tuples(st.just("work"), st.integers(1, 40)),
 )
 _FIRST = [
     *_CLASSES,
@@ -91,7 +95,7 @@ _FIRST = [
     early_gateway("e", HTTP),
     _with(_OF_OTHERS, contour("d")),
 ]
-HISTORIES: st.SearchStrategy[list[Step]] = st.lists(_ROUND, min_size=3, max_size=8).map(
+HISTORIES: st.SearchStrategy[list[Step]] = st.lists(_ROUND, min_size=5, max_size=9).map(
     lambda rounds: [step for one in rounds for step in one]
 )
 

@@ -11,6 +11,7 @@ from pytest_mock import MockerFixture
 from intentc.engine.permission import STANDING_BY, UPGRADE
 from intentc.leading import OtherLeader, PathClaimed, claim_path
 from intentc.service.service import CompilerService
+from intentc.service.takeover import TakeOver
 from intentc.watch.keys import leader_key
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Delete, Put
@@ -126,8 +127,10 @@ async def test_a_leadership_that_is_lost_before_the_upgrade_is_judged_withholds_
         await soon(lambda: leads(one) and one.takeover is not None and one.takeover.takeovers == 1)
     newer = BoxSystem(store)
     quiet = mocker.patch.object(type(newer.engine), "quiet", new_callable=mocker.PropertyMock, return_value=False)
+    judging = mocker.spy(TakeOver, "_is_too_much")
     async with serving(service_of(newer, "two", elected=True, most=1, version="2")) as two:
-        await soon(lambda: quiet.call_count > 0)
+        # Others ask whether it is quiet as well, also before it leads.
+        await soon(lambda: judging.call_count > 0)
         store.faults.unreachable = True
         await soon(lambda: newer.engine.withheld[STANDING_BY].startswith("not leading"))
         mocker.stop(quiet)

@@ -33,7 +33,8 @@ from tests.faults.scale import KILL_PATIENCE, VISITS
 from tests.support.appgw.certificates import pair
 from tests.support.appgw.manifests import Manifest, endpoint_slice, ingress, rule, secret, service
 from tests.support.appgw.needless import changes_something
-from tests.support.azure_gateway import OWN, PUBLIC_ADDRESS, small_gateway
+from tests.support.appgw.process_configuration import configuration_of
+from tests.support.azure_gateway import PUBLIC_ADDRESS, small_gateway
 from tests.support.processes import Process, start
 from tests.support.secret_search import assert_shows_none, in_files
 from tests.support.waiting import pauses, until, until_true
@@ -174,19 +175,9 @@ async def killed(etcd: Etcd, etcd_store: EtcdStore, tmp_path: Path) -> AsyncIter
         serving_resource_manager(manager, token=TOKEN, retry_after=1) as azure,
         running_api_server(etcd_store, schema, path=PATH, max_txn_ops=1024) as server,
     ):
-        settings = {"appgw.applicationGatewayID": OWN, "appgw.endpoint": azure}
-        configuration = {
-            "etcd": {"endpoints": [etcd.endpoint], "path": PATH},
-            "client": {"endpoint": server.url},
-            "no_auth": True,
-            "intentc": {
-                "installation": PATH,
-                "compilers": ["appgw"],
-                "settings": settings,
-                "diagnostics": {"address": "127.0.0.1:0"},
-                "journal": {"directory": str(tmp_path / "said" / "journal")},
-            },
-        }
+        configuration = configuration_of(
+            etcd, path=PATH, server=server.url, azure=azure, journal=tmp_path / "said" / "journal"
+        )
         world = _World(etcd_store, schema, manager, tmp_path)
         world.configuration.write_text(json.dumps(configuration))
         yield world

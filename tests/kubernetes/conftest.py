@@ -17,7 +17,7 @@ from intentc.plugins import Loaded, installed
 from intentc.watch.memory import MemoryStore
 from tests.integration.conftest import etcd, etcd_store
 from tests.support.api_server import served
-from tests.support.kube.kube_apiserver import ADMIN, KubeApiserver, binary
+from tests.support.kube.kube_apiserver import ADMIN, KubeApiserver, running_kube_apiserver
 from tests.support.waiting import PATIENCE, pauses
 
 __all__ = ["etcd", "etcd_store"]
@@ -35,16 +35,9 @@ def loaded() -> Loaded:
 @pytest.fixture
 def cluster(loaded: Loaded) -> Iterator[KubeApiserver]:
     """A cluster with Ambassador's kinds, and the rights of the bridge for a user of its own."""
-    program = binary()
-    if program is None:
-        pytest.skip("no kube-apiserver in KUBEBUILDER_ASSETS: make kubernetes builds one")
-    server = KubeApiserver(program, {BRIDGE: ("bridge", "bridges")})
-    try:
-        server.start()
+    with running_kube_apiserver({BRIDGE: ("bridge", "bridges")}) as server:
         install(server, loaded)
         yield server
-    finally:
-        server.close()
 
 
 def install(server: KubeApiserver, loaded: Loaded) -> None:
@@ -79,18 +72,11 @@ def install(server: KubeApiserver, loaded: Loaded) -> None:
 @pytest.fixture(scope="module")
 def running_cluster() -> Iterator[KubeApiserver]:
     """A cluster with the definitions that ``intentc crds`` makes of Ambassador's kinds."""
-    program = binary()
-    if program is None:
-        pytest.skip("no kube-apiserver in KUBEBUILDER_ASSETS: make kubernetes builds one")
-    server = KubeApiserver(program)
-    try:
-        server.start()
+    with running_kube_apiserver() as server:
         for definition in definitions(load_schema("ambassador")):
             server.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
         server.wait_for(f"/apis/{GROUP}/v3alpha1/mappings", pauses())
         yield server
-    finally:
-        server.close()
 
 
 @pytest.fixture

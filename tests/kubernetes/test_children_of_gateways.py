@@ -19,7 +19,7 @@ import yaml
 from intentc.compilers.gateway.children import Child, Phase, children
 from intentc.compilers.gateway.instance import Instance
 from intentc.outgoing import differences, target_of
-from tests.support.kube.kube_apiserver import KubeApiserver, binary
+from tests.support.kube.kube_apiserver import KubeApiserver, running_kube_apiserver
 from tests.support.waiting import pauses
 
 CASES = Path(__file__).parents[1] / "unit/gateway/children"
@@ -47,19 +47,12 @@ CONTOUR_CONFIGURATION = {
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[KubeApiserver]:
     """A cluster with the namespaces of the cases and the kind ContourConfiguration."""
-    program = binary()
-    if program is None:
-        pytest.skip("no kube-apiserver in KUBEBUILDER_ASSETS: make kubernetes builds one")
-    server = KubeApiserver(program, arguments=TWO_FAMILIES)
-    try:
-        server.start()
+    with running_kube_apiserver(arguments=TWO_FAMILIES) as server:
         server.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", CONTOUR_CONFIGURATION)
         server.wait_for("/apis/projectcontour.io/v1alpha1/contourconfigurations", pauses())
         for namespace in ("edge", "shop", "shop-routes"):
             server.ask("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
         yield server
-    finally:
-        server.close()
 
 
 def instance(case: str) -> Instance:

@@ -26,7 +26,7 @@ from intentc.watch.etcd import EtcdStore
 from intentc.writing.endpoint import Endpoint
 from intentc.writing.mirroring import mirror_service
 from tests.support.appgw.manifests import gateway, ingress, rule, service
-from tests.support.kube.kube_apiserver import KubeApiserver, binary
+from tests.support.kube.kube_apiserver import KubeApiserver, running_kube_apiserver
 from tests.support.kubectl import programs
 from tests.support.live_system import LiveSystem, counted_world
 from tests.support.waiting import until, until_true
@@ -48,12 +48,7 @@ def loaded() -> Loaded:
 @pytest.fixture
 def cluster() -> Iterator[KubeApiserver]:
     """A cluster with the kinds of the compiler, and the rights that ship for a user of its own."""
-    program = binary()
-    if program is None:
-        pytest.skip("no kube-apiserver in KUBEBUILDER_ASSETS: make kubernetes builds one")
-    server = KubeApiserver(program, {BRIDGE: ("bridge", "bridges")})
-    try:
-        server.start()
+    with running_kube_apiserver({BRIDGE: ("bridge", "bridges")}) as server:
         for definition in definitions(load_schema("appgw")):
             server.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
         for manifest in yaml.safe_load_all((ROOT / "config/kubernetes/rbac-appgw.yml").read_text()):
@@ -64,8 +59,6 @@ def cluster() -> Iterator[KubeApiserver]:
                 server.ask("POST", f"{RBAC}/clusterrolebindings", {**manifest, "subjects": [group]})
         server.ask("POST", "/api/v1/namespaces", {"metadata": {"name": "shop"}})
         yield server
-    finally:
-        server.close()
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from intentc.plugins import Loaded, installed
 from intentc.watch.etcd import EtcdStore
 from intentc.writing.endpoint import Endpoint
 from intentc.writing.mirroring import mirror_service
-from tests.support.kube.kube_apiserver import KubeApiserver, binary
+from tests.support.kube.kube_apiserver import KubeApiserver, running_kube_apiserver
 from tests.support.live_system import LiveSystem, counted_world
 from tests.support.waiting import pauses, until, until_true
 
@@ -54,12 +54,7 @@ def loaded() -> Loaded:
 @pytest.fixture
 def cluster(loaded: Loaded) -> Iterator[KubeApiserver]:
     """A cluster with the compiler's kinds, and the rights that ship for the user of the bridge."""
-    program = binary()
-    if program is None:
-        pytest.skip("no kube-apiserver in KUBEBUILDER_ASSETS: make kubernetes builds one")
-    server = KubeApiserver(program, {BRIDGE: ("bridge", "bridges")}, TWO_FAMILIES)
-    try:
-        server.start()
+    with running_kube_apiserver({BRIDGE: ("bridge", "bridges")}, TWO_FAMILIES) as server:
         for definition in definitions(loaded.schema):
             server.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
         for definition in definitions(loaded.schema):
@@ -76,8 +71,6 @@ def cluster(loaded: Loaded) -> Iterator[KubeApiserver]:
         for namespace in ("sample", "contour-operator"):
             server.ask("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
         yield server
-    finally:
-        server.close()
 
 
 def definitions(schema: Schema) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ from intentc.writing.mirroring import mirror_service
 from tests.kubernetes.conftest import BRIDGE
 from tests.support.app.compiler import FINALIZER
 from tests.support.app_system import APP, LOADED
-from tests.support.kube.kube_apiserver import KubeApiserver, binary
+from tests.support.kube.kube_apiserver import KubeApiserver, running_kube_apiserver
 from tests.support.live_system import LiveSystem, counted_world
 from tests.support.waiting import pauses, until, until_true
 
@@ -41,12 +41,7 @@ CHILDREN = (CONFIG_MAP, JOB, DEPLOYMENT, SERVICE)
 @pytest.fixture
 def kube() -> Iterator[KubeApiserver]:
     """A cluster with the kind of apps, and the rights of the bridge for a user of its own."""
-    program = binary()
-    if program is None:
-        pytest.skip("no kube-apiserver in KUBEBUILDER_ASSETS: make kubernetes builds one")
-    server = KubeApiserver(program, {BRIDGE: ("bridge", "bridges")})
-    try:
-        server.start()
+    with running_kube_apiserver({BRIDGE: ("bridge", "bridges")}) as server:
         kinds = mirrored_kinds(LOADED.schema)
         for definition in definitions(kinds):
             server.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
@@ -59,8 +54,6 @@ def kube() -> Iterator[KubeApiserver]:
         binding = {"metadata": {"name": "bridge"}, "roleRef": role, "subjects": [group]}
         server.ask("POST", f"{base}/clusterrolebindings", binding)
         yield server
-    finally:
-        server.close()
 
 
 @pytest.fixture

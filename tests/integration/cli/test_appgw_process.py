@@ -19,7 +19,8 @@ from intentc.embedded.etcd import Etcd
 from intentc.loading.schemas import load_schema
 from intentc.testing.azure import ResourceManager, serving_resource_manager
 from intentc.watch.etcd import EtcdStore
-from tests.support.azure_gateway import OWN, PUBLIC_ADDRESS, small_gateway
+from tests.support.appgw.process_configuration import configuration_of
+from tests.support.azure_gateway import PUBLIC_ADDRESS, small_gateway
 from tests.support.processes import Process, start
 from tests.support.waiting import until, until_true
 
@@ -88,18 +89,7 @@ async def test_a_killed_publisher_is_followed_by_one_that_sends_only_what_is_new
         serving_resource_manager(manager) as azure,
         running_api_server(etcd_store, load_schema("appgw"), path=PATH, max_txn_ops=1024) as server,
     ):
-        settings = {"appgw.applicationGatewayID": OWN, "appgw.endpoint": azure}
-        configuration = {
-            "etcd": {"endpoints": [etcd.endpoint], "path": PATH},
-            "client": {"endpoint": server.url},
-            "no_auth": True,
-            "intentc": {
-                "installation": PATH,
-                "compilers": ["appgw"],
-                "settings": settings,
-                "diagnostics": {"address": "127.0.0.1:0"},
-            },
-        }
+        configuration = configuration_of(etcd, path=PATH, server=server.url, azure=azure)
         commands.file.write_text(json.dumps(configuration))
         commands("run")
         publisher = commands("appgw", "--diagnostics", "127.0.0.1:0")

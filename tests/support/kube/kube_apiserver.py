@@ -16,9 +16,11 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
@@ -36,6 +38,22 @@ def binary() -> Path | None:
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     found = Path(assets) / "kube-apiserver" if assets else None
     return found if found is not None and found.is_file() else None
+
+
+@contextmanager
+def running_kube_apiserver(
+    users: dict[str, tuple[str, str]] | None = None, arguments: Sequence[str] = ()
+) -> Iterator[KubeApiserver]:
+    """A ``KubeApiserver``; without one in ``KUBEBUILDER_ASSETS`` the test is skipped."""
+    program = binary()
+    if program is None:
+        pytest.skip("no kube-apiserver in KUBEBUILDER_ASSETS: make kubernetes builds one")
+    server = KubeApiserver(program, users, arguments)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.close()
 
 
 class KubeApiserver:

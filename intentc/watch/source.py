@@ -45,6 +45,7 @@ from intentc.watch.status import ForeignKeys, Phase, SourceCounters, SourceState
 _LOGGER = logging.getLogger(__name__)
 # etcd reports its progress every 10 minutes; without heartbeats that is the only sign of life.
 _PATIENCE_WITHOUT_HEARTBEAT = 20 * 60.0
+_DENIED = "access denied"
 
 
 class Source:
@@ -97,6 +98,11 @@ class Source:
     def patience(self) -> float:
         """Seconds of silence after which the watch counts as dead."""
         return self._heartbeat.patience if self._heartbeat else _PATIENCE_WITHOUT_HEARTBEAT
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether the store's last answer was that we may not watch."""
+        return self._reported == _DENIED
 
     @property
     def is_silent(self) -> bool:
@@ -292,6 +298,6 @@ def _reason(error: StoreError) -> str:
         case StoreUnavailable():
             return "unavailable"
         case AccessDenied():
-            return "access denied"
+            return _DENIED
         case _:
             return "error"

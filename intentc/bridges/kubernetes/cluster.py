@@ -31,7 +31,7 @@ from intentc.model import InvalidInput
 from intentc.model.files import stamps
 
 from .credentials import Credentials
-from .errors import AccessDenied, ClusterError, ClusterUnavailable, Expired, NotServed, Rejected, Unauthenticated
+from .errors import ClusterError, ClusterUnavailable, Expired, Forbidden, NotServed, Rejected, Unauthenticated
 from .gathering import gathered
 
 _LOG = logging.getLogger(__name__)
@@ -192,7 +192,7 @@ def _error(status: int, headers: Mapping[str, str], body: bytes) -> ClusterError
         case 401:
             return Unauthenticated(words)
         case 403:
-            return AccessDenied(words)
+            return Forbidden(words)
         case 404 if not found.reason or not _names_an_object(found):
             return NotServed(words)
         case 410:

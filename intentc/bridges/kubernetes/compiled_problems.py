@@ -36,6 +36,20 @@ class CompiledProblems:
         self._reports: dict[Key, dict[str, tuple[Note, ...]]] = {}
         """Resource → installation → what its compilers report."""
 
+    @property
+    def is_known(self) -> bool:
+        """Whether all that is stored was read, or may not be read."""
+        return self.source.applied_revision > 0 or self.source.is_denied
+
+    @property
+    def failure(self) -> str:
+        """Why the problems aren't watched now, and what to do; empty if they are, or nothing has failed yet."""
+        state = self.source.state
+        if self.source.ready or not state.last_error:
+            return ""
+        advice = "; run the script of `intentc etcd-roles` again" if self.source.is_denied else ""
+        return f"{state.last_error}{advice}"
+
     async def run(self) -> None:
         """Apply what changes in etcd until cancelled."""
         async with aclosing(self.source.events()) as events:

@@ -34,6 +34,10 @@ class Unauthenticated(AccessDenied):
     """401: the credentials are not accepted, so the answer says nothing about what we may do."""
 
 
+class Forbidden(AccessDenied):
+    """403: we may not do this, at this place: RBAC does not permit it, or the namespace is about to be deleted."""
+
+
 class NotServed(ClusterError):
     """404 for a whole kind: the cluster does not have it (yet)."""
 

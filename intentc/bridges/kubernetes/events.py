@@ -6,8 +6,8 @@ that starts anew while the cluster has the Event (an hour, by default). Events h
 written is logged, and nothing waits for it. ``carrying`` reports what the cluster rejects, on owners;
 ``problem_events`` decides about mirrored objects.
 
-It writes to the cluster: ``events.k8s.io/v1``, or ``v1`` where that is not served. State: which of both; whether it was
-said that we may not.
+It writes to the cluster: ``events.k8s.io/v1``, or ``v1`` where that is not served. State: which of both, counters, and
+in which namespaces it failed, which is logged once for each while it lasts.
 
 Touches: clock, logs; through others: environment, files, HTTP, processes, randomness, sockets.
 """
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from enum import Enum, auto
@@ -26,7 +27,7 @@ from intentc import crashpoints
 from intentc.outgoing import Target
 
 from .cluster import Cluster
-from .errors import AccessDenied, ClusterError, NotServed, Rejected
+from .errors import ClusterError, ClusterUnavailable, Expired, Forbidden, NotServed, Rejected
 from .wire import Identity
 
 _LOG = logging.getLogger(__name__)
@@ -34,6 +35,8 @@ _CONTROLLER = "intentc.io/kubernetes"
 _LONGEST_NOTE = 1000
 """Kubernetes takes 1,024 bytes."""
 _LONGEST_NAME = 200
+_MOST_NAMESPACES = 1000
+"""For so many it is known what was logged."""
 
 
 class Regarding(NamedTuple):
@@ -47,12 +50,13 @@ class Regarding(NamedTuple):
 
 
 class Result(Enum):
-    """What became of an Event. PRESENT: there is such an Event already; REJECTED: the cluster does not take it; FAILED:
-    the cluster gave no answer, or denies the right."""
+    """What became of an Event. PRESENT: there is such an Event already; REJECTED: the cluster does not take it; HELD:
+    it fails at this one, or in this namespace, and may take others; FAILED: it takes none now."""
 
     CREATED = auto()
     PRESENT = auto()
     REJECTED = auto()
+    HELD = auto()
     FAILED = auto()
 
 
@@ -84,7 +88,9 @@ class Events:
         self._instance = instance
         self._now = now
         self._only_core = False
-        self._is_denied = False
+        self.counters: Counter[str] = Counter()
+        self._failing: dict[str, type[ClusterError]] = {}
+        """Namespace → which failure was logged; "" is the whole cluster."""
 
     async def record(self, owner: str, target: Target, words: str, revision: int) -> None:
         """Report ``words`` about an object of the owner with this uuid. ``revision``: of the answer that had others."""
@@ -101,26 +107,48 @@ class Events:
         about = event.about
         try:
             await self._send(event, salt)
-            self._is_denied = False
+            self._works(about)
+            self.counters["events"] += 1
             crashpoints.reach("event.sent")
             return Result.CREATED
         except Rejected as error:
             if error.status == HTTPStatus.CONFLICT:
+                self._works(about)
                 return Result.PRESENT
+            self.counters["events_rejected"] += 1
             _LOG.warning("an Event about %s %s can't be written: %s", about.kind, about.identity, error)
             return Result.REJECTED
         except ClusterError as error:
-            # Without the right none is written: that is said once.
-            level = logging.DEBUG if self._is_denied else logging.WARNING
-            self._is_denied = isinstance(error, AccessDenied)
-            _LOG.log(level, "an Event about %s %s can't be written: %s", about.kind, about.identity, error)
-            return Result.FAILED
+            self.counters["events_failed"] += 1
+            is_here = _is_about_this(error)
+            self._log_failure(about, _namespace(about) if is_here else "", error)
+            return Result.HELD if is_here else Result.FAILED
+
+    def _works(self, about: Regarding) -> None:
+        self._failing.pop("", None)
+        self._failing.pop(_namespace(about), None)
+
+    def _log_failure(self, about: Regarding, place: str, error: ClusterError) -> None:
+        """Log a failure once while it lasts there."""
+        level = logging.DEBUG if self._failing.get(place) is type(error) else logging.WARNING
+        if place not in self._failing and len(self._failing) >= _MOST_NAMESPACES:
+            del self._failing[next(iter(self._failing))]
+        self._failing[place] = type(error)
+        where = f"in the namespace {place}" if place else "at all"
+        _LOG.log(
+            level,
+            "Events can't be written %s, such as one about %s %s: %s; they are tried again, which is not logged",
+            where,
+            about.kind,
+            about.identity,
+            error,
+        )
 
     async def _send(self, event: _Event, salt: str) -> None:
         about = event.about
         digest = hashlib.sha256("\0".join((about.uid, event.reason, event.note, salt)).encode()).hexdigest()[:16]
         name = f"{about.identity.name[:_LONGEST_NAME]}.{digest}"
-        namespace = about.identity.namespace or "default"
+        namespace = _namespace(about)
         if not self._only_core:
             try:
                 path = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"
@@ -163,6 +191,18 @@ class Events:
             "count": 1,
             "type": "Warning",
         }
+
+
+def _namespace(about: Regarding) -> str:
+    """Where its Events are."""
+    return about.identity.namespace or "default"
+
+
+def _is_about_this(error: ClusterError) -> bool:
+    """Whether the cluster may take an Event about another object, or in another namespace."""
+    if isinstance(error, ClusterUnavailable):
+        return error.is_about_request
+    return isinstance(error, Forbidden | Expired)
 
 
 def _reference(about: Regarding) -> dict[str, str]:

@@ -22,6 +22,9 @@ SYNCED = "intentc_kubernetes_synced"
 WITHHELD = "intentc_kubernetes_withheld_deletes"
 REJECTED = "intentc_kubernetes_rejected"
 REQUESTS = "intentc_kubernetes_watch"
+PROBLEMS = "intentc_kubernetes_problems"
+REPORTED = "intentc_kubernetes_problems_reported"
+PROBLEMS_WATCHING = "intentc_kubernetes_problems_watching"
 WRITES = "intentc_kubernetes_writes"
 
 
@@ -48,6 +51,13 @@ def metrics(status: Mapping[str, Any]) -> Iterator[Metric]:
         for what, number in sorted(found["counters"].items()):
             counted.add_metric([kind, what], number)
     yield from (watching, synced, counted)
+    problems = status["problems"]
+    for name, about, value in (
+        (PROBLEMS, "Problems of objects, each of which gets an Event.", problems["present"]),
+        (REPORTED, "Those that have had an Event.", problems["reported"]),
+        (PROBLEMS_WATCHING, "1 if a watch of what compilers report is open.", int(problems["watch"] == "watching")),
+    ):
+        yield GaugeMetricFamily(name, about, value=value)
     writes = CounterMetricFamily(WRITES, "Writes to the API server, by outcome.", labels=["outcome"])
     for outcome, number in sorted(status["counters"].items()):
         writes.add_metric([outcome], number)

@@ -134,10 +134,12 @@ class Bridge:
         )
         self.copies = StoredCopies(source, projectors, self.mirror, self._applied, self._noted, FOLLOWED)
         self.registry = registry_of(lambda: metrics(self.status()))
-        self._events = Events(cluster, self._owner, settings.process)
+        self.events = Events(cluster, self._owner, settings.process)
         reports = Source(store, problem_reports_prefix(settings.path.strip("/")), heartbeat=heartbeat)
         self.compiled_problems = CompiledProblems(reports)
-        self.problem_events = ProblemEvents(self._events, self._problems, self._regarding, self._may_write)
+        self.problem_events = ProblemEvents(
+            self.events, self._problems, self._regarding, self._may_write, self._knows_problems
+        )
         self.cluster = cluster
         self.identity = ClusterIdentity(cluster)
         self.tasks: dict[str, KindTask] = {}
@@ -173,7 +175,7 @@ class Bridge:
             self._fence,
             self.election.invalidate,
             self.identity.ask,
-            self._events,
+            self.events,
             self.finalizers.lacks,
             declared=[Sort(*one.rsplit("/", 1)) for one in sorted(settings.makes)],
             not_served_seconds=settings.not_served_seconds,
@@ -304,6 +306,12 @@ class Bridge:
         return found | {
             key: (Note("NotMirrored", "Mirror", reason), *found.get(key, ())) for key, reason in unmirrored.items()
         }
+
+    def _knows_problems(self) -> bool:
+        """Whether the problems from before this process led are known: the lists of both sides are, and what the API
+        server rejects."""
+        are_listed = all(task.is_listed or task.watcher.state.phase is Phase.DENIED for task in self.tasks.values())
+        return are_listed and self.compiled_problems.is_known and self.sender.pending == 0
 
     def _served(self, name: str) -> Served | None:
         task = self.tasks.get(name)

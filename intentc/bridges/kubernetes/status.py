@@ -37,9 +37,15 @@ def status_of(bridge: Bridge) -> dict[str, Any]:
         "applied_revision": bridge.copies.revision,
         "pending_writes": bridge.sender.pending,
         "last_error": bridge.sender.last_error or (carrier.last_error or carrier.answers.last_error if carrier else ""),
-        "counters": dict(sum((part.counters for part in bridge.parts), Counter[str]())),
+        "counters": dict(sum((part.counters for part in (*bridge.parts, bridge.events)), Counter[str]())),
         "kinds": kinds,
         "manifests": _manifests(carrier) if carrier is not None else {},
+        "problems": {
+            "watch": bridge.compiled_problems.source.state.phase.value,
+            "error": bridge.compiled_problems.failure,
+            "present": bridge.problem_events.present,
+            "reported": bridge.problem_events.reported,
+        },
         "withheld_deletes": [
             f"{kind} {key.uuid}" for kind, held in bridge.mirror.withheld.items() for key in sorted(held.keys)[:_SHOWN]
         ],
@@ -87,6 +93,8 @@ def _attention(bridge: Bridge) -> Iterator[str]:
             f"{len(held.keys)} copies of {kind} are not deleted: {held.reason}; if that is intended, "
             f"`intentc allow-deletes --mirrored {kind}`"
         )
+    if failure := bridge.compiled_problems.failure:
+        yield f"what compilers report gets no new Events, since it is not watched in etcd: {failure}"
     for key, (who, reason) in list(mirror.unusable.items())[:_SHOWN]:
         yield f"{key.kind} {who} is not mirrored: {reason}"
     for key, reason in list(bridge.sender.rejected.items())[:_SHOWN]:

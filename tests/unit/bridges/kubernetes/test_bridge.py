@@ -431,3 +431,5 @@ async def test_its_figures_are_metrics(world: _World) -> None:
         assert figures["intentc_kubernetes_leading", ""] == 1
         assert figures["intentc_kubernetes_objects", "mapping"] == 1
         assert figures["intentc_kubernetes_writes_total", "written"] == 1
+        assert figures["intentc_kubernetes_problems_watching", ""] == 1
+        assert figures["intentc_kubernetes_problems", ""] == figures["intentc_kubernetes_problems_reported", ""] == 0

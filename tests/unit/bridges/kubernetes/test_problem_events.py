@@ -15,7 +15,8 @@ KEY = Key("farm", "u")
 
 class _System:
     """Problems, a clock, and what was reported, in the place of Events. ``answers``: what becomes of the next Events;
-    ``unknown``: uids of objects that were not listed yet."""
+    ``unknown``: uids of objects that were not listed yet; ``held``: namespaces that get none. An
+    object's kind stands for its namespace."""
 
     def __init__(self) -> None:
         self.problems: Notes = {}
@@ -23,6 +24,8 @@ class _System:
         self.asked = 0
         self.answers: list[Result] = []
         self.unknown: set[str] = set()
+        self.held: set[str] = set()
+        self.knows_all = True
         self.leads = True
         self.now = 0.0
         self.problem_events = ProblemEvents(
@@ -30,16 +33,19 @@ class _System:
             lambda: self.problems,
             self.regarding,
             lambda: self.leads,
+            lambda: self.knows_all,
             clock=lambda: self.now,
         )
 
     def regarding(self, key: Key) -> Regarding | None:
-        return None if key.uuid in self.unknown else Regarding("v1", "Farm", Identity("valley", key.uuid), key.uuid)
+        return None if key.uuid in self.unknown else Regarding("v1", "Farm", Identity(key.kind, key.uuid), key.uuid)
 
     async def report(self, about: Regarding, reason: str, action: str, words: str) -> Result:
         assert (reason, action) == ("Dry", "Sow")
         self.asked += 1
         answer = self.answers.pop(0) if self.answers else Result.CREATED
+        if about.identity.namespace in self.held:
+            answer = Result.HELD
         if answer is Result.CREATED:
             self.reported.append((about.uid, words))
         return answer
@@ -53,8 +59,8 @@ def _notes(*words: str) -> tuple[Note, ...]:
     return tuple(Note("Dry", "Sow", one) for one in words)
 
 
-def _many(first: int, last: int) -> dict[Key, tuple[Note, ...]]:
-    return {Key("farm", f"u{number}"): _notes("a") for number in range(first, last)}
+def _many(first: int, last: int, namespace: str = "farm") -> dict[Key, tuple[Note, ...]]:
+    return {Key(namespace, f"u{number}"): _notes("a") for number in range(first, last)}
 
 
 async def test_an_object_is_reported_once_for_each_problem() -> None:
@@ -132,3 +138,136 @@ async def test_who_does_not_lead_reports_nothing() -> None:
     system.leads = True
     await system.look()
     assert system.reported == [("u", "a")]
+
+
+async def test_a_namespace_that_gets_no_events_holds_up_no_other_and_is_asked_less_and_less() -> None:
+    system = _System()
+    system.problems, system.held = {**_many(0, 3), Key("mill", "m"): _notes("a")}, {"farm"}
+    await system.look()
+    assert (system.reported, system.asked) == ([("m", "a")], 2)
+    system.problems = _many(0, 3)
+    waits = (
+        (29.0, 2),
+        (1.0, 3),
+        (59.0, 3),
+        (1.0, 4),
+        (120.0, 5),
+        (240.0, 6),
+        (480.0, 7),
+        (599.0, 7),
+        (1.0, 8),
+        (600.0, 9),
+    )
+    for seconds, asked in waits:
+        await system.look(seconds)
+        assert system.asked == asked
+    system.held.clear()
+    await system.look(600.0)
+    assert {uid for uid, _ in system.reported} == {"m", "u0", "u1", "u2"}
+
+
+async def test_an_event_at_which_the_cluster_fails_holds_up_no_other_of_its_namespace() -> None:
+    system = _System()
+    system.problems = _many(0, 3)
+    system.answers = [Result.HELD]
+    await system.look()
+    system.answers = []
+    await system.look(30.0)
+    assert [uid for uid, _ in system.reported] == ["u1", "u2", "u0"]
+
+
+async def test_after_a_cluster_that_took_none_another_event_comes_first() -> None:
+    system = _System()
+    system.problems = _many(0, 3)
+    system.answers = [Result.FAILED]
+    await system.look()
+    await system.look(30.0)
+    assert [uid for uid, _ in system.reported] == ["u1", "u2", "u0"]
+
+
+async def test_a_failure_is_forgotten_with_its_problem() -> None:
+    system = _System()
+    system.problems, system.held = _many(0, 1), {"farm"}
+    await system.look()
+    system.problems = {}
+    await system.look()
+    system.problems, system.held = _many(0, 1), set()
+    await system.look()
+    assert system.reported == [("u0", "a")]
+
+
+async def test_a_lasting_problem_is_reported_again_when_the_cluster_has_dropped_its_event() -> None:
+    system = _System()
+    system.problems = {KEY: _notes("a")}
+    await system.look()
+    await system.look(3000.0 - 1.0)
+    assert system.asked == 1
+    system.answers = [Result.PRESENT]
+    for _ in range(11 * 60):
+        await system.look()
+    assert (system.asked, len(system.reported)) == (2, 1), "it is there still"
+    await system.look(61.0)
+    assert (system.asked, len(system.reported)) == (3, 2)
+
+
+async def test_many_lasting_problems_are_looked_at_again_a_few_at_a_time_after_the_new_ones() -> None:
+    system = _System()
+    system.problems = _many(0, 90)
+    await system.look()
+    system.problems = {**_many(0, 90), KEY: _notes("new")}
+    asked = system.asked
+    await system.look(3000.0)
+    assert system.reported[90] == ("u", "new")
+    assert system.asked == asked + 11
+
+
+async def test_a_namespace_with_thousands_of_problems_does_not_hold_up_another() -> None:
+    system = _System()
+    system.problems = {}
+    await system.look()
+    system.problems = _many(0, 5000)
+    await system.look()
+    system.problems = {**_many(0, 5000), **_many(0, 60, "mill"), **_many(5000, 5001, "barn")}
+    await system.look(600.0)
+    assert system.reported[100:102] in ([("u0", "a"), ("u5000", "a")], [("u5000", "a"), ("u0", "a")])
+    assert len(system.reported) == 200
+    assert {f"u{number}" for number in range(45)} <= {uid for uid, _ in system.reported[100:]}
+
+
+async def test_each_of_very_many_namespaces_gets_its_turn() -> None:
+    system = _System()
+    system.problems = {key: note for at in range(250) for key, note in _many(at * 5, at * 5 + 5, f"n{at}").items()}
+    for _ in range(3):
+        await system.look(600.0)
+    assert {int(uid[1:]) // 5 for uid, _ in system.reported} == set(range(250))
+
+
+async def test_what_a_restart_finds_while_it_lists_is_old() -> None:
+    system = _System()
+    system.knows_all = False
+    await system.look()
+    system.problems = _many(0, 250)
+    system.knows_all = True
+    await system.look()
+    system.problems = {**_many(0, 250), KEY: _notes("new")}
+    await system.look(600.0)
+    assert system.reported[100] == ("u", "new")
+
+
+async def test_a_list_that_never_ends_makes_no_problem_old_after_ten_minutes() -> None:
+    system = _System()
+    system.knows_all = False
+    system.problems = _many(0, 250)
+    await system.look()
+    await system.look(600.0)
+    system.problems = {**_many(0, 250), KEY: _notes("new")}
+    await system.look(600.0)
+    assert system.reported[200] == ("u", "new")
+
+
+async def test_it_counts_the_problems_and_those_with_an_event() -> None:
+    system = _System()
+    system.problems = _many(0, 3)
+    system.answers = [Result.CREATED, Result.PRESENT, Result.REJECTED]
+    await system.look()
+    assert (system.problem_events.present, system.problem_events.reported) == (3, 2)

@@ -1,0 +1,79 @@
+"""Writing Events: what an error means for others, and what is logged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from intentc.bridges.kubernetes.errors import (
+    AccessDenied,
+    ClusterError,
+    ClusterUnavailable,
+    Forbidden,
+    Rejected,
+    Unauthenticated,
+)
+from intentc.bridges.kubernetes.events import Events, Regarding, Result
+from intentc.bridges.kubernetes.wire import Identity
+
+pytestmark = pytest.mark.anyio
+
+
+class _Cluster:
+    """Takes Events, but those of some namespaces."""
+
+    def __init__(self) -> None:
+        self.errors: dict[str, ClusterError] = {}
+
+    async def send(self, method: str, path: str, query: None, body: dict[str, Any]) -> None:
+        error = self.errors.get(body["metadata"]["namespace"])
+        if error is not None:
+            raise error
+
+
+def _events(cluster: _Cluster) -> Events:
+    return Events(cluster, lambda uuid: None, "one")  # type: ignore[arg-type]
+
+
+async def _report(events: Events, namespace: str, name: str = "a") -> Result:
+    return await events.report(Regarding("v1", "Farm", Identity(namespace, name), name), "Dry", "Sow", "why")
+
+
+@pytest.mark.parametrize(
+    ("error", "result"),
+    [
+        (Forbidden("forbidden (403)"), Result.HELD),
+        (ClusterUnavailable("a webhook failed (500)", is_about_request=True), Result.HELD),
+        (ClusterUnavailable("no answer, 429 or 503"), Result.FAILED),
+        (Unauthenticated("401"), Result.FAILED),
+        (AccessDenied("the token can't be read"), Result.FAILED),
+        (Rejected(409, "AlreadyExists", "it is there"), Result.PRESENT),
+        (Rejected(422, "Invalid", "no"), Result.REJECTED),
+    ],
+)
+async def test_only_what_is_about_the_whole_cluster_stops_other_events(error: ClusterError, result: Result) -> None:
+    cluster = _Cluster()
+    cluster.errors = {"valley": error}
+    assert await _report(_events(cluster), "valley") is result
+
+
+async def test_denied_events_are_logged_once_for_each_namespace_while_others_are_written(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    cluster = _Cluster()
+    cluster.errors = dict.fromkeys(("valley", "hill"), Forbidden("forbidden (403)"))
+    events = _events(cluster)
+    for number in range(5):
+        for namespace in ("valley", "plain", "hill"):
+            await _report(events, namespace, f"o{number}")
+    assert [one.getMessage().split(",")[0] for one in caplog.records if one.levelname == "WARNING"] == [
+        "Events can't be written in the namespace valley",
+        "Events can't be written in the namespace hill",
+    ]
+    cluster.errors = {}
+    await _report(events, "valley")
+    cluster.errors = {"valley": Forbidden("forbidden (403)")}
+    await _report(events, "valley")
+    assert len([one for one in caplog.records if one.levelname == "WARNING"]) == 3, "it had ended"
+    assert events.counters == {"events": 6, "events_failed": 11}

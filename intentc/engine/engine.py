@@ -4,10 +4,10 @@
 them in order. The **watch** delivers a batch (1), **logic** applies it and finds the affected intents (2), the
 **scheduler** keeps one job per intent (3), **workers** take jobs (4) and **evaluate** them (5). The output of an
 evaluation becomes **claims** on objects (6), each object is **planned** from all claims on it (7) and **written** (8),
-and the **journal** records all that (9). Classes in ``intentc/engine/`` do steps 1 to 8. Each gets the stages that it
-uses (``logic`` …), the two queues (``scheduler`` for intents, ``object_queue`` for objects) and later steps. It calls
-no earlier step but the queues; the engine's loops pass on what it returns. ``assembly.py`` builds the stages; its
-callers (``service``, ``offline``) pass in what differs: etcd and HTTP, or memory.
+and the **journal** records all that (9). ``watch/`` does step 1, classes in ``intentc/engine/`` do 2 to 8. Each gets
+the stages that it uses (``logic`` …), the two queues (``scheduler`` for intents, ``object_queue`` for objects) and
+later steps. It calls no earlier step but the queues; the engine's loops pass on what it returns. ``assembly.py`` builds
+the stages; its callers (``service``, ``offline``) pass in what differs: etcd and HTTP, or memory.
 
 State: whether planning may begin, and when evaluations must give way; all other state is the steps' and stages'.
 
@@ -17,15 +17,15 @@ An engine can be in several of these states at once:
 state        entered when                    left when                          what may happen in it
 ===========  ==============================  =================================  =======================================
 listing      the process starts              the first listing is applied       no evaluation, plan or allocation
-pass due     a listing is applied; or        no job is left and none cools      evaluations; no plan; writes under way
-             freed values wait for a pass     down; then orphans are queued      go on
+pass due     a listing is applied; or some   no job is left and none cools      evaluations; no plan, unless
+             value to be freed waits for it  down; then orphans are queued      *planning*; writes under way go on
 evaluating   jobs are queued while           no job is left, or 1,000           evaluations; no new plan; writes under
              *planning*, by a batch, a       evaluations are done               way go on
-             correction, allocations, a
+             correction, all allocations, a
              reload or ``reevaluate``
 planning     *pass due* or *evaluating*      *evaluating* is entered, or *pass  plans, writes, allocations; evaluations
              is left                         due* queues jobs                   left over after the 1,000, and those
-                                                                                that facts or directives queue
+                                                                                of facts, directives, numbers, retries
 throttled    the API server is unreachable   the pause is over                  evaluations, read-backs; no new plan,
              or asks for a pause, or the                                        write or allocation
              rate limit is used up
@@ -361,7 +361,7 @@ class Engine:
         self._after_apply()
 
     def resync(self, key: Key) -> None:
-        """Evaluate this intent after all live jobs, even if its memo is valid. Call ``reevaluate`` afterwards."""
+        """Evaluate this intent when live jobs leave room, even if its memo is valid; at the end ``reevaluate(())``."""
         self._scheduler.resync(key)
 
     def enqueue_plans(self, names: Iterable[Name]) -> None:
@@ -478,7 +478,7 @@ class Engine:
 
     @property
     def quiet(self) -> bool:
-        """Nothing is queued, under way, or written and not yet echoed by the watch. Objects in back-off don't count."""
+        """See the table of states: what is in back-off does not count."""
         return (
             self.first_pass_complete
             and self._scheduler.idle

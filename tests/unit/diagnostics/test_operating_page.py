@@ -45,7 +45,8 @@ def xds_metrics() -> set[tuple[str, str]]:
 
 
 def bridge_metrics() -> set[tuple[str, str]]:
-    kubernetes = metrics_of_bridge({"leading": True, "kinds": {}, "counters": {}})
+    problems = {"watch": "watching", "error": "", "present": 0, "reported": 0}
+    kubernetes = metrics_of_bridge({"leading": True, "kinds": {}, "counters": {}, "problems": problems})
     publisher = metrics_of_publisher(
         {"leading": True, "converged": True, "documents": 0, "contended": [], "counters": {}}
     )

@@ -24,8 +24,8 @@ evaluating   jobs are queued while           no job is left, or 1,000           
              correction, all allocations, a
              reload or ``reevaluate``
 planning     *pass due* or *evaluating*      *evaluating* is entered, or *pass  plans, writes, allocations; evaluations
-             is left                         due* queues jobs                   left over after the 1,000, and those
-                                                                                of facts, directives, numbers, retries
+             is left                         due* queues jobs                   left over after the 1,000, or caused by
+                                                                                facts, directives, allocations, retries
 throttled    the API server is unreachable   the pause is over                  evaluations, read-backs; no new plan,
              or asks for a pause, or the                                        write or allocation
              rate limit is used up
@@ -361,7 +361,7 @@ class Engine:
         self._after_apply()
 
     def resync(self, key: Key) -> None:
-        """Evaluate this intent when live jobs leave room, even if its memo is valid; at the end ``reevaluate(())``."""
+        """Evaluate this intent as a resync job, even if its memo is valid. After the last, call ``reevaluate(())``."""
         self._scheduler.resync(key)
 
     def enqueue_plans(self, names: Iterable[Name]) -> None:

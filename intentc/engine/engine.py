@@ -19,12 +19,12 @@ state        entered when                    left when                          
 listing      the process starts              the first listing is applied       no evaluation, plan or allocation
 pass due     a listing is applied; or some   no job is left and none cools      evaluations; no plan, unless
              value to be freed waits for it  down; then orphans are queued      *planning*; writes under way go on
-evaluating   jobs are queued while           no job is left, or 1,000           evaluations; no new plan; writes under
-             *planning*, by a batch, a       evaluations are done               way go on
-             correction, all allocations, a
+evaluating   jobs are queued while           no job is left; or 1,000           evaluations; no new plan; writes under
+             *planning*, by a batch, a       evaluations are done and no pass   way go on
+             correction, all allocations, a  is due
              reload or ``reevaluate``
-planning     *pass due* or *evaluating*      *evaluating* is entered, or *pass  plans, writes, allocations; evaluations
-             is left                         due* queues jobs                   left over after the 1,000, or caused by
+planning     *pass due* or *evaluating*      *evaluating* is entered, also by   plans, writes, allocations; evaluations
+             is left                         the jobs of a new listing          left over after the 1,000, or caused by
                                                                                 facts, directives, allocations, retries
 throttled    the API server is unreachable   the pause is over                  evaluations, read-backs; no new plan,
              or asks for a pause, or the                                        write or allocation
@@ -308,7 +308,7 @@ class Engine:
             self.advance()
             return
         if self.listed:
-            # The first pass releases what nobody needs. Later loads must do so themselves: nothing else would.
+            # Each pass releases what nobody needs, but a load starts no pass: it releases that itself.
             self._allocations.release_unneeded()
         self._after_apply()
 

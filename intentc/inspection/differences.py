@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -132,15 +132,11 @@ def _are(sort: type, *values: Any) -> bool:
 
 
 def _lists(path: str, before: list[Any], after: list[Any]) -> Iterator[tuple[str, Any, Any]]:
-    one, other = _by_type(before), _by_type(after)
-    if path.startswith(f"{STATUS}.") and path.endswith(".conditions") and one is not None and other is not None:
-        for name in sorted(one.keys() | other.keys()):
-            where = f"{path}[{name}]"
-            if name in one and name in other:
-                yield from _values(where, one[name], other[name])
-            else:
-                yield where, one.get(name), other.get(name)
-        return
+    if path.startswith(f"{STATUS}.") and path.endswith(".conditions"):
+        one, other = _by_type(before), _by_type(after)
+        if one is not None and other is not None:
+            yield from _conditions(path, one, other)
+            return
     removed, added = _only(before, after), _only(after, before)
     if not removed and not added:
         yield path, before, after  # only the order differs
@@ -151,6 +147,15 @@ def _lists(path: str, before: list[Any], after: list[Any]) -> Iterator[tuple[str
             yield from _values(where, removed[place], added[place])
         else:
             yield where, removed.get(place), added.get(place)
+
+
+def _conditions(path: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    for name in sorted(before.keys() | after.keys()):
+        where = f"{path}[{name}]"
+        if name in before and name in after:
+            yield from _values(where, before[name], after[name])
+        else:
+            yield where, before.get(name), after.get(name)
 
 
 def _by_type(conditions: list[Any]) -> dict[str, Any] | None:

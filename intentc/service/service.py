@@ -162,7 +162,10 @@ def build_service(
             path=path,
             installation=installation,
             fence=takeover.election.fence if takeover is not None else None,
-        ),
+        )
+        # Only such kinds are mirrored; others need no permission for reports.
+        if any(kind.written_as_manifests for kind in compilers.schema)
+        else None,
     )
 
 

@@ -39,11 +39,6 @@ class RetriedIngresses:
         for ingress in (world.served & self._tries.keys()) | gone:
             del self._tries[ingress]
 
-    @property
-    def tried(self) -> frozenset[str]:
-        """The Ingresses whose tries are counted."""
-        return frozenset(self._tries)
-
     def _changed(self, world: World, rejected: Mapping[str, Digests]) -> list[str]:
         found = []
         for ingress, then in rejected.items():

@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import anyio
 
+from intentc.backoff import Backoff
 from intentc.model import Key
 
 from .events import Events, Regarding, Result
@@ -34,7 +35,8 @@ _MOST = 100
 _SECONDS = 600.0
 _FAILED_SECONDS = 30.0
 """After a cluster that took none, and after the first failure in a namespace; twice as long after each further one."""
-_MOST_FAILED_SECONDS = 600.0
+_FAILED = Backoff(_FAILED_SECONDS, 600.0, jitter=0.0)
+"""Of one process: nobody returns together with others."""
 _AGAIN_SECONDS = 50 * 60.0
 """After an Event was written: clusters drop Events after an hour, by default."""
 _PRESENT_SECONDS = 12 * 60.0
@@ -67,7 +69,7 @@ class _Waiting:
 
     def failed(self, now: float) -> None:
         self.failures += 1
-        self.due_at = now + min(_FAILED_SECONDS * 2 ** min(self.failures - 1, 10), _MOST_FAILED_SECONDS)
+        self.due_at = now + _FAILED.seconds(self.failures)
 
 
 @dataclass(slots=True)
@@ -109,7 +111,7 @@ class ProblemEvents:
         problems: Callable[[], Notes],
         regarding: Callable[[Key], Regarding | None],
         may_write: Callable[[], bool],
-        knows_all: Callable[[], bool] = lambda: True,
+        knows_all: Callable[[], bool],
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import anyio
 import pytest
+from pytest_mock import MockerFixture
 
+from intentc.loading.configuration import Configuration
+from intentc.loading.configuration.sections import Intentc
+from intentc.plugins import installed
 from intentc.service import service as service_module
+from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import StoreUnavailable
 from intentc.writing import Throttled, Unreachable
 from tests.support.box_system import POOL, BoxSystem
@@ -89,3 +94,17 @@ async def test_an_etcd_that_is_away_is_named_before_what_lies_in_it(monkeypatch:
     assert not status["converged"]
     assert service._compiler_status._rates.busy_since is not None
     box_system.close()
+
+
+@pytest.mark.parametrize(("compiler", "has_reports"), [("contrail", False), ("ambassador", True)])
+async def test_only_a_compiler_of_kinds_that_can_be_mirrored_stores_reports_of_problems(
+    mocker: MockerFixture, compiler: str, has_reports: bool
+) -> None:
+    """Others would ask an operator for a permission that they don't need."""
+    configuration = Configuration(intentc=Intentc(compilers=(compiler,)))
+    made = mocker.patch.object(service_module, "ProblemReports")
+    service = service_module.build_service(
+        configuration, installed(configuration), MemoryStore(), mocker.Mock(), mocker.Mock()
+    )
+    service.engine.close()
+    assert made.called == has_reports

@@ -42,10 +42,12 @@ class TooManyFollowers(Exception):
 
 
 class Void(NamedTuple):
-    """The store was restored to ``revision`` ``at`` (seconds since 1970): what was done later is void."""
+    """The store was restored to ``revision`` ``at`` (seconds since 1970): what was done later is void. ``last``: the
+    sequence of the newest line that was dropped."""
 
     revision: int
     at: float
+    last: int
 
 
 class Delivery(NamedTuple):
@@ -110,7 +112,7 @@ class Journal:
         """Drop all lines, since the store was restored to ``revision``. Sequences continue."""
         self._lines.clear()
         self._bytes = 0
-        self.void = Void(revision, time.time())
+        self.void = Void(revision, time.time(), self.last)
 
     @property
     def first(self) -> int:

@@ -63,7 +63,7 @@ class Keeping:
         self._at_start = at_start
         self._enough = max(1, min(_ENOUGH, journal.size // _ENOUGH_OF_RING))
         self._sequence = journal.first - 1
-        """The sequence of the last line that was written or lost."""
+        """The sequence of the last line that was written, lost, or dropped by a restore."""
         self._void = journal.void
 
     async def run(self) -> None:
@@ -102,31 +102,28 @@ class Keeping:
             return await anyio.to_thread.run_sync(self._write, _voided(void)) and self._note_void(void)
         gathered: list[bytes] = []
         sequence, size, lost = self._sequence, 0, 0
-        while size < _MOST_AT_ONCE and (lines := self._journal.after(sequence, _SLICE)):
+        # Lines after a restore are written after the mark that makes earlier ones void.
+        while size < _MOST_AT_ONCE and self._journal.void is void and (lines := self._journal.after(sequence, _SLICE)):
             lost += lines[0].sequence - sequence - 1
             sequence = lines[-1].sequence
             text = b"".join(encoded(record(one.line, self._name_of, self._at_start)) for one in lines)
             gathered.append(text)
             size += len(text)
             await asyncio.sleep(0)
-        if not gathered:  # all of them are void
-            self._sequence = self._journal.last
-            return True
         return await anyio.to_thread.run_sync(self._write, b"".join(gathered)) and self._note(sequence, lost)
 
     def _keep_now(self) -> bool:
         if (void := self._journal.void) is not self._void:
             return self._write(_voided(void)) and self._note_void(void)
         lines = self._journal.after(self._sequence)
-        if not lines:  # all of them are void
-            self._sequence = self._journal.last
-            return True
         text = b"".join(encoded(record(one.line, self._name_of, self._at_start)) for one in lines)
         lost = lines[0].sequence - self._sequence - 1
         return self._write(text) and self._note(lines[-1].sequence, lost)
 
     def _note_void(self, void: Void | None) -> bool:
         self._void = void
+        if void is not None:
+            self._sequence = max(self._sequence, void.last)
         return True
 
     def _note(self, sequence: int, lost: int) -> bool:

@@ -53,9 +53,9 @@ def structural_schema(kind: Kind, version: str) -> Node:
             spec["properties"][prop.name] = node
     for old, new in kind.manifests.versions.get(version, {}).items():
         _move(spec, new.split("."), old.split("."))
-    required = [name for name, prop in kind.properties.items() if prop.required and name in spec["properties"]]
-    if required:
-        spec["required"] = sorted(required)
+    required = sorted(prop.name for prop in kind.properties.values() if prop.required)
+    if in_spec := [name for name in required if name in spec["properties"]]:
+        spec["required"] = in_spec
     if kind.opaque or has_other_versions(kind, version):
         spec[_FREE] = True
     node = {
@@ -74,8 +74,8 @@ def structural_schema(kind: Kind, version: str) -> Node:
     if kind.status is not None:
         # Others may write further items there.
         node["properties"][STATUS] = {**_struct(kind.status.type_name, kind.types, is_open=True)}
-    if required:
-        node["required"] = ["spec"]
+    if at_the_top := [*(["spec"] if in_spec else ()), *(name for name in required if name in top)]:
+        node["required"] = at_the_top
     if kind.opaque:
         node[_FREE] = True
     return node

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import anyio
 import pytest
+from pytest_mock import MockerFixture
 
 from intentc.journal import Entry, Journal
+from intentc.journal.entries import Kept
 from intentc.journal.files import JournalFiles, this_process
 from intentc.journal.keeping import Keeping
 from intentc.journal.records import Evaluation, mark_of_resource
@@ -161,3 +163,40 @@ async def test_lines_of_a_void_past_are_neither_kept_nor_counted_as_lost(journal
         group.cancel_scope.cancel()
     journalled.keeping.end()
     assert (journalled.kept(), journalled.keeping.lost) == ([], 0)
+
+
+@pytest.mark.parametrize("at_the_end", [False, True])
+async def test_of_what_follows_a_restore_nothing_counts_as_lost(journalled: KeptJournal, at_the_end: bool) -> None:
+    journalled.add(1, 2)
+    journalled.journal.clear(revision=1)
+    journalled.add(2, 3)
+    if not at_the_end:
+        async with anyio.create_task_group() as group:
+            group.start_soon(journalled.keeping.run)
+            await until_written(journalled, 2)
+            group.cancel_scope.cancel()
+    journalled.keeping.end()
+    assert (journalled.kept(), journalled.keeping.lost, journalled.keeping.written) == ([2, 3], 0, 2)
+
+
+async def test_a_restore_while_lines_are_gathered_makes_no_later_line_void(
+    journalled: KeptJournal, mocker: MockerFixture
+) -> None:
+    mocker.patch("intentc.journal.keeping._SLICE", 2)
+    after = journalled.journal.after
+
+    def with_a_restore(sequence: int, limit: int) -> tuple[Kept, ...]:
+        found = after(sequence, limit)
+        if journalled.journal.void is None:
+            journalled.journal.clear(revision=1)
+            journalled.add(2, 3)
+        return found
+
+    mocker.patch.object(journalled.journal, "after", side_effect=with_a_restore)
+    journalled.add(1, 2)
+    async with anyio.create_task_group() as group:
+        group.start_soon(journalled.keeping.run)
+        await until_written(journalled, 4)
+        group.cancel_scope.cancel()
+    journalled.keeping.end()
+    assert journalled.kept() == [1, 2, 3]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+from msgspec import structs
 
 from intentc.loading import load_schema
 from intentc.loading.yaml import load_documents
@@ -80,6 +82,13 @@ def test_fields_next_to_metadata_are_in_no_spec() -> None:
     schema = structural_schema(SCHEMA.kind("secret"), "v1")
     assert "spec" not in schema["properties"]
     assert schema["properties"]["data"]["type"] == "object"
+
+
+def test_a_required_field_next_to_metadata_is_required_there() -> None:
+    secret = copy.copy(SCHEMA.kind("secret"))
+    assert "required" not in structural_schema(secret, "v1")
+    secret.properties = {**secret.properties, "data": structs.replace(secret.properties["data"], required=True)}
+    assert structural_schema(secret, "v1")["required"] == ["data"]
 
 
 def test_what_a_default_means_is_said_and_not_written() -> None:

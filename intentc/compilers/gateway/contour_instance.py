@@ -14,9 +14,11 @@ from collections.abc import Iterable, Iterator
 
 from intentc import Claim, Context, Fact, Intent, View
 
+from .children.child import Phase
 from .contenders import contest, names_wanted, of_holder
 from .finalizers import keeping
 from .holder import Candidate, holder
+from .instance import Instance
 from .objects import objects_of, objects_of_any
 from .reasons import explain_instance
 
@@ -29,11 +31,14 @@ class ContourInstanceIntent(Intent):
         if held_by is None:
             return
         if held_by.is_ending:
-            if self._is_left(ctx):
+            left = self._left(ctx)
+            if left:
                 yield from self._finalizers(ctx, held_by)
+            if left - {Phase.NAMESPACE}:
+                yield from self._namespace(ctx, held_by.instance)
             return
         if held_by.instance is None:
-            if self._is_left(ctx):
+            if self._left(ctx):
                 ctx.hold(f"{held_by.title} can't be used now: {held_by.fault}. What runs for it goes on as it is")
             return
         yield from self._finalizers(ctx, held_by)
@@ -47,11 +52,19 @@ class ContourInstanceIntent(Intent):
         own = (held_by.kind, held_by.namespace, held_by.name)
         yield from keeping(*(_found(ctx, name) for name in (own, held_by.parameters, held_by.gateway_class)))
 
-    def _is_left(self, ctx: Context) -> bool:
-        """Whether any object of the instance is left: its manifest stays until a bridge has seen that it is gone. What
-        another instance has by now does not count, and what one is about to take over does."""
+    def _left(self, ctx: Context) -> set[Phase]:
+        """The phases of which an object of the instance is left: its manifest stays until a bridge has seen that it is
+        gone. What another instance has by now does not count, and what one is about to take over does."""
         objects = objects_of_any(self, ctx, "operator", self.uuid.partition("/")[2])
-        return any(ctx.is_made(claim) for _, claim in objects)
+        return {child.phase for child, claim in objects if ctx.is_made(claim)}
+
+    def _namespace(self, ctx: Context, instance: Instance | None) -> Iterator[Claim]:
+        """The namespace of an instance that is being deleted. Whether it is ``kept`` may change until it is the last
+        object: Gateways in it come and go."""
+        if instance is not None:
+            for child, claim in objects_of(self, ctx, instance):
+                if child.phase is Phase.NAMESPACE and ctx.is_made(claim):
+                    yield claim
 
 
 def _found(ctx: Context, name: tuple[str, ...]) -> View | None:

@@ -1,11 +1,12 @@
 """Computes how long to wait before the next attempt: the one back-off policy of all packages.
 
 A user names its first and last wait and the jitter, or takes one of the two that several share: ``RECONNECT`` for
-connections, and the rule by which a part of an object is contended (``PartRepairs``). It makes the attempts itself. No
+connections, and the rule by which a part of an object is contended (``PartRepairs``). The user makes the attempts. No
 library: those on PyPI wrap the attempt as well, and here a queue, an event or an election decides when one is due.
 
-``Backoff`` is a value; the waits have random jitter. State: ``Retries`` counts the failures of one connection, and
-``PartRepairs`` the repairs of one part of an object; their owners call them.
+``Backoff`` is a value; its waits have random jitter, unless that is 0, as for contended parts. State: ``Retries``
+counts failures in a row, and notes since when all went well; ``PartRepairs`` has the repairs of one part of an object,
+and until when it backs off. Their owners call them.
 
 Touches: clock, randomness.
 """

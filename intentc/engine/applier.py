@@ -1,9 +1,9 @@
 """Applies what the watch delivers, in order, and passes on what each batch affects (steps 1 and 2 to 3).
 
-A listing is decoded in slices, and last good values are added for what can't be read; with the first one, the facts of
-earlier processes are restored. ``logic`` finds what a batch or a correction affects: the intents go to the scheduler,
-and to the evaluator if they were deleted; objects go to ``object_changes``. It neither evaluates nor plans.
-``restore_guard``, ``orphan_collector`` and ``object_changes`` are notified of listings, the journal of names.
+A listing is decoded in slices, and last good values are added for what can't be read; with the first one, what earlier
+processes retained of held intents is restored. ``logic`` finds what a batch or a correction affects: the intents go to
+the scheduler, and to the evaluator if they were deleted; objects go to ``object_changes``. It neither evaluates nor
+plans. ``restore_guard``, ``orphan_collector`` and ``object_changes`` are notified of listings, the journal of names.
 
 State: whether a listing was applied, and the revision of the first. It changes the world through ``logic``, and the
 other steps by their methods.

@@ -3,8 +3,8 @@
 ``write_failures`` handles each failure. ``reconciler`` decides when an object is planned, ``object_planner`` what may
 be written; ``writing`` makes the requests. All writes of objects pass here; ``allocations`` sends its own.
 
-State: how many writes were acknowledged, the revision of the last one, and the number of restores. It changes the
-assumptions, the journal, the queue of objects and ``write_failures`` by their methods.
+State: how many writes were acknowledged, the highest revision that an answer had, and the number of restores. It
+changes the assumptions, the journal, the queue of objects and ``write_failures`` by their methods.
 
 Touches: API server, logs; through others: clock, randomness.
 """

@@ -2,7 +2,7 @@
 
 ``Service`` applies whole revisions to the cache, keeps the recorded reads, and combines the two answers to "which
 intents must run again": the readers of what changed, which decide what is right, and the walk over the reaction map,
-which states what was meant. It evaluates nothing and waits for nothing; the engine queues, runs and counts.
+which states what was meant. It evaluates nothing and waits for nothing; the engine queues and runs.
 
 Two more duties. It keeps the facts and last good values of intents whose last run was not complete, hands them out for
 a restart (``held_facts``, ``last_good_values``) and adopts those of an earlier process. And it finds cycles of facts

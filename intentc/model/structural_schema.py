@@ -5,9 +5,9 @@ who complete, explain and check manifests with it. Admission does not use it: it
 ``loading/checking.py``.
 
 Every node has a type, says that its content is free (``x-kubernetes-preserve-unknown-fields``), or that it is an
-integer or a text. Types, enums and bounds are those of the schema file; fields stand where the given version has them,
-and those that compilers write are left out. A default is at most named in the description: a cluster would write
-defaults into the stored object. One below the field's minimum means "not set", and is not named.
+integer or a text. Types, enums and bounds are those of the schema file; fields stand where the given version has them.
+Fields that compilers write are left out, except ``status``. A default is at most named in the description: a cluster
+would write defaults into the stored object. One below the field's minimum means "not set", and is not named.
 
 Pure functions of values.
 

@@ -5,8 +5,9 @@ repeated only if it was never sent, changes nothing, or had a stale token. A tok
 again when etcd calls it stale. ``etcd`` and ``etcd_watch`` decide what is called, and what the answers mean; watches
 get a channel each. ``lease_keeper`` has a connection of its own.
 
-State: the present member, the channels and the token. It reads the TLS files for each new channel, later looks at their
-times, and calls the given ``password`` at each log-in. At the end it drains gRPC's reports (``addresses.drain``).
+State: the present member, the channels and the token. It reads the TLS files for each new channel, after a failed call
+looks whether they were replaced, and calls the given ``password`` at each log-in. At the end it drains gRPC's reports
+(``addresses.drain``).
 
 Touches: gRPC; through others: files.
 """

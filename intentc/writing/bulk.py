@@ -1,10 +1,11 @@
-"""Gathers writes: those that arrive while others are under way share the next ``POST /sync``.
+"""Gathers writes: those of one turn of the loop, and those that wait for a connection, share a ``POST /sync``.
 
 Why it exists: a request of any size costs client and server 0.5 ms each; a hundred writes in one request share that,
-and one etcd transaction. There is no timer: a write that finds a free connection is sent at once, alone; only those
-that would have to wait are gathered. A batch is one transaction, so one bad item fails all: the item that the server
-names gets its error, and the others are sent again; if it names none, the batch is halved until the bad item is alone.
-``encode.py`` encodes operations; single references and allocations are sent by ``http.py``.
+and one etcd transaction. There is no timer: where a connection is free, the writes of one turn are sent at its end, a
+single one alone; the others wait for a connection, and are gathered meanwhile. A batch is one transaction, so one bad
+item fails all: the item that the server names gets its error, and the others are sent again; if it names none, the
+batch is halved until the bad item is alone. ``encode.py`` encodes operations; single references and allocations are
+sent by ``http.py``.
 
 State: the writes that wait, until each has its answer, the tasks that carry them out, and the size of batches. It notes
 in ``Capabilities`` what answers show.

@@ -11,9 +11,9 @@ last called. ``served`` keeps the changes by these numbers, and so knows what a 
 ``watch_consumer`` puts elements in, ``rejections``, ``retrying`` and ``session`` report answers and retries,
 ``serving`` decides when to publish.
 
-State: the elements in force, those that wait and those that are to be removed; which elements name which; which
-versions were acknowledged; what is not published yet; the numbers of the publication and of etcd's revision; and the
-parts' own.
+State: the elements in force, those that wait and those that are to be removed; rejected clusters, and listeners that
+Envoys may have though nothing is in force there; which elements name which; which versions were acknowledged; what is
+not published yet; the numbers of the publication and of etcd's revision; and the parts' own.
 
 Touches: randomness; through others: clock, files, logs.
 """

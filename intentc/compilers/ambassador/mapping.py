@@ -1,7 +1,8 @@
 """A Mapping contributes to the group of all Mappings with the same match; the group makes the route.
 
 ``routing/mapping_match.py`` reads what it matches, ``routing/mapping_action.py`` what it does. This intent decides
-which route tables it belongs to (docs/ambassador.md §4.5, Host ↔ Mapping), and reports why a Mapping takes no part.
+which route tables it belongs to (docs/ambassador.md §4.5, Host ↔ Mapping), and reports why a Mapping takes no part, and
+which of its fields have no effect.
 
 It reads and reports problems through ``ctx``, and yields facts.
 """

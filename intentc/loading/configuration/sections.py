@@ -7,7 +7,7 @@ configuration. ``reading`` and ``building`` read them.
 unknown key there is an error. Elsewhere only a likely misspelling of our keys is one, and any unknown key that the
 environment sets, since the file is shared with programs that we don't know.
 
-Declarations only.
+Declarations, and two properties that follow from them.
 
 Touches: nothing outside memory.
 """

@@ -3,8 +3,8 @@
 It runs the live engine over one listing in observe mode: the plans are the differences. Its write service only records,
 so nothing is written or allocated. An allocation that an intent still needs is a difference, too. An object that waits
 for another difference to be repaired (its target is missing, or is to be replaced) is reported with what it waits for.
-Allocations and directives are the present ones, also for an older revision; paused, dropped and suspect intents are so
-here as well.
+Allocations, directives and retained values are the present ones, also for an older revision; paused, dropped and
+suspect intents are so here as well.
 
 State: that engine, in memory, until the comparison is done. ``apply_directives`` changes the engine whose actions it
 gets.

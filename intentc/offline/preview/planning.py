@@ -1,8 +1,8 @@
 """Makes a plan: what an input would write, as the difference between moments of a trial.
 
-First the copy converges by itself: those writes are due anyway and not part of the plan. Then the caller's function
-carries out the input, with the code of ``apply`` and ``delete``, and the copy converges again. Nothing is written to
-the live world. For ``reacting`` it reports how two converged copies differ.
+First the copy converges by itself: the plan lists those writes apart (``due``), since they come with or without the
+input. Then the caller's function carries out the input, with the code of ``apply`` and ``delete``, and the copy
+converges again. Nothing is written to the live world. For ``reacting`` it reports how two converged copies differ.
 
 State: one plan under way, in memory. It changes the trial that it gets, and nothing else. ``progress`` is called before
 each step.

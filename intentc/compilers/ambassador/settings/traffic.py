@@ -1,7 +1,8 @@
 """How the gateway treats traffic, as typed values: settings of the Module, of a Mapping or of a service.
 
-Fields have the names and units that users write (docs/ambassador.md §4.3); zero, empty and None mean "not set". What
-only the Module sets is in ``module_settings.py``, health checks are in ``upstream_settings.py``.
+Fields have the units that users write (docs/ambassador.md §4.3), and mostly their names, too; ``LabelAction`` and
+``HeaderAddition`` have their own. None and empty mean "not set"; zero is a value, such as no retry. What only the
+Module sets is in ``module_settings.py``, health checks are in ``upstream_settings.py``.
 
 Pure functions of values.
 """

@@ -241,6 +241,7 @@ async def measure(mappings: int, hosts: int, wildcard: bool, changes: int, envoy
         compiled=compiled,
         full=full,
         change=median(changed),
+        quickest=min(changed),
         writes=sum(len(batch.changes) for batch in written),
         rss=rss,
         encoded=assembling.encoding,

@@ -233,7 +233,7 @@ class Allocations:
         """Wait for work, and return all of it; ``serve`` must be called for each.
 
         ``planning``: set while plans may begin. Requests are gathered until then, so that numbers follow the order of
-        the owners' names, not the order of arrival."""
+        the intents' names, not the order of arrival."""
         entry = await self._queued.get()
         await planning.wait()
         return self._in_order((entry, *self._queued.take_all()))

@@ -1,4 +1,4 @@
-"""Applies what the watch delivers, in order, and passes on what each batch affects (steps 1 and 2 to 3).
+"""Applies what the watch delivers, in order, and passes on what each batch affects (steps 2 and 3).
 
 A listing is decoded in slices, and last good values are added for what can't be read; with the first one, what earlier
 processes retained of held intents is restored. ``logic`` finds what a batch or a correction affects: the intents go to

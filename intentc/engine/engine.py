@@ -2,12 +2,12 @@
 
 ``__init__`` builds the queues and then the steps from the last to the first, since each gets later ones; ``run`` shows
 them in order. The **watch** delivers a batch (1), **logic** applies it and finds the affected intents (2), the
-**scheduler** keeps one job per intent (3), **workers** take jobs (4) and **evaluate** them (5). The output of an
-evaluation becomes **claims** on objects (6), each object is **planned** from all claims on it (7) and **written** (8),
-and the **journal** records all that (9). ``watch/`` does step 1, classes in ``intentc/engine/`` do 2 to 8. Each gets
-the stages that it uses (``logic`` …), the two queues (``scheduler`` for intents, ``object_queue`` for objects) and
-later steps. It calls no earlier step but the queues; the engine's loops pass on what it returns. ``assembly.py`` builds
-the stages; its callers (``service``, ``offline``) pass in what differs: etcd and HTTP, or memory.
+**scheduler** keeps one job per intent (3), **workers** take jobs (4) and **evaluate** them (5). What an evaluation
+yields becomes **claims** on objects (6), each object is **planned** from all claims on it (7) and **written** (8), and
+the **journal** records all that (9). ``watch/`` does step 1, classes in ``intentc/engine/`` do 2 to 8. Each gets the
+stages that it uses (``logic`` …), the two queues (``scheduler`` for intents, ``object_queue`` for objects) and later
+steps. It calls no earlier step but the queues; the engine's loops pass on what it returns. ``assembly.py`` builds the
+stages; its callers (``service``, ``offline``) pass in what differs: etcd and HTTP, or memory.
 
 State: whether planning may begin, and when evaluations must give way; all other state is the steps' and stages'.
 
@@ -20,12 +20,13 @@ listing      the process starts              the first listing is applied       
 pass due     a listing is applied; or some   no job is left and none cools      evaluations; no plan, unless
              value to be freed waits for it  down; then orphans are queued      *planning*; writes under way go on
 evaluating   jobs are queued while           no job is left; or 1,000           evaluations; no new plan; writes under
-             *planning*, by a batch, a       evaluations are done and no pass   way go on
-             correction, all allocations, a  is due
-             reload or ``reevaluate``
-planning     *pass due* or *evaluating*      *evaluating* is entered, also by   plans, writes, allocations; evaluations
-             is left                         the jobs of a new listing          left over after the 1,000, or caused by
-                                                                                facts, directives, allocations, retries
+             *planning*, by a listing, a     evaluations are done and no pass   way go on
+             batch or correction, a load of  is due
+             allocations, a reload or
+             ``reevaluate``
+planning     *pass due* is left; or          *evaluating* is entered            plans, writes, allocations; evaluations
+             *evaluating* is, and no pass                                       left over after the 1,000, or caused by
+             is due                                                             facts, directives, allocations, retries
 throttled    the API server is unreachable   the pause is over                  evaluations, read-backs; no new plan,
              or asks for a pause, or the                                        write or allocation
              rate limit is used up
@@ -106,7 +107,7 @@ _MAX_BURST = 1000
 """Evaluations in a row after which writes get a turn although more jobs wait."""
 _READ_BACK_PERIOD = 1.0
 """Seconds between checks for assumed writes whose echo is missing."""
-_RELOAD_ALLOCATIONS_EVERY = 5
+_RELOAD_EVERY = 5
 """Checks between two reads of all allocations, while requests wait for permission."""
 _IN_FLIGHT = 400
 """Objects whose writes may be under way at once: enough to fill the permitted requests (``writing/endpoint.py``)."""
@@ -187,7 +188,7 @@ class Engine:
         object_changes = ObjectChanges(
             logic=logic, book=book, assumed=assumed, planner=planner, states=states, objects=objects, marked=marked
         )
-        self._applier = Applier(  # 1, 2
+        self._applier = Applier(  # 2
             logic=logic, journal=journal, scheduler=scheduler, evaluator=self._evaluator,
             object_changes=object_changes, orphan_collector=self._orphan_collector,
             restore_guard=self._restore_guard, log_fields=log, last_good=last_good,
@@ -213,7 +214,7 @@ class Engine:
         Raises ``Fenced`` if the server accepts only another process's writes, and this one never claimed to lead."""
         try:
             async with anyio.create_task_group() as group:
-                group.start_soon(self._apply, events)  # 1, 2 → 3
+                group.start_soon(self._apply, events)  # 2 → 3
                 for _ in range(self._workers):
                     group.start_soon(self._evaluate)  # 3, 4, 5, 6 → object queue
                     group.start_soon(self._reconcile)  # 7, 8
@@ -258,8 +259,7 @@ class Engine:
             if await self._read_back.unseen():
                 self._sender.expect_no_echo()
             self._drift.tidy()
-            has_waiting = self._permission.withheld_for and self._allocations.outstanding
-            if has_waiting and rounds % _RELOAD_ALLOCATIONS_EVERY == 0:
+            if self._permission.withheld_for and self._allocations.outstanding and not rounds % _RELOAD_EVERY:
                 # The leader may have been granted the requested allocations meanwhile, and no event reports that.
                 self._allocations.invalidate()
             self._orphan_collector.forget_deleted_owners()
@@ -302,8 +302,8 @@ class Engine:
         self._after_allocation(True)
 
     def _after_allocation(self, loaded: bool) -> None:
-        """Continue after an allocator entry was served: check whether planning may begin. ``loaded``: all allocations
-        were read; then release what nobody needs, and let affected intents be evaluated first."""
+        """Continue after a request to the allocator was served. ``loaded``: all allocations were read; then release
+        what nobody needs, and let affected intents be evaluated first."""
         if not loaded:
             self.advance()
             return
@@ -324,7 +324,7 @@ class Engine:
         if self._marked.awaits_pass and not self._permission.withheld_for:
             self._orphan_collector.request()
         due = self._orphan_collector.due
-        # A pass needs expensive intents as well: the output of one that cools down may be stale.
+        # A pass needs expensive intents as well: what one that cools down has yielded may be stale.
         cooling_down = due and self._evaluator.cooling_down
         if self.listed and self._scheduler.idle and not cooling_down:
             if due:

@@ -1,5 +1,8 @@
-"""Checks resources and statuses against their kind's schema: fields, types, enums and bounds, at every depth.
-Unknown fields of kinds without a manifest are left to callers.
+"""Checks resources and statuses against their kind's schema: types, enums and bounds, at every depth.
+
+The fields that all kinds have are checked, too, such as ``perms2``. Unknown fields at the top are rejected by
+``manifest_fields``, and left to the callers of ``checked_kind``. Deeper ones are rejected in kinds with a manifest, and
+those of a status in all kinds; opaque kinds may have them.
 
 Why it exists: the API server rejects invalid resources (``checked_kind``, ``checked_status``, both for the flat form),
 and compilers that extract resources from annotations must report the same faults beforehand (``manifest_fields``, which

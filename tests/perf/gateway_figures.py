@@ -35,8 +35,8 @@ class Cost(NamedTuple):
     between two ticks of the CPU's clock.
 
     ``compiled``: everything applied and evaluated; ``full``: planned, written and seen again, too. ``change``: the same
-    for one Mapping's prefix, the median of many, and ``quickest`` the least, on which nothing else on the machine had an
-    influence; ``writes``: objects that it wrote. ``rss``: MiB after ``full``.
+    for one Mapping's prefix, the median of many, and ``quickest`` the least, which nothing else on the machine
+    disturbed; ``writes``: objects that it wrote. ``rss``: MiB after ``full``.
     ``encoded``: all elements decoded and encoded by the xDS server, ``assembled``: and the responses to Envoys made of
     them; ``route`` and ``table``: the same after one change. ``taken`` and ``updated`` are seconds as they pass, 0
     without a real Envoy: until it has started and accepted everything, and until it has accepted one change.

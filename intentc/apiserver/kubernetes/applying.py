@@ -1,9 +1,10 @@
-"""Server-side apply: a manager's configuration is merged into a resource, and the fields that it owns are noted.
+"""Server-side apply: a manager's configuration is merged into a resource, and who owns which field is noted, also after
+changes that are no application (``updated``).
 
 Why it exists: several managers may each own fields of one resource. What a manager applied before and leaves out now is
 removed, unless somebody else owns it, too; a field that another manager set to another value is a conflict.
 
-``managedFields`` is what clients see of it. ``face`` stores it next to the resource, since no compiler reads it.
+``managedFields`` is what clients see of it. ``beside`` keeps it next to the resource, since no compiler reads it.
 
 Pure functions of values: nothing that they get is changed; the present time comes from the caller.
 

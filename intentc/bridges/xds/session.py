@@ -3,8 +3,8 @@
 Why it exists: aggregated discovery is about the order in which changes are sent. Changes are sent in *rounds*: what
 changed since the last round, clusters before their endpoints, those before listeners, those before routes, removed
 clusters last; each step only when the one before it is answered (clusters: or after 1 s). A round's content is fixed
-when it begins, so that continuous changes can't delay routes without end. Secrets, and endpoints that an Envoy newly
-asks for, are sent at once: its clusters and listeners wait for them.
+when it begins, so that continuous changes can't delay routes without end. Secrets and endpoints that an Envoy newly
+asks for are sent at once: its clusters and listeners wait for them. Secrets that changed are the first of a round.
 
 State: what this Envoy subscribes to, has, and had on a former stream; its listeners' addresses; responses without an
 answer; the round under way. It reports answers to ``world`` and ``rejections``, which change what is in force, and
@@ -332,6 +332,10 @@ class Session:
                     return response
         return None
 
+    def _has_asked(self) -> bool:
+        """Whether ``_asked`` has something to send: such as secrets that are all that changed."""
+        return any(subscription.asked and not subscription.sent for subscription in self._subscriptions.values())
+
     def _together(self, kind: Type, names: set[str]) -> set[str]:
         """The names among these that may share one response. A secret on trial gets a response of its own.
 
@@ -371,7 +375,7 @@ class Session:
         for step in steps:
             self._subscriptions[step.kind].dirty = set()
         steps = self._removals_last(steps)
-        if not steps:
+        if not steps and not self._has_asked():
             self._all_answered()
             return False
         self._round = deque(steps)

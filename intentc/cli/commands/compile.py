@@ -65,7 +65,7 @@ def command(
     """Compile the resources in FILE... (YAML or JSON; a folder; - for stdin), and print what follows from them.
 
     The same input gives the same bytes, in any order. Fields that an API server would fill in are filled in by the same
-    rules; new numbers are the lowest free ones, in the order of their owners' names. Exit code 5 if some intents are
+    rules; new numbers are the lowest free ones, in the order of their intents' names. Exit code 5 if some intents are
     held, or with --keep-going some resources are left out.
 
     `-o envoy` prints a configuration file of Envoy, `-o kubernetes` the objects of a cluster for `kubectl apply`, both

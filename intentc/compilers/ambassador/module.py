@@ -1,7 +1,8 @@
 """The Module ``ambassador``: the settings of the whole gateway, and the routes of its probes (docs/ambassador.md §4.3).
 
-One takes effect: that of the gateway's own namespace, otherwise the first by name; every other Module reports that it
-has no effect. ``gateway/module_reading.py`` reads the settings, ``gateway/probes.py`` makes the routes.
+One takes effect: that of the gateway's own namespace, otherwise the first by name; every other Module of this gateway
+reports that it has no effect, those of other gateways report nothing here. ``gateway/module_reading.py`` reads the
+settings, ``gateway/probes.py`` makes the routes.
 
 It reads and reports problems through ``ctx``, and yields facts.
 """

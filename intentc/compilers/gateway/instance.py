@@ -1,8 +1,9 @@
 """An instance: all that the objects of one running Contour and its Envoys follow from, complete and checked.
 
 Intents read users' resources, check them, and make an ``Instance``; ``children`` turns it into manifests and asks
-nothing else. Two equal instances have the same objects. Defaults are those of an instance without parameters
-(docs/gateway.md §5), so a reader sets only what a user gave.
+nothing else. Two equal instances have the same objects. Defaults are those of an instance of layout O without
+parameters (docs/gateway.md §5); in layout P, whose parameters name no load balancer unless they are a Contour, readers
+set ``load_balancer`` to None.
 
 Every value is hashable, so that an instance can be the value of a fact: maps are ``Pairs``, and what is passed on
 unchanged (resources, volumes, strategies) is ``Json``.

@@ -1,7 +1,8 @@
 """Counts and lists what is in quarantine, each entry with its reason: everything that needs a change or an operator.
 
-Counts are sums of table sizes, since ``/status`` asks each second and there may be 20,000 entries. The list is ordered
-table by table, by key or in the order of arrival, so that pages stay consistent while entries are added.
+Counts are sums of table sizes, less the keys that stand in two tables; no entry is built for them, since ``/status``
+asks each second and there may be 20,000. The list is ordered table by table, by key or in the order of arrival: an
+entry that is added meanwhile moves later ones back, so a page may repeat one, and hides none.
 
 It reads the engine and changes nothing.
 

@@ -1,4 +1,4 @@
-"""Audits a running service, periodically if it leads, and on demand; counts, logs and repairs mismatches.
+"""Audits a running service, periodically while it may write, and on demand; counts, logs and repairs mismatches.
 
 The compile from scratch runs in a process of its own, so it costs the service only the examination of the differences.
 For a mismatch all intents behind the object are evaluated anew; an object without its plan is planned, one whose event

@@ -14,7 +14,7 @@ from google.protobuf import any_pb2
 from intentc.bridges.xds.element_states import Key
 from intentc.bridges.xds.elements import Element, Origin, Rejection
 from intentc.bridges.xds.encoding import Version, encode
-from intentc.bridges.xds.kinds import CLUSTER, ENDPOINTS, LISTENER, ROUTE, VIRTUAL_HOST, Type
+from intentc.bridges.xds.kinds import CLUSTER, ENDPOINTS, LISTENER, ROUTE, SECRET, VIRTUAL_HOST, Type
 from intentc.bridges.xds.rejections import RejectionAnalyzer
 from intentc.bridges.xds.session import Request, Response, Session
 from intentc.bridges.xds.stream_progress import StreamProgress
@@ -67,6 +67,11 @@ def eds_cluster(name: str, **config: Any) -> Version:
 def endpoints(name: str, **config: Any) -> Version:
     """Endpoints of a cluster."""
     return encode(Element(ENDPOINTS, name, 1, {"cluster_name": name} | config))
+
+
+def secret(name: str, **config: Any) -> Version:
+    """A secret."""
+    return encode(Element(SECRET, name, 1, {"name": name} | config))
 
 
 def listener(name: str, *, refers_to: str = "", **config: Any) -> Version:

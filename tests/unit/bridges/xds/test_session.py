@@ -18,6 +18,7 @@ from tests.support.envoy.served_world import (
     names_in,
     published,
     route,
+    secret,
     served,
     unwant,
     virtual_host,
@@ -57,6 +58,23 @@ def test_nothing_that_refers_to_it_is_sent_before_the_answer() -> None:
     assert envoy.receives() is None
     envoy.answers(clusters)
     assert names_in(envoy.receives()) == {CONFIGURATION}
+
+
+def test_a_secret_that_is_all_that_changed_is_sent_at_once_and_counts_as_answered_after_that() -> None:
+    bench = published(secret("s", generic_secret={"secret": {"inline_string": "old"}}))
+    envoy = Envoy(bench)
+    envoy.asks(Type.SECRETS, "s")
+    envoy.accepts_all()
+    assert envoy.session.serial == bench.world.serial
+    want(bench.world, secret("s", generic_secret={"secret": {"inline_string": "new"}}))
+    bench.world.publish()
+    response = envoy.receives()
+    assert names_in(response) == {"s"}
+    assert envoy.receives() is None
+    assert envoy.session.serial < bench.world.serial
+    envoy.answers(response)
+    assert envoy.receives() is None
+    assert envoy.session.serial == bench.world.serial
 
 
 def test_clusters_that_change_without_end_do_not_keep_routes_waiting() -> None:

@@ -116,7 +116,7 @@ _DRAIN = 8.0
 
 
 class Engine:
-    """The engine. ``run`` serves until it is cancelled; ``step`` does all work that there is, in the caller's own task.
+    """The engine. ``run`` serves until it is cancelled; ``step`` does the queued work once, in the caller's own task.
     ``names``: program (``envoy``) → how the names in its statistics and logs map to objects."""
 
     def __init__(
@@ -265,8 +265,8 @@ class Engine:
             self._orphan_collector.forget_deleted_owners()
 
     async def step(self, items: list[Snapshot | Batch]) -> bool:
-        """Apply ``items`` and do all work that follows, in this task, in a fixed order. True if anything was done:
-        then the store may hold new changes."""
+        """Apply ``items`` and do the queued work, in this task, in a fixed order. True if anything was done: then call
+        it again, since work may be left, and the store may hold new changes."""
         for item in items:
             await self.apply_item(item)
         has_worked = bool(items)
@@ -346,7 +346,7 @@ class Engine:
         self._moved.set()
 
     async def wait_until_restore_is_evaluated(self) -> None:
-        """Return once the store was restored, and everything in it was evaluated; writes are still withheld."""
+        """After a restore that requires confirmation, return once all is evaluated; writes are still withheld."""
         await self._restore_guard.wait_until_evaluated()
 
     async def settled(self, revision: int = 0) -> None:
@@ -379,7 +379,7 @@ class Engine:
         self, reactions: ReactionMap, settings: Mapping[str, Any], unset: Iterable[str], *, other_edges: bool
     ) -> None:
         """Use this reaction map from now on, set ``settings``, and remove those named by ``unset``. The intents that
-        read them are evaluated. The caller enqueues intents that only the new map reaches (``resync``).
+        read them are evaluated. The caller enqueues those that other edges may affect (``resync``).
         ``other_edges``: whether the edges differ from those of the former map."""
         self._logic.set_reactions(reactions)
         self._evaluator.set_edges(edges_of(reactions), other_edges=other_edges)

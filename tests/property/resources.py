@@ -143,12 +143,10 @@ networks = st.builds(
         }
     ).map(_allowed),
 )
-policies = st.builds(
-    Put,
-    st.just("network_policy"),
-    names,
-    st.fixed_dictionaries({"network_policy_entries": policy_rules(names).map(lambda rules: {"policy_rule": rules})}),
+_policy = st.fixed_dictionaries(
+    {"network_policy_entries": policy_rules(names).map(lambda rules: {"policy_rule": rules})}
 )
+policies = st.builds(Put, st.just("network_policy"), names, _policy)
 route_tables = st.builds(Put, st.just("route_table"), names, table_fields)
 bgpvpns = st.builds(Put, st.just("bgpvpn"), names, bgpvpn_fields(_target_list))
 logging_objects = st.builds(Put, st.just("security_logging_object"), names, logging_fields(names))
@@ -314,7 +312,7 @@ def tenants(draw: st.DrawFn, fewest: tuple[int, int, int, int] = (2, 2, 2, 1)) -
         found += draw(st.lists(strategy, min_size=least, max_size=len(NAMES), unique_by=_name))
     found += draw(st.lists(route_targets, max_size=2, unique_by=_name))
     found += draw(st.lists(bgpvpns, max_size=3, unique_by=_name))
-    found += draw(st.lists(policies, min_size=len(NAMES), max_size=len(NAMES), unique_by=_name))
+    found += [Put("network_policy", name, draw(_policy)) for name in NAMES]
     found += draw(st.lists(route_tables, max_size=3, unique_by=_name))
     found += draw(st.lists(logging_objects, max_size=2, unique_by=_name))
     found += draw(st.lists(on_ports, max_size=4, unique_by=lambda put: put[:2]))

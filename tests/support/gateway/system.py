@@ -137,11 +137,20 @@ class GatewaySystem:
             self.services.setdefault((name, namespace), body["metadata"]["uid"])
 
     async def outcome(self) -> dict[str, Any]:
-        """The objects of the cluster, and the statuses and finalizers of owners, without what differs by history."""
+        """The objects of the cluster, and the statuses and finalizers of owners, without what differs by history.
+
+        Of what runs once (docs/engine.md §13.3) it counts which content was done. It may be gone: it was on its way to
+        other content, or its time to live is over."""
         found: dict[str, Any] = {}
+        once = {name for name, manifest in (await self.documents("manifest")).items() if manifest.get("once")}
+        for fq_name, observed in (await self.documents("observed")).items():
+            if fq_name in once:
+                found[f"once {fq_name}"] = observed.get("done"), observed.get("digest")
         for place in self.cluster.objects:
             kind, _, rest = place.partition(" ")
             namespace, _, name = rest.rpartition("/")
+            if (namespace, f"{kind.lower()}.batch--{name}") in once:
+                continue
             body = self.cluster.get(kind, name, namespace) or {}
             found[place] = {field: value for field, value in body.items() if field not in ("metadata", "status")}
             found[place]["labels"] = body["metadata"].get("labels")

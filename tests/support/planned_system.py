@@ -32,6 +32,8 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MAC = re.compile(r"02(?::[0-9a-f]{2}){5}")
 _LARGE = re.compile(r"(?<!\d)80\d{5}(?!\d)")
 """The numbers of route targets and of security groups."""
+_OF_USERS = ("security_group_id", "segmentation_id")
+"""Fields with small numbers that users give, and that no pool has: as such they may equal a pool's."""
 _PLACEHOLDER = re.compile(r"<(uuid|address)[^>]*>")
 
 World = dict[str, bytes]
@@ -162,8 +164,7 @@ def _translated(value: Any, fresh: dict[int, str], known: str, field: str = "") 
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int):
-        # A small number of a group is one that its user configured, not one of another pool.
-        small = field.endswith("_id") and not field.endswith("security_group_id")
+        small = field.endswith("_id") and not field.endswith(_OF_USERS)
         is_number = value in fresh and (small or value >= SECURITY_GROUP_OFFSET)
         return fresh[value] if is_number else value
     if isinstance(value, str):

@@ -46,8 +46,8 @@ quiet        the first pass is complete;     a condition no longer holds        
              by the watch; no intent cools
              down
 converged    *quiet* holds; no allocation    a condition no longer holds        as *quiet*; ``settled`` returns
-             backs off, and objects that do
-             are rejected or contended;
+             backs off; each object that
+             does is rejected or contended;
              while writes are withheld
              (unless observing), no plan
              and no allocation waits for
@@ -324,7 +324,7 @@ class Engine:
         if self._marked.awaits_pass and not self._permission.withheld_for:
             self._orphan_collector.request()
         due = self._orphan_collector.due
-        # A pass needs expensive intents as well: what one that cools down has yielded may be stale.
+        # A pass waits for cooling intents as well: what they have yielded may be stale.
         cooling_down = due and self._evaluator.cooling_down
         if self.listed and self._scheduler.idle and not cooling_down:
             if due:
@@ -379,8 +379,8 @@ class Engine:
         self, reactions: ReactionMap, settings: Mapping[str, Any], unset: Iterable[str], *, other_edges: bool
     ) -> None:
         """Use this reaction map from now on, set ``settings``, and remove those named by ``unset``. The intents that
-        read them are evaluated. The caller enqueues those that other edges may affect (``resync``).
-        ``other_edges``: whether the edges differ from those of the former map."""
+        read them are evaluated. ``other_edges``: whether the edges differ from those of the former map; then the caller
+        enqueues the intents that this may concern (``resync``)."""
         self._logic.set_reactions(reactions)
         self._evaluator.set_edges(edges_of(reactions), other_edges=other_edges)
         for name, value in settings.items():

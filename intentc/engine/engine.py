@@ -17,11 +17,11 @@ An engine can be in several of these states at once:
 state        entered when                    left when                          what may happen in it
 ===========  ==============================  =================================  =======================================
 listing      the process starts              the first listing is applied       no evaluation, plan or allocation
-pass due     a listing is applied; or some   no job is left and none cools      evaluations; no plan, unless
+pass due     a listing is applied; or some   no job is left, no intent cools    evaluations; no plan, unless
              value to be freed waits for it  down; then orphans are queued      *planning*; writes under way go on
 evaluating   jobs are queued while           no job is left; or 1,000           evaluations; no new plan; writes under
              *planning*, by a listing, a     evaluations are done and no pass   way go on
-             batch or correction, a load of  is due
+             batch or relist, a load of all  is due
              allocations, a reload or
              ``reevaluate``
 planning     *pass due* is left; or          *evaluating* is entered            plans, writes, allocations; evaluations
@@ -443,7 +443,7 @@ class Engine:
 
     @property
     def first_pass_complete(self) -> bool:
-        """Whether everything of a listing was evaluated once."""
+        """Whether the first pass was made: the whole world was evaluated, and orphans are queued."""
         return self._orphan_collector.complete
 
     @property
@@ -491,7 +491,7 @@ class Engine:
 
     @property
     def converged(self) -> bool:
-        """Quiet, and nothing is deferred except objects listed as rejected or contended. While writes are withheld
+        """Quiet, and nothing backs off except objects listed as rejected or contended. While writes are withheld
         (unless observing), also: no plan or allocation waits for permission."""
         states, withheld = self._tables, self._permission.withheld_for
         if withheld and OBSERVING not in withheld and (states.planned or self._allocations.outstanding):

@@ -38,8 +38,8 @@ ROLES = ("leader", "standby", "alone", "observer")
 
 GAUGES = (
     Figure("intentc_converged", "1 if nothing is left to do for the applied inputs.", "converged"),
-    Figure("intentc_healthy", "1 if nothing is held, rejected, contended, "
-           "deferred or withheld, and etcd is not silent.", "healthy"),
+    Figure("intentc_healthy", "1 if nothing is held, rejected, contended or deferred, no mass deletion waits for "
+           "approval, no restored store is being examined, and etcd is not silent.", "healthy"),
     Figure("intentc_problems", "Entries in `intentc show problems`.", "counts.problems"),
     Figure("intentc_busy_seconds", "Seconds since it was last converged; 0 if it is converged.", "busy_seconds"),
     Figure("intentc_applied_revision", "The last revision of etcd that was applied.", "applied_revision"),

@@ -1,8 +1,8 @@
 """Reports the tables and counters of a running engine, the largest part of ``/status``, and lists ``/pending``.
 
 Three words have distinct meanings: *converged* (nothing left to do for the applied inputs except what is held or
-rejected), *healthy* (nothing held, rejected, contended, deferred or withheld) and *problems* (what people must change
-in inputs, whether these are compiled or held). Bodies of resources never appear here. ``report`` is called every
+rejected), *healthy* (see ``is_healthy``) and *problems* (what people must change in inputs, whether these are compiled
+or held). Bodies of resources never appear here. ``report`` is called every
 second, so it reads tables and counters only. ``service/status.py`` adds what people read first.
 
 It reads the engine and changes nothing.
@@ -97,8 +97,8 @@ def report(live: ReadOnly, *, converged: bool) -> dict[str, Any]:
 
 
 def is_healthy(live: ReadOnly) -> bool:
-    """Nothing is held, rejected, contended, deferred or withheld. Problems of inputs that are compiled anyway are
-    counted separately."""
+    """Nothing is held, rejected, contended or deferred, no mass deletion waits for approval, and no restored store is
+    being examined. Problems of inputs that are compiled anyway are counted separately."""
     states = live.states
     return not (
         held_count(live.world, live.states)

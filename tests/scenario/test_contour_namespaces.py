@@ -1,10 +1,18 @@
-"""The Namespace of a Contour that asks for its removal, and that is being deleted (docs/gateway.md §10)."""
+"""The Namespace of a Contour that asks for its removal, and that is being deleted (docs/gateway.md §7, §10)."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.support.gateway.documents import HTTP, contour, gateway, gateway_class
+from tests.support.gateway.documents import (
+    HTTP,
+    Document,
+    contour,
+    early_class,
+    early_gateway,
+    gateway,
+    gateway_class,
+)
 from tests.support.gateway.system import GatewaySystem
 
 pytestmark = pytest.mark.anyio
@@ -44,6 +52,57 @@ async def test_it_stays_if_a_gateway_is_created_in_it_meanwhile() -> None:
     assert await system.documents("contour") == {}
     assert "Programmed" in str((await system.documents("gateway"))["edge", "web"]["status"])
     assert not await system.cluster.step(system.offline), "nothing is left to do"
+
+
+HEIRS = [early_gateway("web", HTTP, namespace="edge"), contour("heir", namespace="edge", instance="edge")]
+
+
+@pytest.mark.parametrize("heir", HEIRS, ids=["gateway", "contour"])
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+async def test_it_stays_if_somebody_in_it_takes_the_instance_over(heir: Document, when: str) -> None:
+    system = GatewaySystem()
+    for document in (gateway_class(), early_class(), CONTOUR):
+        await system.put(document)
+    await system.work()
+    system.pass_time()
+    if when == "before":
+        await system.put(heir)
+        await system.work()
+    system.cluster.hold_back(*HELD)
+    await system.delete(CONTOUR)
+    await system.work(20)
+    if when == "meanwhile":
+        await system.put(heir)
+    await system.work()
+    system.cluster.let_go(*HELD)
+    await system.work()
+    system.start()
+    await system.work()
+    assert not [line for line in system.cluster.log if line.startswith("delete Namespace")]
+    assert {"Namespace edge", "Service edge/envoy"} <= set(system.cluster.objects)
+    assert not await system.cluster.step(system.offline), "nothing is left to do"
+    await system.delete(heir)
+    await system.work()
+    assert system.cluster.objects == ("Namespace edge",)
+    assert not await system.documents("manifest")
+
+
+async def test_it_stays_while_a_gateway_of_another_controller_is_in_it() -> None:
+    system = await ending()
+    await system.put(early_gateway("web", HTTP, namespace="edge"))
+    await system.work()
+    system.cluster.let_go(*HELD)
+    await system.work()
+    assert system.cluster.objects == ("Namespace edge",)
+
+
+async def test_one_that_somebody_else_made_is_never_written() -> None:
+    system = GatewaySystem()
+    for document in (early_class(), HEIRS[0]):
+        await system.put(document)
+    await system.work()
+    assert "Service edge/envoy" in system.cluster.objects
+    assert "Namespace edge" not in system.cluster.objects
 
 
 async def test_it_is_deleted_if_that_gateway_is_deleted_before_it() -> None:

@@ -101,4 +101,5 @@ def _is_needed(ctx: Context, namespace: str) -> bool:
     """Whether a namespace stays although a Contour asks for its removal."""
     if namespace in _NEVER_REMOVED or namespace == operator_namespace(ctx):
         return True
-    return any(gateway.fq_name[0] == namespace for gateway in ctx.select("gateway", "namespace", namespace))
+    gateways = (one for kind in ("gateway", "gateway_v1alpha1") for one in ctx.select(kind, "namespace", namespace))
+    return any(gateway.fq_name[0] == namespace for gateway in gateways)

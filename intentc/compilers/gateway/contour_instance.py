@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
 from intentc import Claim, Context, Fact, Intent, View
 
 from .children.child import Phase
@@ -46,6 +48,10 @@ class ContourInstanceIntent(Intent):
         yield from names_wanted(own, wanted)
         made, _ = contest(ctx, own, wanted)
         yield from (claim for _, claim in made)
+        if not held_by.instance.makes_namespace:
+            # A former holder made it, and this one lives in it.
+            kept = msgspec.structs.replace(held_by.instance, makes_namespace=True, keeps_namespace=True)
+            yield from self._namespace(ctx, kept)
         explain_instance(ctx, held_by, made)
 
     def _finalizers(self, ctx: Context, held_by: Candidate) -> Iterator[Claim]:
@@ -59,8 +65,8 @@ class ContourInstanceIntent(Intent):
         return {child.phase for child, claim in objects if ctx.is_made(claim)}
 
     def _namespace(self, ctx: Context, instance: Instance | None) -> Iterator[Claim]:
-        """The namespace of an instance that is being deleted. Whether it is ``kept`` may change until it is the last
-        object: Gateways in it come and go."""
+        """The namespace, if this instance made it. Whether it is ``kept`` must be known before it is deleted: holders
+        and Gateways in it come and go."""
         if instance is not None:
             for child, claim in objects_of(self, ctx, instance):
                 if child.phase is Phase.NAMESPACE and ctx.is_made(claim):

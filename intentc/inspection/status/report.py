@@ -2,8 +2,8 @@
 
 Three words have distinct meanings: *converged* (nothing left to do for the applied inputs except what is held or
 rejected), *healthy* (see ``is_healthy``) and *problems* (what people must change in inputs, whether these are compiled
-or held). Bodies of resources never appear here. ``report`` is called every
-second, so it reads tables and counters only. ``service/status.py`` adds what people read first.
+or held). Bodies of resources never appear here. ``report`` is called every second, so it reads tables and counters
+only. ``service/status.py`` adds what people read first.
 
 It reads the engine and changes nothing.
 

@@ -61,6 +61,11 @@ def test_types_bounds_enums_and_required_fields_are_checked(spec: dict[str, Any]
         jsonschema.validate({"spec": spec}, schema)
 
 
+def test_the_spec_is_required_if_a_field_of_it_is() -> None:
+    schema = structural_schema(SCHEMA.kind("mapping"), "getambassador.io/v3alpha1")
+    assert schema["required"] == ["spec"]
+
+
 def test_a_moved_field_stands_where_its_version_has_it() -> None:
     kind = SCHEMA.kind("toy_route")
     newer, older = (

@@ -484,7 +484,7 @@ class Engine:
             and self._scheduler.idle
             and not self._evaluator.cooling_down
             and self._objects.idle
-            and not self._reconciler.in_flight
+            and self._reconciler.idle
             and self._allocations.idle
             and self.revision >= self._sender.last_revision
         )

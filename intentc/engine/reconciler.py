@@ -4,8 +4,9 @@ Each object is planned and written by one worker at a time; writes of different 
 of our own on the way of one object defers that object alone. ``object_planner`` decides what is written, ``sender``
 sends it.
 
-State: the writes under way, and until when the present slice of work lasts. It changes the queue, the states of
-objects, ``marked_objects``, ``repairs``, ``write_failures`` and the throttle by their methods.
+State: the writes under way, whether one has ended since ``ended`` returned, and until when the present slice of work
+lasts. It changes the queue, the states of objects, ``marked_objects``, ``repairs``, ``write_failures`` and the throttle
+by their methods.
 
 Touches: nothing itself; through others: API server, clock, logs, randomness.
 """
@@ -69,6 +70,14 @@ class Reconciler:
         """The number of objects whose writes are under way."""
         return len(self._tasks)
 
+    @property
+    def idle(self) -> bool:
+        """Whether no write is under way, and ``ended`` has returned for those that were.
+
+        What follows from the end of a write, such as an allocation to be freed, is queued by the caller of ``ended``.
+        Until then nothing else shows that work is left."""
+        return not self._tasks and not self._ended.is_set()
+
     async def serve_next(self) -> bool:
         """Wait for an object, and plan it. True if it needs a write now: that is begun, and ``ended`` returns after it.
         Raises ``Fenced`` if the server rejected a write of ours in favour of another process though we never claimed
@@ -124,6 +133,8 @@ class Reconciler:
         plan = self._plan(name)
         if plan.operations:
             await self._carry_out(plan)
+            # The caller goes on with what follows; nobody waits for ``ended``.
+            self._ended.clear()
         else:
             self._objects.done(name)
 

@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+import asyncio
+
+import anyio
 import pytest
+from pytest_mock import MockerFixture
 
 from intentc.engine.allocations import Entry
-from intentc.model import Name
-from intentc.writing import Rejected, Throttled, UnknownOutcome, WriteError
+from intentc.model import Delete, Name
+from intentc.writing import Rejected, Throttled, UnknownOutcome, WriteError, Written
 from tests.support.box_system import BoxSystem, Gate
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.anyio
 
@@ -89,6 +93,34 @@ async def test_a_number_stays_taken_while_the_delete_of_what_carries_it_is_under
         await box_system.settled()
         assert box_system.write.log[-1] == "free 1"
         assert list((await box_system.numbers()).values()) == [2]
+
+
+async def test_an_engine_has_not_converged_while_a_number_is_to_be_freed_although_all_writes_have_ended(
+    box_system: BoxSystem, mocker: MockerFixture
+) -> None:
+    """The watch shows the deletion before its answer arrives, so that the end of the write is the last event. The
+    engine is looked at in each turn of the loop: a wait for its convergence may end in any of them."""
+    await box_system.boxes("a", text="number")
+    engine, delete = box_system.engine, box_system.write.delete
+    log_when_converged: list[list[str]] = []
+
+    async def answered_after_the_echo(operation: Delete, fence: str | None = None, /) -> Written:
+        written = await delete(operation, fence)
+        await until(lambda: engine.revision >= (written.revision or 0))
+        return written
+
+    mocker.patch.object(box_system.write, "delete", answered_after_the_echo)
+    async with box_system.running():
+        await box_system.settled()
+        await box_system.remove("a", settle=False)
+        with anyio.fail_after(PATIENCE):
+            while "free 1" not in box_system.write.log:
+                if engine.converged and "delete ticket-1" in box_system.write.log:
+                    log_when_converged.append(list(box_system.write.log))
+                await asyncio.sleep(0)
+        await box_system.settled()
+    assert log_when_converged == []
+    assert box_system.write.log[-2:] == ["delete ticket-1", "free 1"]
 
 
 async def test_a_number_stays_taken_while_the_creation_of_what_will_carry_it_is_under_way(

@@ -5,8 +5,7 @@ journalled as drift. An object that others made and that is deleted, since nobod
 again within ten minutes. A difference that our own writes cause (a target is replaced, a deferred removal is due) is no
 drift: the object's revision is unchanged since it stood right. If others revert a part of an object five times in ten
 minutes, that part (one field, one reference, or the object itself) is in contention: it is retried after 1 minute, and
-the pause doubles up to 1 hour (``backoff``). The other parts are written as usual. ``fields`` names what a write sets,
-for the journal.
+the pause doubles up to 1 hour (``backoff``). The other parts are written as usual.
 
 State: the revision at which each object was last right, the repairs of each part, and counts of repairs and
 contentions. ``repairs`` decides what is written.
@@ -20,8 +19,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from ..backoff import CONTENTION_SECONDS, PartRepairs
-from ..model import AddReference, Create, Delete, Name, Operation, RemoveReference, Update, UpdateStatus
-from ..model.status import STATUS, status_item
+from ..model import Name
 from ..planning.claims import EXISTENCE, Item
 from ..planning.items import text
 
@@ -125,16 +123,3 @@ class Drift:
                 del self._records[name]
                 if self._standing.get(name) == 0:
                     del self._standing[name]
-
-
-def fields(operation: Operation) -> tuple[str, ...]:
-    """The fields that a write sets; ``the object itself`` for a create or delete."""
-    match operation:
-        case Update(properties=properties, references=references):
-            return (*properties, *(f"{relation}_refs" for relation in references))
-        case AddReference(relation=relation) | RemoveReference(relation=relation):
-            return (f"{relation}_refs",)
-        case UpdateStatus(parts=parts):
-            return tuple(map(status_item, parts)) or (STATUS,)
-        case Create() | Delete():
-            return ("the object itself",)

@@ -4,10 +4,10 @@
 them in order. The **watch** delivers a batch (1), **logic** applies it and finds the affected intents (2), the
 **scheduler** keeps one job per intent (3), **workers** take jobs (4) and **evaluate** them (5). What an evaluation
 yields becomes **claims** on objects (6), each object is **planned** from all claims on it (7) and **written** (8), and
-the **journal** records all that (9). ``watch/`` does step 1, classes in ``intentc/engine/`` do 2 to 8. Each gets the
-stages that it uses (``logic`` …), the two queues (``scheduler`` for intents, ``object_queue`` for objects) and later
-steps. It calls no earlier step but the queues; the engine's loops pass on what it returns. ``assembly.py`` builds the
-stages; its callers (``service``, ``offline``) pass in what differs: etcd and HTTP, or memory.
+the **journal** records all that (9). ``watch/`` does step 1, classes in ``intentc/engine/`` do 2 to 8. Each gets those
+that it uses of the stages (``logic`` …), the two queues (``scheduler`` for intents, ``object_queue`` for objects) and
+the later steps. It calls no earlier step but the queues; the engine's loops pass on what it returns. ``assembly.py``
+builds the stages; its callers (``service``, ``offline``) pass in what differs: etcd and HTTP, or memory.
 
 State: whether planning may begin, and when evaluations must give way; all other state is the steps' and stages'.
 
@@ -19,14 +19,15 @@ state        entered when                    left when                          
 listing      the process starts              the first listing is applied       no evaluation, plan or allocation
 pass due     a listing is applied; or some   no job is left, no intent cools    evaluations; no plan, unless
              value to be freed waits for it  down; then orphans are queued      *planning*; writes under way go on
-evaluating   jobs are queued while           no job is left; or 1,000           evaluations; no new plan; writes under
-             *planning*, by a listing, a     evaluations are done and no pass   way go on
+             and nothing is *withheld*
+evaluating   jobs are queued while           no job is left; or 1,000           evaluations; no new plan; writes and
+             *planning*, by a listing, a     evaluations are done and no pass   allocations under way go on
              batch or relist, a load of all  is due
              allocations, a reload or
              ``reevaluate``
 planning     *pass due* is left; or          *evaluating* is entered            plans, writes, allocations; evaluations
-             *evaluating* is, and no pass                                       left over after the 1,000, or caused by
-             is due                                                             facts, directives, allocations, retries
+             *evaluating* is, and no pass                                       left over, or due to facts, directives,
+             is due                                                             allocations, retries, ended cooldowns
 throttled    the API server is unreachable   the pause is over                  evaluations, read-backs; no new plan,
              or asks for a pause, or the                                        write or allocation
              rate limit is used up
@@ -46,14 +47,13 @@ quiet        the first pass is complete;     a condition no longer holds        
              by the watch; no intent cools
              down
 converged    *quiet* holds; no allocation    a condition no longer holds        as *quiet*; ``settled`` returns
-             backs off; each object that
-             does is rejected or contended;
-             while writes are withheld
-             (unless observing), no plan
-             and no allocation waits for
-             permission
-ending       ``run`` is cancelled or fails   no write is under way, or 8        as *withheld*; writes under way may end
-                                             seconds have passed
+             backs off, nor an object unless
+             rejected or contended; while
+             writes are withheld (unless
+             observing), no plan and no
+             allocation waits for permission
+ending       ``run`` is cancelled or fails   no write is under way, or 8        writes under way may end; nothing else
+                                             seconds have passed                begins
 ===========  ==============================  =================================  =======================================
 
 Touches: clock; through others: API server, etcd, files, logs, processes, randomness.
@@ -211,7 +211,7 @@ class Engine:
 
     async def run(self, events: AsyncIterator[Snapshot | Batch]) -> None:
         """Serve until cancelled; then no write begins, and writes under way may end. The allocations must be loaded.
-        Raises ``Fenced`` if the server accepts only another process's writes, and this one never claimed to lead."""
+        Raises a group with ``Fenced`` if a write lacks the leader's fence and ``require_leadership`` was not called."""
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._apply, events)  # 2 → 3
@@ -491,8 +491,8 @@ class Engine:
 
     @property
     def converged(self) -> bool:
-        """Quiet, and nothing backs off except objects listed as rejected or contended. While writes are withheld
-        (unless observing), also: no plan or allocation waits for permission."""
+        """Quiet; no allocation backs off, nor any object that is not rejected or contended. Failed intents may. While
+        writes are withheld (unless observing), also: no plan or allocation waits for permission."""
         states, withheld = self._tables, self._permission.withheld_for
         if withheld and OBSERVING not in withheld and (states.planned or self._allocations.outstanding):
             return False

@@ -17,14 +17,23 @@ from collections.abc import Awaitable
 from .. import crashpoints
 from ..journal import Journal, Write
 from ..logic import Service
-from ..model import AddReference, Create, Delete, Operation, RemoveReference, Update, UpdateStatus, verb
+from ..model import (
+    AddReference,
+    Create,
+    Delete,
+    Operation,
+    RemoveReference,
+    Update,
+    UpdateStatus,
+    verb,
+    written_fields,
+)
 from ..planning import Assumed, Plan
 from ..writing import (
     WriteError,
     WriteService,
     Written,
 )
-from .drift import fields
 from .log_fields import LogFields
 from .object_queue import ObjectQueue
 from .permission import Permission
@@ -110,7 +119,7 @@ class Sender:
                 written=revision,
                 drift=drift,
                 uuid=operation.key.uuid,
-                fields=() if isinstance(operation, Create | Delete) else fields(operation),
+                fields=written_fields(operation),
             )
         )
         if _LOG.isEnabledFor(logging.DEBUG):

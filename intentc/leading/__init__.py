@@ -6,7 +6,8 @@ between the question "do I lead?" and its next request. The fence makes it safe,
 the transaction of each write; the election provides *a* leader, and normally only one that tries. The engine decides
 what a leader does and a standby does not.
 
-It owns the leader's key, its lease, and the claim on the path, all in etcd. State: the tenure, in memory.
+It owns the leader's key with its lease, the record of the last leader's versions, and the claim on the path, all in
+etcd. State: the tenure, in memory.
 
 Touches: clock, environment, etcd, files, logs, processes; through others: gRPC, randomness, threads.
 """

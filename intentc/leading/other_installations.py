@@ -1,8 +1,9 @@
 """Finds traces of other installations: marks on objects below a path, and processes that lead without a claim.
 
-Versions before claims wrote below a path without claiming it. Their traces show whose the path is, and are checked
-once in the life of a path, before it is claimed. ``path_claim`` claims paths; it reads the values of claims by
-``holders_of``, as the search for leading processes does, which goes through the whole etcd.
+Versions before claims wrote below a path without claiming it. Their traces show whose the path is. They are looked
+for whenever an installation is about to claim a path of whose claim it is not part yet. ``path_claim`` claims paths; it
+reads the values of claims by ``holders_of``, as the search for leading processes does, which asks for the leader of
+every installation, whatever its path.
 
 It reads etcd, and writes nothing there.
 

@@ -33,6 +33,7 @@ from .operations import (
     Update,
     UpdateStatus,
     verb,
+    written_fields,
 )
 from .ownership import MARK_KEY, SHARED, Mark, object_uuid
 from .problem import InvalidInput, Problem, SeveralInvalid, all_invalid
@@ -96,4 +97,5 @@ __all__ = [
     "snake",
     "stored_segment",
     "verb",
+    "written_fields",
 ]

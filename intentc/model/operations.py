@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from .claims import Parent
 from .names import Key, Name
 from .ownership import Mark
+from .status import STATUS, status_item
 
 
 class ReferenceValue(NamedTuple):
@@ -115,3 +116,17 @@ _VERBS = {
 def verb(operation: Operation) -> str:
     """The one word for an operation in plans, in the journal and in audits."""
     return _VERBS[type(operation)]
+
+
+def written_fields(operation: Operation) -> tuple[str, ...]:
+    """The fields that a write sets, references as ``<kind>_refs``, for the journal. Empty for a create or delete, which
+    concerns the whole object."""
+    match operation:
+        case Update(properties=properties, references=references):
+            return (*properties, *(f"{relation}_refs" for relation in references))
+        case AddReference(relation=relation) | RemoveReference(relation=relation):
+            return (f"{relation}_refs",)
+        case UpdateStatus(parts=parts):
+            return tuple(map(status_item, parts)) or (STATUS,)
+        case Create() | Delete():
+            return ()

@@ -1,8 +1,9 @@
 """Runs the whole engine and the whole API server in one process, over a store in memory, without a network.
 
 ``intentc compile``, ``plan`` and ``check --reads`` run on it, and the tests of intents. Everything happens in the
-caller's task in a fixed order, and values that a live server chooses (uuids, times) are derived from names, so that the
-same input gives the same bytes. Numbers that owners already have can be given to them again.
+caller's task in a fixed order. By default the uuids that a live server chooses are derived from names, and its time
+stands still, so that the same input gives the same bytes; a caller may pass another ``Source``. Numbers that owners
+already have can be given to them again.
 
 State: that engine, its store, the seeds, and the numbers that were given, in memory.
 

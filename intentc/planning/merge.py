@@ -2,9 +2,10 @@
 
 A property has one value, and so has an item of the status, unless the schema says that a property's elements are
 independent: then lists are united and maps joined by key. References are united by target; if the schema names a
-function, the attributes for one target are merged. Finalizers are united. An owner's claim has precedence over shared
-ones. Contributors that disagree get a problem each, and the stored value stays; so do those that contradict each other
-about a shared list. The order of contributors never matters. ``diff.py`` computes the writes.
+function, the attributes for one target are merged. Finalizers are united. If an origin owns the object, owner and
+parent are what it claims, whatever shared claims say. Contributors that disagree get a problem each, and the stored
+value stays; so do those that contradict each other about a shared list. The order of contributors never matters.
+``diff.py`` computes the writes.
 
 It makes a new value of the claims, and changes none of them. State: one merge.
 
@@ -216,7 +217,7 @@ class _Merging:
     def _owner_and_parent(self) -> tuple[str | None, Parent | None]:
         if not self._existence:
             return None, None
-        # A shared claim only wants the object to exist: if another origin owns it, it is that origin's.
+        # A shared claim says nothing about the owner: if another origin owns the object, it is that origin's.
         owned = [entry for entry in self._existence if entry[1].owner != SHARED] or self._existence
         first = owned[0][1]
         if all(claim.owner == first.owner and claim.parent == first.parent for _, claim in owned):

@@ -8,8 +8,9 @@ it does not wait for that.
 It uses asyncio's futures, for one event loop; nothing in it blocks or polls. The engine defines the jobs, the number of
 workers, and what counts as a failure.
 
-State, in memory: the keys that wait, since when, those under work or in a back-off, those to run again, how often each
-failed, until it is forgotten, and the tasks that wait for a key or for the end of all work.
+State, in memory: the keys that wait, since when, how many live ones went ahead of a resync one, those under work or in
+a back-off, those to run again, how often each failed, until it is forgotten, and the tasks that wait for a key or for
+the end of all work.
 
 Touches: clock; through others: randomness.
 """

@@ -3,7 +3,8 @@
 Names follow fixed rules, since what the operator and the provisioner made has them. So those of two instances may meet:
 Gateways ``a-b/c`` and ``a/b-c`` want one ClusterRole, ``x`` and ``certgen-x`` one ServiceAccount. The oldest owner has
 the object, and the others say so. Who made it does not count, so restarts and the order of arrival change nothing.
-The instance of a namespace whose holder is being deleted wants no names: the next one takes its objects over.
+The instance of a namespace all of whose candidates are being deleted wants no names: the next contender takes its
+objects over.
 
 It reads facts through ``ctx``, and yields facts; no state.
 """

@@ -54,6 +54,43 @@ async def test_it_stays_if_a_gateway_is_created_in_it_meanwhile() -> None:
     assert not await system.cluster.step(system.offline), "nothing is left to do"
 
 
+async def deleted_while_invalid(*others: Document, removed: bool = True) -> GatewaySystem:
+    """The Contour became invalid, ``others`` were put, and then it was deleted. ``removed``: it still asked for the
+    removal of its namespace."""
+    system = GatewaySystem()
+    for document in (gateway_class(), CONTOUR):
+        await system.put(document)
+    await system.work()
+    wanted = {"name": "edge", "removeOnDeletion": removed}
+    invalid = contour("web", namespace="zone", instance="edge", replicas=-1)
+    invalid["spec"]["namespace"] = wanted
+    for document in (invalid, *others):
+        await system.put(document)
+    await system.work()
+    assert "Service edge/envoy" in system.cluster.objects, "what runs goes on"
+    await system.delete(invalid)
+    await system.work()
+    assert not await system.cluster.step(system.offline), "nothing is left to do"
+    assert await system.documents("contour") == {}
+    return system
+
+
+async def test_it_stays_for_a_gateway_that_came_while_the_contour_was_invalid() -> None:
+    system = await deleted_while_invalid(GATEWAY)
+    assert {"Namespace edge", "Deployment edge/contour-web"} <= set(system.cluster.objects), "the Gateway's own"
+    assert "Service edge/envoy" not in system.cluster.objects, "the Contour's"
+
+
+async def test_it_stays_if_an_invalid_contour_asks_for_its_removal_no_longer() -> None:
+    system = await deleted_while_invalid(removed=False)
+    assert system.cluster.objects == ("Namespace edge",)
+
+
+async def test_it_is_deleted_with_an_invalid_contour_if_nobody_is_in_it() -> None:
+    system = await deleted_while_invalid()
+    assert system.cluster.objects == ()
+
+
 HEIRS = [early_gateway("web", HTTP, namespace="edge"), contour("heir", namespace="edge", instance="edge")]
 
 

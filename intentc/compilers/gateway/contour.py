@@ -16,7 +16,7 @@ from .candidates import candidate_of, others_of
 from .conditions.condition import Condition
 from .conditions.contours import of_instance, of_parameters
 from .contenders import contest, of_holder
-from .finalizers import has_ours
+from .finalizers import has_ours, is_ending
 from .holder import holder, instance_name
 from .instance import Instance
 from .objects import objects_of, objects_of_any
@@ -50,7 +50,9 @@ class ContourIntent(Intent):
         given = checked.parameters
         instance = None if checked.faults else self._instance(ctx, given)
         name = instance_name(given.namespace)
-        candidate = candidate_of(self, instance, "; ".join(checked.faults))
+        # While it is being deleted, only its Namespace is claimed, of which an invalid Contour says enough.
+        wanted = self._instance(ctx, given) if is_ending(self) else instance
+        candidate = candidate_of(self, wanted, "; ".join(checked.faults))
         if given.namespace:
             yield Fact("contour_instance", name, candidate)
         held_by = holder((candidate, *others_of(ctx, name, self)))

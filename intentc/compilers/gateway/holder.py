@@ -18,9 +18,10 @@ from .instance import Instance
 
 class Candidate(msgspec.Struct, frozen=True):
     """``kind``: ``contour`` or ``gateway_v1alpha1``. ``created``: RFC 3339. ``instance``: what it wants, None while
-    that can't be made; ``fault`` says why. ``counts``: it may hold the namespace; one that does not only keeps what
-    runs for it. ``is_ending``: it is being deleted. ``parameters``, ``gateway_class``: (kind, elements of the name …)
-    of what the instance follows from, which must not be removed before it."""
+    that can't be made; ``fault`` says why. Of a Contour that is being deleted it is right about the Namespace, even if
+    there is a ``fault``. ``counts``: it may hold the namespace; one that does not only keeps what runs for it.
+    ``is_ending``: it is being deleted. ``parameters``, ``gateway_class``: (kind, elements of the name …) of what the
+    instance follows from, which must not be removed before it."""
 
     kind: Literal["contour", "gateway_v1alpha1"]
     namespace: str

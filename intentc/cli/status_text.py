@@ -80,7 +80,8 @@ def lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     rates = content.get("rates", {})
     yield "rates", f"{rates.get('evaluations', 0):g} evaluations/s, {rates.get('writes', 0):g} writes/s"
     yield "quarantine", f"{content['quarantined']:,}"
-    yield "references", f"{content.get('pending_references', 0):,} pending: the target does not exist"
+    pending = content.get("pending_references", 0)
+    yield "references", f"{pending:,} pending{': the target does not exist' if pending else ''}"
     yield "last audit", _audited(content.get("audit"), role)
     if (content.get("reload") or {}).get("last_error"):
         yield "reload", "rejected, the former stays in force"

@@ -4,12 +4,12 @@
 them in order. The **watch** delivers a batch (1), **logic** applies it and finds the affected intents (2), the
 **scheduler** keeps one job per intent (3), **workers** take jobs (4) and **evaluate** them (5). What an evaluation
 yields becomes **claims** on objects (6), each object is **planned** from all claims on it (7) and **written** (8), and
-the **journal** records all that (9). ``watch/`` does step 1, classes in ``intentc/engine/`` do 2 to 8. Each gets those
-that it uses of the stages (``logic`` …), the two queues (``scheduler`` for intents, ``object_queue`` for objects) and
-the later steps. It calls no earlier step but the queues; the engine's loops pass on what it returns. ``assembly.py``
-builds the stages; its callers (``service``, ``offline``) pass in what differs: etcd and HTTP, or memory.
+the **journal** records all that (9). ``watch/`` does step 1, classes in ``intentc/engine/`` do 2 to 8. Each gets the
+stages (``logic`` …), queues (``scheduler`` for intents, ``object_queue`` for objects) and later steps that it uses. It
+calls no earlier step but the queues; the engine's loops pass on what it returns. ``assembly.py`` builds the stages; its
+callers (``service``, ``offline``) pass in what differs: etcd and HTTP, or memory.
 
-State: whether planning may begin, and when evaluations must give way; all other state is the steps' and stages'.
+State: whether planning may begin, and when it may though jobs are left; all other state is the steps' and stages'.
 
 An engine can be in several of these states at once:
 
@@ -17,8 +17,8 @@ An engine can be in several of these states at once:
 state        entered when                    left when                          what may happen in it
 ===========  ==============================  =================================  =======================================
 listing      the process starts              the first listing is applied       no evaluation, plan or allocation
-pass due     a listing is applied; or some   no job is left, no intent cools    evaluations; no plan, unless
-             value to be freed waits for it  down; then orphans are queued      *planning*; writes under way go on
+pass due     a listing is applied; or some   no job is left, nor waits for a    evaluations; no plan, unless
+             value to be freed waits for it  cooldown; then orphans are queued  *planning*; writes under way go on
              and nothing is *withheld*
 evaluating   jobs are queued while           no job is left; or 1,000           evaluations; no new plan; writes and
              *planning*, by a listing, a     evaluations are done and no pass   allocations under way go on
@@ -28,11 +28,11 @@ evaluating   jobs are queued while           no job is left; or 1,000           
 planning     *pass due* is left; or          *evaluating* is entered            plans, writes, allocations; evaluations
              *evaluating* is, and no pass                                       left over, or due to facts, directives,
              is due                                                             allocations, retries, ended cooldowns
-throttled    the API server is unreachable   the pause is over                  evaluations, read-backs; no new plan,
+throttled    the API server is unreachable   the server may be asked again      evaluations, read-backs; no new plan,
              or asks for a pause, or the                                        write or allocation
              rate limit is used up
 withheld     a reason is given: observing,   ``lift`` removes the last reason   evaluations; plans, only reported; no
-             standing by, restored,                                             write, no allocation
+             standing by, restored,                                             new write or allocation
              upgrade, ending
 uncertain    the watch is not ready, or the  the watch is ready and the lease   as *withheld*; each object and request
              lease is not certain            is certain                         is retried within a second
@@ -44,8 +44,8 @@ restored     the watch reports a restore,    the engine is *planning*, no pass  
 quiet        the first pass is complete;     a condition no longer holds        back-offs only
              nothing is queued, under way,
              or written and not yet echoed
-             by the watch; no intent cools
-             down
+             by the watch; no job waits for
+             a cooldown
 converged    *quiet* holds; no allocation    a condition no longer holds        as *quiet*; ``settled`` returns
              backs off, nor an object unless
              rejected or contended; while
@@ -108,7 +108,7 @@ _MAX_BURST = 1000
 _READ_BACK_PERIOD = 1.0
 """Seconds between checks for assumed writes whose echo is missing."""
 _RELOAD_EVERY = 5
-"""Checks between two reads of all allocations, while requests wait for permission."""
+"""Checks between two reads of all allocations, while requests or releases wait for permission."""
 _IN_FLIGHT = 400
 """Objects whose writes may be under way at once: enough to fill the permitted requests (``writing/endpoint.py``)."""
 _DRAIN = 8.0
@@ -361,7 +361,7 @@ class Engine:
         self._after_apply()
 
     def resync(self, key: Key) -> None:
-        """Evaluate this intent as a resync job, even if its memo is valid. After the last, call ``reevaluate(())``."""
+        """Run an intent as a resync job, even if its memo is valid. After the last intent, call ``reevaluate(())``."""
         self._scheduler.resync(key)
 
     def enqueue_plans(self, names: Iterable[Name]) -> None:

@@ -132,16 +132,19 @@ class Reconciler:
             return
         plan = self._plan(name)
         if plan.operations:
-            await self._carry_out(plan)
-            # The caller goes on with what follows; nobody waits for ``ended``.
-            self._ended.clear()
+            try:
+                await self._carry_out(plan)
+            finally:
+                # The caller goes on with what follows; nobody waits for ``ended``.
+                self._ended.clear()
         else:
             self._objects.done(name)
 
     async def drain(self) -> None:
-        """Wait until no write is under way."""
+        """Wait until no write is under way, when nobody calls ``ended`` any more."""
         while under_way := [task for task in self._tasks.values() if not task.done()]:
             await asyncio.wait(under_way)
+        self._ended.clear()
 
     def _plan(self, name: Name) -> Plan:
         """The plan for one object now, without writes that must not be made. Empty if planning failed: then the object

@@ -94,6 +94,18 @@ async def test_it_is_deleted_with_an_invalid_contour_if_nobody_is_in_it() -> Non
 HEIRS = [early_gateway("web", HTTP, namespace="edge"), contour("heir", namespace="edge", instance="edge")]
 
 
+async def taken_over_by(heir: Document) -> GatewaySystem:
+    """``heir`` is the next candidate for the instance of the Contour."""
+    system = GatewaySystem()
+    for document in (gateway_class(), early_class(), CONTOUR):
+        await system.put(document)
+    await system.work()
+    system.pass_time()
+    await system.put(heir)
+    await system.work()
+    return system
+
+
 @pytest.mark.parametrize("heir", HEIRS, ids=["gateway", "contour"])
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
 async def test_it_stays_if_somebody_in_it_takes_the_instance_over(heir: Document, when: str) -> None:
@@ -122,6 +134,30 @@ async def test_it_stays_if_somebody_in_it_takes_the_instance_over(heir: Document
     await system.work()
     assert system.cluster.objects == ("Namespace edge",)
     assert not await system.documents("manifest")
+
+
+async def test_it_stays_if_a_contour_in_it_that_took_over_asks_for_its_removal() -> None:
+    heir = contour("heir", namespace="edge", instance="edge")
+    heir["spec"]["namespace"]["removeOnDeletion"] = True
+    system = await taken_over_by(heir)
+    await system.delete(CONTOUR)
+    await system.work()
+    await system.delete(heir)
+    await system.work()
+    assert system.cluster.objects == ("Namespace edge",)
+
+
+async def test_a_later_contour_elsewhere_asks_for_its_removal_again() -> None:
+    system = await taken_over_by(HEIRS[0])
+    for gone in (CONTOUR, HEIRS[0]):
+        await system.delete(gone)
+        await system.work()
+    assert "Namespace edge" in system.cluster.objects
+    await system.put(CONTOUR)
+    await system.work()
+    await system.delete(CONTOUR)
+    await system.work()
+    assert system.cluster.objects == ()
 
 
 async def test_it_stays_while_a_gateway_of_another_controller_is_in_it() -> None:

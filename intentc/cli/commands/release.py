@@ -35,7 +35,7 @@ _BATCH = 50
 _ROUNDS = 3
 """Attempts for an object that another writer changes at the same time."""
 _WRITTEN_MEANWHILE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED})
-_STOP_IT = "stop it, and wait until that key is deleted; or give --force"
+_STOP_IT = "stop it, and wait until that key is deleted (half a minute after a crash); or give --force"
 _COLUMNS = ("kind", "name", "uuid")
 
 

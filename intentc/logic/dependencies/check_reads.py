@@ -53,7 +53,7 @@ def idle_reactions(idle: Iterable[Idle], since: str) -> Iterator[Finding]:
             source,
             "note",
             "IdleReaction",
-            f"{edge}: no walk led to an intent this way {since}, so nothing is known of its use; change a {changed}",
+            f"{edge}: no walk led to an intent this way {since}, so nothing is known of its use; change any {changed}",
         )
 
 

@@ -47,7 +47,7 @@ def test_unwalked_edges_of_one_entry_are_reported_together() -> None:
     (found,) = idle_reactions(idle, "in these files")
     assert found.message == (
         "net (from self) → policy, port: no walk led to an intent this way in these files, so nothing is known of "
-        "its use; change a net"
+        "its use; change any net"
     )
 
 

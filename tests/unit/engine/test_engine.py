@@ -9,10 +9,11 @@ import anyio
 import pytest
 
 from intentc.engine import engine as engine_module
+from intentc.engine.permission import ENDING
 from intentc.writing import Fenced, Rejected, Unreachable
-from tests.support.box_system import POOL, BoxSystem
+from tests.support.box_system import POOL, BoxSystem, Gate
 from tests.support.engine_status import engine_status
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.anyio
 
@@ -76,6 +77,20 @@ async def test_writes_under_way_are_drained_when_it_is_cancelled(box_system: Box
         await asyncio.wait([task])
     assert await box_system.contents() == {"a": "hello"}
     assert box_system.engine._reconciler.in_flight == 0
+
+
+async def test_one_that_was_cancelled_during_a_write_converges_when_it_is_stepped(box_system: BoxSystem) -> None:
+    gate = box_system.write.gates["create a"] = Gate()
+    await box_system.boxes("a", settle=False)
+    async with box_system.running() as task:
+        await until(gate.entered.is_set)
+        task.cancel()
+        gate.opened.set()
+        await asyncio.wait([task])
+    box_system.engine.lift(ENDING)
+    await box_system.settle()
+    assert box_system.engine.converged
+    assert await box_system.contents() == {"a": "hello"}
 
 
 async def test_another_leader_ends_it(box_system: BoxSystem) -> None:

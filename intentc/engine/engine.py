@@ -9,7 +9,7 @@ stages (``logic`` …), queues (``scheduler`` for intents, ``object_queue`` for 
 calls no earlier step but the queues; the engine's loops pass on what it returns. ``assembly.py`` builds the stages; its
 callers (``service``, ``offline``) pass in what differs: etcd and HTTP, or memory.
 
-State: whether planning may begin, and after which evaluation it may though jobs wait; the rest is in steps and stages.
+State: whether planning may begin, and the evaluation after which jobs can't delay it; steps and stages have the rest.
 
 An engine can be in several of these states at once:
 

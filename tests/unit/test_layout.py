@@ -6,6 +6,7 @@ Import-linter checks which package may import which (``.importlinter``).
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import statistics
 from collections.abc import Iterator
@@ -94,6 +95,17 @@ def test_no_unfinished_work_is_left_behind() -> None:
         if marks.search(line)
     }
     assert found == set()
+
+
+def test_what_a_module_exports_is_in_it() -> None:
+    missing = []
+    for path in modules(PACKAGE):
+        if "\n__all__ = " in path.read_text():
+            module = importlib.import_module(
+                ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+            )
+            missing += [f"{relative(path)}: {name}" for name in module.__all__ if not hasattr(module, name)]
+    assert missing == []
 
 
 def test_only_tests_arm_crash_points() -> None:

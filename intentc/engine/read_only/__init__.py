@@ -14,7 +14,7 @@ from .progress import Progress
 from .states import States, Table
 from .world import World
 
-__all__ = ["Outputs", "Progress", "States", "Table", "View", "World"]
+__all__ = ["Outputs", "Progress", "ReadOnly", "States", "Table", "World"]
 
 
 class ReadOnly(NamedTuple):

@@ -9,7 +9,7 @@ stages (``logic`` …), queues (``scheduler`` for intents, ``object_queue`` for 
 calls no earlier step but the queues; the engine's loops pass on what it returns. ``assembly.py`` builds the stages; its
 callers (``service``, ``offline``) pass in what differs: etcd and HTTP, or memory.
 
-State: whether planning may begin, and the evaluation after which jobs can't delay it; steps and stages have the rest.
+State: whether planning may begin, and at which count of evaluations *evaluating* ends; steps and stages have the rest.
 
 An engine can be in several of these states at once:
 
@@ -19,7 +19,7 @@ state        entered when                    left when                          
 listing      the process starts              the first listing is applied       no evaluation, plan or allocation
 pass due     a listing is applied; or some   no job is left, nor waits for a    evaluations; no plan, unless
              value to be freed waits for a   cooldown; then orphans are queued  *planning*; writes under way go on
-             pass and nothing is *withheld*
+             pass, unless *withheld*
 evaluating   jobs are queued while           no job is left; or 1,000           evaluations; no new plan; writes and
              *planning*, by a listing, a     evaluations are done and no pass   allocations under way go on
              batch or relist, a load of all  is due

@@ -1,11 +1,11 @@
 """Computes the views that compilers offer over their outputs, and the table of all problems.
 
 Why it exists: a view is an author's pure function over objects, and reading thousands of objects takes longer than the
-loop may be held. So the objects are gathered at one moment, which is quick, and read in a thread. ``diagnostics`` and
-the commands choose, page and show the rows.
+loop may be held. So the objects are gathered at one moment, which is quick, and read in a thread. The thread asks the
+running engine which secrets were read for them. ``diagnostics`` and the commands choose, page and show the rows.
 
 It reads the engine and changes nothing. State: a lock, since one view is computed at a time, and what was gathered for
-it. Views are computed in a thread.
+it.
 
 Touches: threads.
 """
@@ -66,7 +66,8 @@ class Results:
 
 
 class Gathered:
-    """``Compiled`` over a snapshot of the cache: resources never change, so threads may read them."""
+    """``Compiled`` over resources of one moment: they never change, so threads may read them. Which secrets are behind
+    them is looked up when the first is read."""
 
     def __init__(self, live: ReadOnly, kinds: Sequence[str]) -> None:
         self._problems = (*live.states.reported_problems, *live.world.unreadable.values())

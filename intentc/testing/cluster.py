@@ -1,10 +1,10 @@
 """A Kubernetes cluster in memory that carries out manifests, with the bridge that writes to it.
 
 Authors test with it in which order objects are created and deleted, and what an intent makes of their status;
-``intentc dev`` runs it in place of a cluster. Each step is the bridge's next write, decided by the functions that the
-real bridge uses (``intentc.outgoing``), or what a cluster's controllers do next, such as: a Deployment becomes
-available, a Service gets an address, a deleted object disappears. The order of steps is fixed. Tests hold objects back,
-reject them, or change them like users.
+``intentc dev`` runs it in place of a cluster. Each step is the bridge's next act (a write, its answer, or both),
+decided by the functions that the real bridge uses (``intentc.outgoing``), or what a cluster's controllers do next, such
+as: a Deployment becomes available, a Service gets an address, a deleted object disappears. The order of steps is fixed.
+Tests hold objects back, reject them, or change them like users.
 
 The bridge reads manifests (kind ``manifest``) from the engine of a ``Host``, and writes what became of their objects
 (kind ``observed``) through the host's API server. ``bridges/kubernetes`` is the real one.
@@ -169,7 +169,7 @@ class FakeCluster:
         return await self.carry_out(host) or self.progress()
 
     async def carry_out(self, host: Host) -> bool:
-        """One write of the bridge: to the cluster, or of an answer to the store. False if none is due."""
+        """One act of the bridge: a write to the cluster, an answer to the store, or both. False if none is due."""
         wanted = [self._wanted(host, resource) for resource in _resources(host, MANIFEST)]
         # Deletions first, the highest phase before the others; then in ascending phase.
         wanted.sort(key=lambda one: (not one[1].is_ending, -one[0] if one[1].is_ending else one[0], one[2].fq_name))

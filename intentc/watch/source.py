@@ -5,8 +5,9 @@ source lists at one revision, watches from the next, and lists again whenever it
 then the consumer finds the difference. The consumer interprets the changes. It also runs the heartbeat (``heartbeat``)
 and reads slices of the world again (``relist``), when its caller asks.
 
-State: how far it has come, its phase and counters, the cluster that answers, when etcd was last heard, and why to list
-again; the parts keep their own. It reads the store; of keys it writes the heartbeat's.
+State: how far it has come, its phase and counters, the cluster that answers, when etcd was last heard, why to list
+again, which failure was logged last, and whether the store was restored; the parts keep their own. It reads the store;
+of keys it writes the heartbeat's.
 
 Touches: clock, etcd, logs; through others: randomness, threads.
 """

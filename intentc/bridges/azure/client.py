@@ -2,10 +2,11 @@
 library of Azure.
 
 ``azure.core`` has the wire, the tokens' header, and how long-running operations are polled; what a status means for the
-publisher is decided here (docs/appgw.md §11), and what a rejection says in ``rejections``. Nothing is retried: the
-publisher decides after a new look at the gateway.
+publisher is decided here (docs/appgw.md §11). ``rejections`` reads a rejection in an answer's body; that of a failed
+operation is read here. Nothing is retried, but for a request whose token Azure challenges: the publisher decides after
+a new look at the gateway.
 
-State: the connections.
+State: the connections and the token.
 
 Touches: HTTP.
 """

@@ -1,13 +1,15 @@
 """Runs the publisher of one gateway: the watch, the election, one pass after another, and the diagnostics.
 
-Why it exists: ``intentc appgw``, ``intentc dev`` and the tests share it. Changes collect for a second; while Azure
-works on a document, the newest world waits and goes next. The gateway is looked at once a period, unless a failure or
-Azure asks for a longer wait. A leader begins once it knows all that a former one recorded, and after etcd was restored
-nothing is published until the objects have stayed the same for a while (docs/appgw.md §11). ``publisher`` does one
-pass. ``Bridge`` is ``diagnostics.Observed``; callers handle commands and signals.
+Why it exists: ``intentc appgw``, ``intentc dev`` and the tests share it. Changes collect for a moment
+(``collect_seconds``), before a gateway's first document until a moment brings none, ten at most; while Azure works on a
+document, the newest world waits and goes next. The gateway is looked at at least once a period, sooner after a change,
+a write or a first failure; later if failures repeat, or Azure asks for it. A leader begins once it knows all that a
+former one recorded, and after etcd was restored nothing is published until the objects have stayed the same for a while
+(docs/appgw.md §11). ``publisher`` does one pass. ``Bridge`` is ``diagnostics.Observed``; callers handle commands and
+signals.
 
-State: the tasks, what etcd delivered, the publisher, the last pass, the failures in a row, how many passes found what,
-and until when it is quiet after a restore.
+State: the tasks, what etcd delivered, the election, the publisher, the last pass, the failures in a row, how many
+passes found what, and until when it is quiet after a restore.
 
 Touches: clock, logs; through others: environment, etcd, files, gRPC, HTTP, metrics, processes, randomness, sockets,
 threads.

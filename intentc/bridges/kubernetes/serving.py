@@ -1,10 +1,10 @@
 """Runs the Kubernetes bridge: the watches of both sides, the election, the writes and the marks.
 
 Why it exists: ``intentc kubernetes`` and the tests share it. Every process watches both sides; the one that leads
-writes. It hands to each part what the watches show, reports of problems included. Once a second it lists kinds again
-that need it, withholds deletions of kinds that the cluster lost, and has approvals carried out (``approvals``), marks
-written (``marking``) and what was made looked after (``carrying``). ``Bridge`` is ``diagnostics.Observed``; ``status``
-describes it. Callers serve the diagnostics, and handle commands and signals.
+writes. It hands to each part what the watches show, reports of problems included. Once a second it looks which kinds
+need another list (30 seconds apart at least), withholds deletions of kinds that the cluster lost, and has approvals
+carried out (``approvals``), marks written (``marking``) and what was made looked after (``carrying``). ``Bridge`` is
+``diagnostics.Observed``; ``status`` describes it. Callers serve the diagnostics, and handle commands and signals.
 
 State: the tasks of the kinds; the parts keep their own. It notes in ``ClusterIdentity`` which cluster the marks name.
 

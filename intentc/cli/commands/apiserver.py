@@ -1,7 +1,7 @@
 """``intentc apiserver``: runs the reference API server (the one in ``apiserver/``) alone, over an existing etcd.
 
-It runs ``apiserver`` until a signal ends it, with the users and the access policy of the configuration. Before, it
-reads the certificates that are configured, to check them; it logs, and prints its URL on stdout.
+It runs ``apiserver`` until a signal ends it, with the users and the access policy of the configuration. Before, if
+TLS is enabled, it reads the configured certificates, to check them; it logs, and prints its URL on stdout.
 
 Touches: logs, terminal; through others: clock, environment, etcd, files, gRPC, HTTP, processes, randomness, sockets,
 threads.

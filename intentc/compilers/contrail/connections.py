@@ -1,11 +1,11 @@
 """Which networks a network's rules connect it to, and which links between routing instances follow (docs/contrail.md
 D.3).
 
-A network alone decides which networks it *wants*: that is computed with its lists, and yielded as facts. Two primary
-routing instances are linked where both networks want it; each instance claims its own side from the facts, so neither
-network is compiled because the other one was. The network of an analyzer wants those that mirror to it in return,
-whatever it attaches; ports that are mirrored yield the same facts (docs/contrail.md D.8.7). ``service_chain.py`` links
-the instances of chains.
+Each network decides for itself which networks it *wants* (at the far end of a service chain, also by that network's
+setting): that is computed with its lists, and yielded as facts. Two primary routing instances are linked where both
+networks want it; each instance claims its own side from the facts, so no network is compiled because another one's
+wishes changed. The network of an analyzer wants those that mirror to it in return, whatever it attaches; ports that are
+mirrored yield the same facts (docs/contrail.md D.8.7). ``service_chain.py`` links the instances of chains.
 
 It reads and gives reasons through ``ctx``, and returns claims and facts.
 """

@@ -1,8 +1,9 @@
 """Shapes the overview (verdicts, pending work, and figures that show whether to act), and the top of every page.
 
 Why it exists: ``/status`` has too many keys for a person. This module gives those that an operator needs a place, a
-label and a tone, and nothing else. A figure whose key is missing is a dash, unless its absence has a
-meaning (no audit: off; nobody else leads: alone; no count of problems: 0).
+label, a tone, a hint and a link. A figure whose key is missing is a dash, unless its absence has a meaning (no audit:
+off; nobody else leads: alone; no count of what is quarantined: as many as are listed; at the top, no count of problems:
+0).
 
 Pure: a status in, template values out.
 

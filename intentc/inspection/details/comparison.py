@@ -1,8 +1,9 @@
 """Compares one object with its desired state, the merge of all claims on it, field by field.
 
 Why in addition to the plan: a plan holds the next writes only; for an object that waits, is rejected or is paused,
-people need to see everything that it lacks. ``planning`` decides which fields are ours to write and which entries stay;
-``inspection/differences.py`` compares two forms and conceals secrets.
+people need to see everything that it lacks. ``planning`` decides which fields are ours to write, and whose an entry is;
+which entries stay is decided here, by the planner's rule. ``inspection/differences.py`` compares two forms and conceals
+secrets in them.
 
 It reads the engine and changes nothing; two forms are compared in a thread.
 

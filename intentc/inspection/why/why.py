@@ -1,7 +1,7 @@
 """Answers ``GET /why``: everything known about one resource, as the page and the command show it.
 
-This module assembles the answer and keeps it small; each of its parts comes from a module of its own. The loop gets its
-turn between two evaluations.
+This module assembles the answer and keeps it small. Most parts come from modules of their own; the problems, the last
+write and the choice of evaluations are made here. Between two evaluations the loop gets its turn if its slice is over.
 
 It reads the engine and the journal. For reasons it has intents evaluated once more: no output changes, but the runner
 remembers which of these evaluations failed, and guards each with the time budget and the crash marker's file.

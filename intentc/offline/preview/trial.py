@@ -1,8 +1,9 @@
 """Runs a trial over a copy of the live world: let it converge, carry out an input, let it converge again.
 
 The engine, the admission and the transactions are the real ones; only the store is a copy. So a trial does what the
-live system would do, and a plan is the difference between two of its moments. What bridges would do, removing the
-finalizers of what is being deleted, it does itself.
+live system would do, and a plan is the difference between two of its moments. It also says what the copy holds at a
+revision: resources, names, numbers, owners. What bridges would do, removing the finalizers of what is being deleted, it
+does itself.
 
 State: the copy, the engine over it, and the uuids that were drawn, in memory. It changes these alone.
 

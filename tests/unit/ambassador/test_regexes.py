@@ -53,6 +53,7 @@ def test_what_re2_takes_passes(pattern: str) -> None:
         ("[z-a]", "runs backwards"),
         ("a\\", "backslash"),
         (r"\y", "does not know"),
+        (r"\x4", "does not know"),
         ("(" * 300 + ")" * 300, "nested"),
     ],
 )
@@ -65,6 +66,29 @@ def test_a_repetition_counts_as_often_as_it_stands_in_the_program() -> None:
     assert shape("(?:ab){50}").size == 100
     with pytest.raises(BadRegex, match=r"size is 1,000 or more, and 200 is the limit"):
         check("(?:ab){500}", 200)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "program"),
+    [
+        (r"\x41" * 70, 74),
+        (r"\012" * 70, 74),
+        ("(?:a|b|c){50}", 54),
+        ("(?:food|foobar|foo){20}", 164),
+        ("^{1000}x", 3),
+        ("a*" * 100, 5),
+        ("^/" + "a" * 250 + "[0-9]", 5),
+        (r"(?:\Qab\E{3}){5}", 24),
+        (r"(a|b)\b{9}", 8),
+    ],
+)
+def test_a_size_is_never_larger_than_that_of_the_program_of_re2(pattern: str, program: int) -> None:
+    """``program``: of RE2 itself (google-re2 1.1)."""
+    assert shape(pattern).size <= program
+
+
+def test_of_several_branches_the_largest_counts() -> None:
+    assert shape("(?:ab|abcde|x){2}").size == 10
 
 
 def test_only_capturing_groups_are_counted() -> None:

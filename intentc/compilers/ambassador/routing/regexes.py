@@ -1,10 +1,10 @@
 """Checks regular expressions before Envoy (RE2) does; no other module parses them.
 
-Envoy rejects a whole route configuration for one bad pattern, so all that can be found out in advance is reported on
-the resource. The exact size of RE2's program can't: ``Shape.size`` is a lower bound, so that no valid pattern is
-rejected; Envoy decides the rest (``envoy_rejection``).
+Envoy rejects a whole route configuration for one bad pattern, so most mistakes are found here, and ``mapping_match``
+and ``mapping_action`` report them on the resource. The exact size of RE2's program is not known: ``Shape.size`` is a
+lower bound, so that no valid pattern is rejected; Envoy decides the rest (``envoy_rejection``).
 
-Pure functions of values.
+Pure functions of values. State: the open groups, while one pattern is read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ _MOST_REPETITIONS = 1000
 _MOST_NESTED = 200
 _TOKEN = re.compile(
     r"\\Q(?P<quoted>.*?)(?:\\E|$)"
-    r"|\\[pP](?:\{\^?\w+\}|\w)|\\x\{[0-9a-fA-F]+\}|\\[1-7][0-7]{1,2}|\\(?P<escaped>.)"
+    r"|\\[pP](?:\{\^?\w+\}|\w)|\\x(?:\{[0-9a-fA-F]+\}|[0-9a-fA-F]{2})|\\0[0-7]{0,2}|\\[1-7][0-7]{1,2}"
+    r"|(?P<place>\^|\$|\\[bBAz])"
+    r"|\\(?P<escaped>.)"
     r"|(?P<class>\[\^?\]?+(?:\[:\^?\w+:\]|\\.|[^\]\\])*\])"
     r"|(?P<group>\((?:\?(?P<kind>P?<[A-Za-z_]\w*>|[imsU-]*:|[imsU-]+(?=\))))?)"
     r"|(?P<repeat>\{(?P<least>\d+)(?:,(?P<most>\d*))?\}|[*+?])"
@@ -24,7 +26,9 @@ _TOKEN = re.compile(
     r"|(?P<literal>.)",
     re.DOTALL,
 )
-_ESCAPES = frozenset("afnrtvdDsSwWbBAzC0xQE")
+_ESCAPES = frozenset("afnrtvdDsSwWCQE")
+_SET = re.compile(r"\.$|\[|\\[dDsSwWCpP]")
+"""A token that matches one of several characters."""
 
 
 class BadRegex(ValueError):
@@ -32,15 +36,34 @@ class BadRegex(ValueError):
 
 
 class Shape(NamedTuple):
-    """``size``: the least number of instructions in RE2's program. ``groups``: the number of capturing groups."""
+    """``size``: RE2's program has at least so many instructions. ``groups``: the number of capturing groups."""
 
     size: int
     groups: int
 
 
+class _Group:
+    """An open group. ``own``: the instructions of a capturing one. RE2 merges what branches have in common, and single
+    characters, so only the largest branch counts."""
+
+    def __init__(self, own: int = 0) -> None:
+        self.branch = 0
+        self._own = own
+        self._largest = 0
+
+    @property
+    def size(self) -> int:
+        return self._own + max(self._largest, self.branch)
+
+    def next_branch(self) -> None:
+        self._largest, self.branch = max(self._largest, self.branch), 0
+
+
 def shape(pattern: str) -> Shape:
     """What is known of ``pattern`` without RE2. Raises ``BadRegex`` for what RE2 rejects."""
-    sizes, groups, last, position, repeatable = [0], 0, 0, 0, False
+    opened, groups, last, position, repeatable = [_Group()], 0, 0, 0, False
+    # Of a pattern that begins with a place, RE2 compares the characters up to the first set without the program.
+    in_prefix: bool | None = None
     while position < len(pattern):
         token = _TOKEN.match(pattern, position)
         assert token is not None, "the last alternative matches anything"
@@ -48,34 +71,44 @@ def shape(pattern: str) -> Shape:
         if token["repeat"]:
             if not repeatable:
                 raise BadRegex(f"nothing that could be repeated before {token['repeat']!r}")
-            grown = last * _times(token)
-            sizes[-1] += grown - last
+            grown = _repeated(last, token)
+            opened[-1].branch += grown - last
             position += pattern.startswith("?", position)
-            last, repeatable = grown, False
+            last, repeatable, in_prefix = grown, False, False
             continue
         if token["group"]:
             if pattern.startswith("?", position):
                 raise BadRegex(f"RE2 has nothing like {pattern[token.start() : token.start() + 4]!r} (no lookaround)")
             captures = token["kind"] is None or token["kind"].endswith(">")
             groups += captures
-            sizes.append(2 if captures else 0)
-            if len(sizes) > _MOST_NESTED:
+            in_prefix = in_prefix and not captures
+            opened.append(_Group(2 if captures else 0))
+            if len(opened) > _MOST_NESTED:
                 raise BadRegex("groups are nested too deeply")
             repeatable = False
             continue
         if token["end"] == ")":
-            if len(sizes) == 1:
+            if len(opened) == 1:
                 raise BadRegex("a closing parenthesis without an opening one")
-            last = sizes.pop()
-            sizes[-1] += last
+            last = opened.pop().size
+            opened[-1].branch += last
             repeatable = True
             continue
-        last = _literal(token)
-        sizes[-1] += last
-        repeatable = token["end"] is None
-    if len(sizes) > 1:
+        if token["end"]:
+            opened[-1].next_branch()
+            repeatable = False
+            continue
+        if token["quoted"] == "":
+            continue
+        last, repeatable = _literal(token), True
+        in_prefix = token["place"] is not None if in_prefix is None else in_prefix and not _SET.match(token[0])
+        if in_prefix:
+            last = 0
+        else:
+            opened[-1].branch += last if token["quoted"] is None else len(token["quoted"])
+    if len(opened) > 1:
         raise BadRegex("a group is not closed")
-    return Shape(sizes[0], groups)
+    return Shape(opened[0].size, groups)
 
 
 def check(pattern: str, most: int) -> Shape:
@@ -100,7 +133,9 @@ def check_substitution(substitution: str, groups: int) -> None:
 
 
 def _literal(token: re.Match[str]) -> int:
-    """The size of one match. Raises ``BadRegex``."""
+    """The size of one character, in a quotation of its last. Raises ``BadRegex``."""
+    if token["place"] is not None:
+        return 0  # RE2 does not repeat it.
     if token["escaped"] is not None:
         letter = token["escaped"]
         if letter in "123456789k":
@@ -115,7 +150,7 @@ def _literal(token: re.Match[str]) -> int:
         raise BadRegex("a character class is not closed")
     if token["literal"] == "\\":
         raise BadRegex("it ends with a backslash")
-    return len(token["quoted"]) if token["quoted"] is not None else 1
+    return 1
 
 
 def _check_class(text: str) -> None:
@@ -126,11 +161,12 @@ def _check_class(text: str) -> None:
             raise BadRegex(f"the range {first}-{last} runs backwards")
 
 
-def _times(token: re.Match[str]) -> int:
-    """How often RE2's program repeats the token. Raises ``BadRegex``."""
+def _repeated(size: int, token: re.Match[str]) -> int:
+    """The size of what has ``size`` once it is repeated. Raises ``BadRegex``."""
     if token["least"] is None:
-        return 1
+        # Neighbours are merged: ``a*a*`` is ``a*``.
+        return 0 if token["repeat"] == "*" and size == 1 else size
     least, most = int(token["least"]), int(token["most"] or token["least"])
     if most < least or most > _MOST_REPETITIONS:
         raise BadRegex(f"RE2 repeats at most {_MOST_REPETITIONS} times: {token['repeat']}")
-    return most
+    return size * most

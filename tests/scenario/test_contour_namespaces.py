@@ -21,12 +21,18 @@ CONTOUR, GATEWAY = contour("web", namespace="zone", instance="edge"), gateway("w
 HELD = ("ConfigMap", "contour", "edge")
 
 
-async def ending() -> GatewaySystem:
-    """The Contour is being deleted, and one of its objects isn't gone yet."""
+async def running(*others: Document) -> GatewaySystem:
+    """The Contour has its instance, next to ``others``."""
     system = GatewaySystem()
-    for document in (gateway_class(), CONTOUR):
+    for document in (gateway_class(), *others, CONTOUR):
         await system.put(document)
     await system.work()
+    return system
+
+
+async def ending() -> GatewaySystem:
+    """The Contour is being deleted, and one of its objects isn't gone yet."""
+    system = await running()
     system.cluster.hold_back(*HELD)
     await system.delete(CONTOUR)
     await system.work()
@@ -57,10 +63,7 @@ async def test_it_stays_if_a_gateway_is_created_in_it_meanwhile() -> None:
 async def deleted_while_invalid(*others: Document, removed: bool = True) -> GatewaySystem:
     """The Contour became invalid, ``others`` were put, and then it was deleted. ``removed``: it still asked for the
     removal of its namespace."""
-    system = GatewaySystem()
-    for document in (gateway_class(), CONTOUR):
-        await system.put(document)
-    await system.work()
+    system = await running()
     wanted = {"name": "edge", "removeOnDeletion": removed}
     invalid = contour("web", namespace="zone", instance="edge", replicas=-1)
     invalid["spec"]["namespace"] = wanted
@@ -96,10 +99,7 @@ HEIRS = [early_gateway("web", HTTP, namespace="edge"), contour("heir", namespace
 
 async def taken_over_by(heir: Document) -> GatewaySystem:
     """``heir`` is the next candidate for the instance of the Contour."""
-    system = GatewaySystem()
-    for document in (gateway_class(), early_class(), CONTOUR):
-        await system.put(document)
-    await system.work()
+    system = await running(early_class())
     system.pass_time()
     await system.put(heir)
     await system.work()
@@ -109,10 +109,7 @@ async def taken_over_by(heir: Document) -> GatewaySystem:
 @pytest.mark.parametrize("heir", HEIRS, ids=["gateway", "contour"])
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
 async def test_it_stays_if_somebody_in_it_takes_the_instance_over(heir: Document, when: str) -> None:
-    system = GatewaySystem()
-    for document in (gateway_class(), early_class(), CONTOUR):
-        await system.put(document)
-    await system.work()
+    system = await running(early_class())
     system.pass_time()
     if when == "before":
         await system.put(heir)

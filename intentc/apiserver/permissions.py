@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 from intentc.model import Key, Kind, Name, Schema, kebab, snake
 
 from .admission import NO_RULES, RULES
+from .admission.names import asked_for
 from .admission.well_known import ACCESS_LIST, DEFAULT_DOMAIN, DOMAIN, PROJECT
 from .authorization import (
     READ,
@@ -174,10 +175,15 @@ class Access:
         else's tomorrow, unless it would be in the resource's own project."""
         rules = RULES.get(key.kind, NO_RULES)
         for name in sorted(set(rules.joined(after)) - set(rules.joined(before or {}))):
-            uuid = await draft.find(name)
-            if uuid is not None:
-                self.on(Key(name.kind, uuid), await draft.document(Key(name.kind, uuid)) or {}, REFER)
-            elif name.fq_name[:-1] != tuple(after["fq_name"][:-1]):
+            names = asked_for(name)
+            uuids = [await draft.find(one) for one in names]
+            targets = [Key(one.kind, uuid) for one, uuid in zip(names, uuids, strict=True) if uuid is not None]
+            documents = [await draft.document(target) or {} for target in targets]
+            if any(self.allows(document, REFER) for document in documents):
+                continue
+            if targets:
+                self.on(targets[-1], documents[-1], REFER)
+            elif name.fq_name[: -len(names)] != tuple(after["fq_name"][:-1]):
                 raise Forbidden(
                     f"there is no {kebab(name.kind)} {':'.join(name.fq_name)} yet, and it would be in another project; "
                     f"name it once it is there and shared with yours",

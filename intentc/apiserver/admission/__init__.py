@@ -22,6 +22,7 @@ from .checked_only import ApiAccessListRules, ServiceInstanceRules
 from .global_system_config import PORT_POOL, GlobalSystemConfigRules, ports_of
 from .ip_addresses import AliasIpRules, FloatingIpRules, InstanceIpRules
 from .logical_router import LogicalRouterRules
+from .names import FirewallRuleRules, VirtualDnsRecordRules, VirtualDnsRules
 from .network_ipam import NetworkIpamRules
 from .policy_rules import NetworkPolicyRules
 from .project import ApplicationPolicySetRules, ProjectRules
@@ -43,6 +44,7 @@ RULES: Mapping[str, Rules] = {
         BgpRouterRules(),
         BgpVpnRules(),
         BridgeDomainRules(),
+        FirewallRuleRules(),
         FloatingIpRules(),
         GlobalSystemConfigRules(),
         InstanceIpRules(),
@@ -59,6 +61,8 @@ RULES: Mapping[str, Rules] = {
         SubClusterRules(),
         TagRules(),
         TagTypeRules(),
+        VirtualDnsRecordRules(),
+        VirtualDnsRules(),
         VirtualMachineInterfaceRules(),
         VirtualNetworkRules(),
     )

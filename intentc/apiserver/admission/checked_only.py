@@ -14,9 +14,11 @@ from typing import ClassVar
 from intentc.model import Name
 
 from ..errors import BadRequest
+from .names import named
 from .rules import Change, Document, Found, Rules, Uuids
 
 _LETTERS = frozenset("CRUD")
+_SIDES = ("left", "right", "management")
 _TEMPLATES = "service_template_refs"
 
 
@@ -51,8 +53,8 @@ class ServiceInstanceRules(Rules):
     def joined(self, document: Document) -> Iterable[Name]:
         properties = document.get("service_instance_properties") or {}
         for interface in properties.get("interface_list") or ():
-            if interface.get("virtual_network"):
-                yield Name("virtual_network", tuple(interface["virtual_network"].split(":")))
+            yield from named("virtual_network", interface.get("virtual_network"))
+        yield from named("virtual_network", *(properties.get(f"{side}_virtual_network") for side in _SIDES))
 
     def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
         templates = (change.after or {}).get(_TEMPLATES) or ()

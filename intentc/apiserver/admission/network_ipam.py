@@ -14,17 +14,35 @@ from typing import ClassVar
 from intentc.model.names import Name
 
 from ..errors import BadRequest
-from .rules import AddressAction, ByUuid, Change, Following, Found, Lookup, Referrers, Rules, Uuids, subnet_changes
+from .names import named
+from .rules import (
+    AddressAction,
+    ByUuid,
+    Change,
+    Document,
+    Following,
+    Found,
+    Lookup,
+    Referrers,
+    Rules,
+    Uuids,
+    subnet_changes,
+)
 from .subnets import FLAT, check_overlaps, completed, flat_subnets, own_subnets
 
 _SUBNETS = "ipam_subnets"
 
 
 class NetworkIpamRules(Rules):
-    """The subnets of a flat IPAM are shared by the networks that refer to it. They stay while addresses are used."""
+    """The subnets of a flat IPAM are shared by the networks that refer to it. They stay while addresses are used. The
+    name server of an IPAM learns the names of its machines."""
 
     kind: ClassVar[str] = "network_ipam"
     takes_numbers: ClassVar[bool] = True
+
+    def joined(self, document: Document) -> Iterable[Name]:
+        server = (document.get("network_ipam_mgmt") or {}).get("ipam_dns_server") or {}
+        return named("virtual_DNS", server.get("virtual_dns_server_name"))
 
     def lookups(self, change: Change) -> Iterable[Lookup]:
         if change.before is not None and _SUBNETS in change.given:

@@ -1,7 +1,7 @@
 """Completes and checks the rule lists of network policies and security groups (docs/contrail.md B.5.9, B.7).
 
-``admit`` and ``fill_rule_uuids`` complete the document that they get in place. It also finds the service instances that
-rules and mirrored ports name, for ``permissions``. What only security groups have is in ``security_group.py``.
+``admit`` and ``fill_rule_uuids`` complete the document that they get in place. ``names.py`` finds what a rule's action
+names. What only security groups have is in ``security_group.py``.
 
 Touches: nothing itself; through others: randomness.
 """
@@ -9,7 +9,7 @@ Touches: nothing itself; through others: randomness.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import msgspec
@@ -17,10 +17,10 @@ import msgspec
 from intentc.model.names import Name
 
 from ..errors import BadRequest, Conflict
+from .names import named, named_by_action
 from .rules import Change, Document, Found, Rules, Uuids
 
 _FIELD = "network_policy_entries"
-_PARTS_OF_A_SERVICE = 3
 _NOT_COMPARED = frozenset({"rule_uuid", "created", "last_modified"})
 
 
@@ -78,30 +78,17 @@ def check_family(subnet: Document, ethertype: Any, where: str) -> None:
         raise BadRequest(f"{where}: subnet {network} does not fit ethertype {ethertype}")
 
 
-def analyzer(mirrored: Document | None) -> Iterator[Name]:
-    """The service instance that ``mirror_to`` of a rule or of a port names."""
-    return _services([((mirrored or {}).get("mirror_to") or {}).get("analyzer_name") or ""])
-
-
-def _services(names: Iterable[str]) -> Iterator[Name]:
-    """The service instances with these names; those of another form are none."""
-    for text in names:
-        name = tuple(text.split(":"))
-        if len(name) == _PARTS_OF_A_SERVICE:
-            yield Name("service_instance", name)
-
-
 class NetworkPolicyRules(Rules):
     """Every rule has an action, none names a security group, and no two are equal. Networks that attach a policy are
-    linked with those of its analyzers (docs/contrail.md D.8.7), and ports of its services lead to them (D.8.5)."""
+    linked with those of its analyzers (docs/contrail.md D.8.7), ports of its services lead to them (D.8.5), and another
+    policy stands for the networks that attach it (D.4.3)."""
 
     kind: ClassVar[str] = "network_policy"
 
     def joined(self, document: Document) -> Iterator[Name]:
         for rule in rules_of(document, _FIELD):
-            action = rule.get("action_list") or {}
-            yield from analyzer(action)
-            yield from _services(action.get("apply_service") or ())
+            yield from named_by_action(rule.get("action_list"))
+            yield from named("network_policy", *(address.get("network_policy") for address in addresses(rule)))
 
     def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
         after = change.after

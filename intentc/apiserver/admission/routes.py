@@ -10,15 +10,26 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
+from intentc.model.names import Name
+
 from ..errors import BadRequest, Forbidden
 from . import users_targets
-from .rules import Change, Found, Lookup, Rules, Uuids
+from .names import named
+from .rules import Change, Document, Found, Lookup, Rules, Uuids
+
+_BY_ADDRESS = "ip-address"
 
 
 class RouteTableRules(Rules):
-    """No two routes of a table have the same prefix."""
+    """No two routes of a table have the same prefix. A route to a service gets into the service's network
+    (docs/contrail.md D.9)."""
 
     kind: ClassVar[str] = "route_table"
+
+    def joined(self, document: Document) -> Iterable[Name]:
+        for route in (document.get("routes") or {}).get("route") or ():
+            if route.get("next_hop_type") != _BY_ADDRESS:
+                yield from named("service_instance", route.get("next_hop"))
 
     def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
         if not change.changes("routes"):

@@ -14,6 +14,7 @@ from intentc.model.names import Name
 
 from ..errors import BadRequest, Forbidden
 from ..integers import parse_integer
+from .names import named_by_action
 from .policy_rules import addresses, check_family, fill_rule_uuids, reject_duplicates, rules_of, subnets
 from .rules import Change, Document, Found, Number, Release, Rules, Uuids
 
@@ -28,6 +29,10 @@ class SecurityGroupRules(Rules):
 
     kind: ClassVar[str] = "security_group"
     takes_numbers: ClassVar[bool] = True
+
+    def joined(self, document: Document) -> Iterable[Name]:
+        for rule in rules_of(document, _FIELD):
+            yield from named_by_action(rule.get("action_list"))
 
     def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
         after = change.after

@@ -13,7 +13,7 @@ from typing import ClassVar
 from intentc.model.names import Name
 
 from ..errors import BadRequest
-from .policy_rules import analyzer
+from .names import mirrored_to
 from .rules import ByName, Change, Document, Found, Lookup, Rules, Uuids
 
 _MAC_FIELD = "virtual_machine_interface_mac_addresses"
@@ -30,7 +30,7 @@ class VirtualMachineInterfaceRules(Rules):
     kind: ClassVar[str] = "virtual_machine_interface"
 
     def joined(self, document: Document) -> Iterable[Name]:
-        return analyzer((document.get("virtual_machine_interface_properties") or {}).get("interface_mirror"))
+        return mirrored_to((document.get("virtual_machine_interface_properties") or {}).get("interface_mirror"))
 
     def lookups(self, change: Change) -> Iterable[Lookup]:
         before = {instance.fq_name for instance in _primary_instances(change.before or {})}

@@ -307,7 +307,7 @@ class Allocations:
         if self._queued.failures(entry) == 0:
             _LOG.log(
                 logging.DEBUG if isinstance(error, Unreachable) else logging.WARNING,
-                "the allocator can't be asked for %s of %s: %s; trying again",
+                "a request to the allocator failed, pool %s, owner %s: %s",
                 *entry,
                 error,
             )

@@ -457,11 +457,6 @@ class Engine:
         return self._sender.written
 
     @property
-    def has_held(self) -> bool:
-        """Whether an intent is held."""
-        return bool(self._tables.held)
-
-    @property
     def restores(self) -> int:
         """How often the store was found restored to an older state."""
         return self._restore_guard.times

@@ -76,8 +76,7 @@ class Repairs:
             return plan
         message = (
             f"{', '.join(contention.fields)}: another writer reverts it repeatedly, and writing it once more would "
-            "change nothing; find the other writer. It is retried with back-off, or at once after "
-            "`intentc quarantine retry`"
+            "change nothing; find the other writer. `intentc quarantine retry` writes it at once"
         )
         if self._states.contended.hold(name, Problem(name.kind, ":".join(name.fq_name), "Contended", message)):
             _LOG.warning("%s is left alone: %s", name, message, extra=self._log_fields.about(name))

@@ -98,7 +98,7 @@ class WriteFailures:
 
     def delay(self, name: Name, error: Exception, *, after: float | None = None) -> None:
         """Retry with back-off, and report that."""
-        problem = _problem(name, "Delayed", f"its last write failed ({error}); it is tried again")
+        problem = _problem(name, "Delayed", f"its last write failed: {error}")
         if self._hold_delayed(name, problem):
             _LOG.info("%s: %s", name, problem.message, extra=self._log_fields.about(name))
         self._objects.retry(name, after=after)
@@ -107,8 +107,8 @@ class WriteFailures:
         """Retry with back-off an object whose plan or write ended with an exception that nothing foresees, and report
         that. Called from an ``except`` clause: the log shows where it was raised."""
         message = (
-            f"a fault of intentc itself ended its plan or write ({type(error).__name__}); it is tried again. The log "
-            "has the stack: please report it"
+            f"a fault of intentc itself ended its plan or write ({type(error).__name__}). The log has the stack: "
+            "please report it"
         )
         _LOG.exception("%s: %s", name, message, extra=self._log_fields.about(name))
         self._hold_delayed(name, _problem(name, INTERNAL_ERROR, message))

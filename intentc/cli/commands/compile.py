@@ -65,8 +65,9 @@ def command(
     """Compile the resources in FILE... (YAML or JSON; a folder; - for stdin), and print what follows from them.
 
     The same input gives the same bytes, in any order. Fields that an API server would fill in are filled in by the same
-    rules; new numbers are the lowest free ones, in the order of their intents' names. Exit code 5 if some intents are
-    held, or with --keep-going some resources are left out.
+    rules; new numbers are the lowest free ones, in the order of their intents' names. Exit code 5 if an output could
+    not be made (its intent is held or waits, or the server's rules reject it: the problems say why), or with
+    --keep-going some resources are left out.
 
     `-o envoy` prints a configuration file of Envoy, `-o kubernetes` the objects of a cluster for `kubectl apply`, both
     complete except for secrets. `-o appgw` prints the document of an Application Gateway that would be put; without
@@ -99,6 +100,7 @@ async def _compile(
     configuration: Configuration,
 ) -> int:
     from intentc.inspection.secrets import concealed_outputs
+    from intentc.inspection.unmade import unmade, waits
     from intentc.offline.offline import Offline
     from intentc.plugins import installed
 
@@ -132,7 +134,7 @@ async def _compile(
     for error in left_out:
         click.echo(f"left out: {error}", err=True)
     engine = offline.engine
-    problems = [located(problem, inputs) for problem in offline.problems()]
+    problems = [located(problem, inputs) for problem in (*offline.problems(), *waits(engine.read_only))]
     if view:
         from intentc.inspection.results import Results
 
@@ -153,7 +155,7 @@ async def _compile(
         outputs = concealed_outputs(engine.world, engine.outputs, offline.outputs())
         _print(output, outputs, offline.statuses(), problems)
     _print_problems(output, problems)
-    return Exit.HELD if engine.has_held or left_out else Exit.DONE
+    return Exit.HELD if unmade(engine.read_only) or left_out else Exit.DONE
 
 
 def _given(path: str | None) -> GivenNumbers:

@@ -243,6 +243,7 @@ def _introduce(started: Running, *, stays: bool, kubernetes: bool) -> None:
 async def _load(resources: Sequence[Input], started: Running) -> int:
     """Apply ``resources``, wait until everything that follows is written, and print it."""
     from intentc.inspection.outputs import in_order, lower_level, shown
+    from intentc.inspection.unmade import unmade
 
     from ..applying import apply_resources
     from ..file_lines import line_of, located
@@ -274,7 +275,7 @@ async def _load(resources: Sequence[Input], started: Running) -> int:
     click.echo(table(("kind", "name", "contents"), rows))
     for problem in states.problems(world.unreadable.values()):
         click.echo(f"problem: {line_of(located(problem, resources))}", err=True)
-    return Exit.HELD if engine.has_held else Exit.DONE
+    return Exit.HELD if unmade(engine.read_only) else Exit.DONE
 
 
 def _status_printer(started: Running) -> Callable[[], None]:

@@ -68,6 +68,9 @@ def command(
     show as <POOL for NAME> and <uuid of NAME>. A plan saved with --out contains the files, secrets included; only you
     can read it, and `intentc apply PLAN` rejects a stale plan.
 
+    Exit code 5 if an output of the input could not be made (its intent is held or waits, or the server's rules reject
+    it: the new problems say why), as for `apply --wait`; with --exit-code, 1 if anything differs comes first.
+
     `-o appgw` prints which parts of an Application Gateway's document are added (+), removed (-) or changed (~).
     """
     _no_saved_plan(() if kind else given)
@@ -117,7 +120,9 @@ def command(
     if out is not None:
         click.echo(f"saved as {out}; `intentc apply {out}` carries it out unless it is stale", err=True)
     differs = bool(plan.due) if due else not plan.summary.nothing
-    return Exit.DIFFERENT if exit_code and differs else Exit.DONE
+    if exit_code and differs:
+        return Exit.DIFFERENT
+    return Exit.HELD if plan.unmade else Exit.DONE
 
 
 def _no_saved_plan(given: tuple[str, ...]) -> None:

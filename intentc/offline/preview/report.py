@@ -83,7 +83,8 @@ class Summary(msgspec.Struct, frozen=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What an input would write at ``revision``. ``applied``: the input's own changes; ``follows``: what compilers and
     the API server then write; ``due``: what compilers are about to write without it. ``problems``: new ones;
-    ``resolved``: former ones. ``seconds``: how long planning took."""
+    ``resolved``: former ones. ``unmade``: how many intents and objects are held, rejected or waiting after the input
+    and were not before it. ``seconds``: how long planning took."""
 
     api_version: str = msgspec.field(default=ANSWER_VERSION, name="apiVersion")
     format_version: str = msgspec.field(default=FORMAT, name="formatVersion")
@@ -97,6 +98,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     resolved: tuple[Problem, ...] = ()
     numbers: tuple[Number, ...] = ()
     withheld: tuple[Withheld, ...] = ()
+    unmade: int = 0
     summary: Summary = Summary()
     seconds: float = 0.0
 

@@ -13,7 +13,7 @@ sockets.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Set
 from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
@@ -23,6 +23,7 @@ from intentc.apiserver.documents import Document, decode, decode_entry
 from intentc.apiserver.errors import BrokenEntry, Malformed
 from intentc.inspection.outputs import in_order, lower_level, shown
 from intentc.inspection.secrets import Behind, holders_of_secrets, read_for_each
+from intentc.inspection.unmade import unmade
 from intentc.model import Change as Stored
 from intentc.model import InvalidInput, Key, Name, Problem, Resource
 from intentc.model.metadata import FINALIZERS
@@ -43,7 +44,8 @@ Result = TypeVar("Result")
 class Moment(NamedTuple):
     """The copy at one of its own revisions. ``owners``: object → the intents that claim it. ``contributors``: intent of
     a fact → the contributors to that fact. ``withheld``: kind → number of deletes that need approval. ``numbers``:
-    (pool, number) → its owner. ``behind``: the resources with secrets that were read for each object."""
+    (pool, number) → its owner. ``behind``: the resources with secrets that were read for each object. ``unmade``: what
+    is held, rejected or waiting (``inspection/unmade.py``)."""
 
     revision: int
     problems: tuple[Problem, ...]
@@ -52,6 +54,7 @@ class Moment(NamedTuple):
     withheld: Mapping[str, int]
     numbers: Mapping[tuple[str, int], str]
     behind: Behind
+    unmade: Set[Key | Name]
 
 
 class Moments(NamedTuple):
@@ -163,6 +166,7 @@ class Trial:
             {kind: len(found) for kind, found in outputs.withheld_deletes.items() if found},
             await self.numbers(revision),
             read_for_each(world, outputs, holders_of_secrets(world)),
+            unmade(self.read_only),
         )
 
     def _contributors(self, intents: Iterable[Key]) -> dict[Key, frozenset[Key]]:

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo check unit test properties questions faults chaos simulate mutation browser recording bench fix lock clean
+.PHONY: demo check unit test properties questions faults chaos simulate mutation browser recording etcds bench fix lock clean
 .DEFAULT_GOAL := test
 
 # The main job on the sample tenants: etcd, API server and compiler start, compile, show what came out, and end.
@@ -72,6 +72,16 @@ questions: $(READY)
 kubernetes: $(READY)
 	@test -n "$(KUBEBUILDER_ASSETS)" || tests/kubernetes/build-kube-apiserver.sh build/kubernetes
 	KUBEBUILDER_ASSETS="$(or $(KUBEBUILDER_ASSETS),$(CURDIR)/build/kubernetes)" $(BIN)/python -m pytest -q tests/kubernetes
+
+# What needs an etcd, on the wheel's and on the newest that Debian has (`make test`: on the one that is installed). The
+# first etcd on PATH is the one that tests run.
+NEWEST_ETCD := build/newest-etcd
+etcds: $(READY)
+	tests/integration/fetch-newest-etcd.sh $(NEWEST_ETCD)
+	for folder in $$($(BIN)/python -c 'from intentc.embedded.etcd import wheel_binary; print(wheel_binary().parent)') \
+		$(CURDIR)/$(NEWEST_ETCD)/usr/bin; do \
+		PATH="$$folder:$$PATH" $(PYTEST) tests/integration tests/faults tests/chaos tests/scenario || exit 1; \
+	done
 
 # The picture in the README: a real `make demo`, each line at its time.
 recording: $(READY)

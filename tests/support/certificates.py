@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
-
 from intentc.watch.addresses import Tls
+
+from .programs import needed
 
 _CURVE = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
 
@@ -34,9 +34,7 @@ class Authority:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._folder.mkdir()
-        self._openssl = shutil.which("openssl") or ""
-        if not self._openssl:
-            pytest.skip("no openssl on PATH to make certificates with")
+        self._openssl = needed("openssl")
         self.certificate = folder / "ca.pem"
         self._key = folder / "ca.key"
         subject = f"-subj /CN={folder.name} -keyout {self._key} -out {self.certificate}"
@@ -63,9 +61,7 @@ class Authority:
 def write_certificate(directory: Path) -> Tls:
     """A certificate for 127.0.0.1 that is its own authority; written again, it is another one. Skips the test where
     there is no openssl."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("no openssl on PATH to make a certificate with")
+    openssl = needed("openssl")
     tls = Tls(directory / "cert.pem", directory / "cert.pem", directory / "key.pem")
     request = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=intentc-test"
     files = ["-keyout", str(tls.key), "-out", str(tls.certificate)]

@@ -18,14 +18,10 @@ from intentc.model import Schema
 from intentc.watch.etcd import EtcdStore
 from tests.support.api_server import served
 from tests.support.kubectl import Kubectl, lines, programs
+from tests.support.programs import needed
 from tests.support.waiting import PATIENCE, until_true
 
-pytestmark = [
-    pytest.mark.anyio,
-    pytest.mark.etcd,
-    pytest.mark.http,
-    pytest.mark.skipif(not programs(), reason="no kubectl on PATH"),
-]
+pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 SAMPLE = Path(__file__).parents[3] / "sample" / "ambassador"
 IN = ("-n", "sample")
@@ -38,7 +34,7 @@ def schema() -> Schema:
 
 @pytest.fixture(params=programs() or [""])
 async def kubectl(request: pytest.FixtureRequest, client: httpx2.AsyncClient, tmp_path: Path) -> Kubectl:
-    return Kubectl(request.param, str(client.base_url), tmp_path)
+    return Kubectl(request.param or needed("kubectl"), str(client.base_url), tmp_path)
 
 
 async def test_the_sample_is_applied_changed_and_deleted(kubectl: Kubectl, tmp_path: Path) -> None:
@@ -169,7 +165,7 @@ async def test_undeclared_fields_are_warned_of_and_belong_to_nobody(kubectl: Kub
 async def test_a_condition_of_a_status_is_waited_for(etcd_store: EtcdStore, path: str, tmp_path: Path) -> None:
     schema = load_schema("app", directories=[Path(__file__).parents[2] / "support" / "app" / "schemas"])
     async with served(etcd_store, schema, path) as client:
-        kubectl = Kubectl(programs()[0], str(client.base_url), tmp_path)
+        kubectl = Kubectl(needed("kubectl"), str(client.base_url), tmp_path)
         app = {"apiVersion": "example.com/v1", "kind": "App", "metadata": {"name": "a"}, "spec": {"image": "x"}}
         await kubectl.out("apply", "-f", "-", stdin=msgspec.json.encode(app).decode())
         status = {"status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Up", "message": ""}]}}
@@ -193,7 +189,7 @@ async def test_kubectl_shows_a_token_of_our_keystone(guarded: httpx2.AsyncClient
     body = {"auth": {"identity": {"methods": ["password"], "password": {"user": user}}}}
     token = (await guarded.post("/keystone/v3/auth/tokens", json=body)).headers["x-subject-token"]
     url = str(guarded.base_url)
-    denied = await Kubectl(programs()[0], url, tmp_path, "wrong")("get", "mappings", "-A")
+    denied = await Kubectl(needed("kubectl"), url, tmp_path, "wrong")("get", "mappings", "-A")
     assert (denied.code, "Unauthorized" in denied.err or "logged in" in denied.err) == (1, True), denied
     answer = await guarded.get("/apis/getambassador.io/v3alpha1/mappings", headers={"authorization": f"Bearer {token}"})
     assert answer.status_code == 200, answer.text

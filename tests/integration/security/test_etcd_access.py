@@ -11,7 +11,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from intentc.embedded.etcd import Etcd
+from intentc.embedded.etcd import Etcd, path_binary, wheel_binary
 from intentc.loading.configuration import Secret
 from intentc.watch.addresses import Tls
 from intentc.watch.etcd import EtcdStore
@@ -46,11 +46,22 @@ async def test_both_sides_show_who_they_are(authority: Authority, secured: Etcd)
     await store.close()
 
 
-async def test_without_a_certificate_nobody_is_let_in(authority: Authority, secured: Etcd) -> None:
-    store = EtcdStore([secured.endpoint], tls=tls(authority, None))
-    with pytest.raises(NotTrusted, match=r"does not take our certificate: check etcd\.tls"):
-        await store.range("/a")
-    await store.close()
+@pytest.mark.parametrize("binary", list(filter(None, (path_binary(), wheel_binary()))), ids=str)
+@pytest.mark.parametrize("shown", ["none", "of another authority"])
+async def test_without_a_certificate_that_etcd_trusts_nobody_is_let_in(
+    authority: Authority, tmp_path: Path, binary: Path, shown: str
+) -> None:
+    """Each etcd rejects it at another moment of the handshake."""
+    client = None if shown == "none" else Authority(tmp_path / "other").issue("client")
+    flags = asking_for_certificates(authority.issue("etcd"), authority)
+    async with etcd_with(*flags, scheme="https", binary=binary) as etcd:
+        store = EtcdStore([etcd.endpoint], tls=tls(authority, client))
+        with pytest.raises(NotTrusted, match=r"does not take our certificate: check etcd\.tls"):
+            await store.range("/a")
+        with pytest.raises(NotTrusted, match=r"does not take our certificate: check etcd\.tls"):
+            async with store.watch(["/a"], 1) as watch:
+                await anext(aiter(watch))
+        await store.close()
 
 
 async def test_a_server_that_another_authority_signed_is_not_talked_to(

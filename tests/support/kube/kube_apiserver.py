@@ -20,12 +20,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from intentc.embedded.etcd import Etcd, find_binary
 from intentc.embedded.process import end, free_ports, log_tail, start_tied
+from tests.support.programs import missing
 
 ADMIN = "admin-token"
 """The token of a member of ``system:masters``, who may do everything."""
@@ -47,7 +47,7 @@ def running_kube_apiserver(
     """A ``KubeApiserver``; without one in ``KUBEBUILDER_ASSETS`` the test is skipped."""
     program = binary()
     if program is None:
-        pytest.skip("no kube-apiserver in KUBEBUILDER_ASSETS: make kubernetes builds one")
+        missing("kube-apiserver")
     server = KubeApiserver(program, users, arguments)
     try:
         server.start()

@@ -38,7 +38,7 @@ Exit codes:
   3    configuration, reaction map or input invalid, or rejected by the server
   4    etcd, API server or compiler not reachable, or no answer in time
   5    not healthy: something is held, rejected, contended or deferred, a mass deletion waits for approval, a restored
-       store is being examined, or etcd is silent; or parts of the input were left out
+       store is being examined, or etcd rejects writes; or that is unknown; or parts of the input were left out
   6    healthy, but the input has problems (status)
   70   internal error: please report it
   130  interrupted

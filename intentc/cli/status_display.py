@@ -19,7 +19,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from .status_text import lines
+from .status_text import UNKNOWN, lines
 
 _WIDTH = 40
 
@@ -39,7 +39,7 @@ def rendered(content: Mapping[str, Any]) -> RenderableType:
     for name, text in lines(content):
         shown = Text(text)
         if name in ("converged", "healthy"):
-            shown.stylize("green" if text == "yes" else "bold red")
+            shown.stylize("green" if text == "yes" else "yellow" if text.startswith(UNKNOWN) else "bold red")
         elif name == "problems" and text != "none":
             shown.stylize("yellow")
         rows.add_row(name, shown)

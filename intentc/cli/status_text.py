@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from .errors import Exit
 
+UNKNOWN = "unknown"
+_DAY = 86400.0
+
 _SELECTED = (
     "converged",
     "healthy",
+    "unknown_since",
     "role",
     "applied_revision",
     "lag_revisions",
@@ -36,14 +41,15 @@ def selected(status: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of ``/status`` that ``intentc status`` shows. ``problems``: their number. ``quarantined``: how many
     intents and objects are in quarantine; ``leader``: the process that leads."""
     content = {name: status[name] for name in _SELECTED if name in status}
-    content["leader"] = (status.get("leading") or {}).get("leader")
+    leading = status.get("leading") or {}
+    content["leader"], content["leader_address"] = leading.get("leader"), leading.get("leader_address")
     content["problems"] = problems(status)
     content["quarantined"] = status.get("counts", {}).get("quarantined", len(status.get("quarantine", ())))
     return content
 
 
 def verdict(status: Mapping[str, Any]) -> int:
-    """The exit code."""
+    """The exit code. What is unknown is not healthy."""
     if not status.get("healthy"):
         return Exit.HELD
     return Exit.PROBLEMS if problems(status) else Exit.DONE
@@ -60,12 +66,13 @@ def lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "not there", content["error"]
         return
     yield "converged", _converged(content)
-    yield "healthy", "yes" if content.get("healthy") else "no"
+    yield "healthy", _unknown(content, "healthy") or ("yes" if content.get("healthy") else "no")
     found = content.get("problems", 0)
     yield "problems", f"{found:,}: `intentc show problems`" if found else "none"
     leader = content.get("leader")
     role = str(content.get("role", "unknown"))
-    yield "role", f"{role}; {leader} leads" if role != "leader" and leader else role
+    address = f" ({there})" if (there := content.get("leader_address")) else ""
+    yield "role", f"{role}; {leader} leads{address}" if role != "leader" and leader else role
     lag = content.get("lag_revisions")
     behind = "unknown yet" if lag is None else f"{lag:,} behind etcd"
     yield "revision", f"{content.get('applied_revision', 0)} applied, {behind}"
@@ -79,6 +86,12 @@ def lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     )
     rates = content.get("rates", {})
     yield "rates", f"{rates.get('evaluations', 0):g} evaluations/s, {rates.get('writes', 0):g} writes/s"
+    planned = (content.get("counts") or {}).get("planned", 0)
+    if role == "observer":
+        yield (
+            "would write",
+            f"{planned:,} object{'' if planned == 1 else 's'}: `intentc show planned`" if planned else "nothing",
+        )
     yield "quarantine", f"{content['quarantined']:,}"
     pending = content.get("pending_references", 0)
     yield "references", f"{pending:,} pending{': the target does not exist' if pending else ''}"
@@ -93,14 +106,26 @@ def lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _converged(content: Mapping[str, Any]) -> str:
-    if not content.get("converged"):
-        return f"no, for {span(content.get('busy_seconds', 0.0))}"
-    return "yes, for what it knows: it does not hear from etcd" if content.get("pending_work") else "yes"
+    if unknown := _unknown(content, "converged"):
+        return unknown
+    return "yes" if content.get("converged") else f"no, for {span(content.get('busy_seconds', 0.0))}"
+
+
+def _unknown(content: Mapping[str, Any], verdict: str) -> str:
+    """The text of a verdict that is unknown; empty if it is known."""
+    since = content.get("unknown_since")
+    return f"{UNKNOWN} since {moment(since)}" if since is not None and content.get(verdict) is None else ""
+
+
+def moment(since: float) -> str:
+    """A time of day (UTC) for people, with the date if it is over a day ago; ``since``: seconds since 1970."""
+    form = "%H:%M:%S UTC" if time.time() - since < _DAY else "%Y-%m-%d %H:%M:%S UTC"
+    return datetime.fromtimestamp(since, UTC).strftime(form)
 
 
 def span(seconds: float) -> str:
     """A length of time for people."""
-    for size, unit in ((86400.0, "d"), (3600.0, "h"), (60.0, "min")):
+    for size, unit in ((_DAY, "d"), (3600.0, "h"), (60.0, "min")):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
     return f"{seconds:.0f} s"

@@ -21,6 +21,7 @@ from intentc.loading.configuration import Address
 from intentc.loading.configuration.sections import Diagnostics
 
 from .errors import CommandError, Exit
+from .status_text import moment
 
 _PERIOD_SECONDS = 0.1
 _ANSWER_SECONDS = 60.0
@@ -48,6 +49,14 @@ async def wait_until_converged(
     )
     if converged:
         return status
+    if (since := status.get("unknown_since")) is not None:
+        raise CommandError(
+            f"not known to have converged after {timeout:g} s: etcd or the API server has not answered the compiler "
+            f"since {moment(since)}",
+            where=url_of(where, "/status"),
+            next_step="see what it waits for: `intentc status`",
+            code=Exit.UNREACHABLE,
+        )
     behind = status.get("applied_revision", 0) < revision
     waited_for = f"revision {revision}, it is at {status.get('applied_revision', 0)}" if behind else "quiet"
     raise CommandError(

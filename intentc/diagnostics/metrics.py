@@ -37,9 +37,13 @@ RELOAD_REJECTED = "intentc_reload_rejected"
 ROLES = ("leader", "standby", "alone", "observer")
 
 GAUGES = (
-    Figure("intentc_converged", "1 if nothing is left to do for the applied inputs.", "converged"),
+    Figure("intentc_converged", "1 if nothing is left to do for the applied inputs; absent while that is unknown.",
+           "converged"),
     Figure("intentc_healthy", "1 if nothing is held, rejected, contended or deferred, no mass deletion waits for "
-           "approval, no restored store is being examined, and etcd is not silent.", "healthy"),
+           "approval, no restored store is being examined, and etcd accepts writes; absent while that is unknown.",
+           "healthy"),
+    Figure("intentc_unknown_since_timestamp_seconds", "Since when etcd or the API server has not answered, so that "
+           "converged and healthy are unknown; absent while both answer.", "unknown_since"),
     Figure("intentc_problems", "Entries in `intentc show problems`.", "counts.problems"),
     Figure("intentc_busy_seconds", "Seconds since it was last converged; 0 if it is converged.", "busy_seconds"),
     Figure("intentc_applied_revision", "The last revision of etcd that was applied.", "applied_revision"),

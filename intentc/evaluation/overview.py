@@ -24,7 +24,7 @@ Row = dict[str, Any]
 
 
 PROBLEMS = "problems"
-"""The view that exists whichever compilers run."""
+"""The view of what people must fix, which exists whichever compilers run."""
 
 
 class Compiled(Protocol):

@@ -1,4 +1,4 @@
-"""Computes the views that compilers offer over their outputs, and the table of all problems.
+"""Computes the views that compilers offer over their outputs, and the tables of problems and of withheld writes.
 
 Why it exists: a view is an author's pure function over objects, and reading thousands of objects takes longer than the
 loop may be held. So the objects are gathered at one moment, which is quick, and read in a thread. The thread asks the
@@ -23,7 +23,7 @@ import msgspec
 from ..engine.read_only import ReadOnly, World
 from ..evaluation import Compiled, Overview, Row
 from ..evaluation.overview import PROBLEMS
-from ..model import HeldInput, Problem, Resource
+from ..model import HeldInput, Problem, Resource, verb, written_fields
 from ..model.sensitive import cleared_resource, concealed
 from .secrets import Behind, holders_of_secrets, read_for_each, secrets_in
 
@@ -38,6 +38,8 @@ _PROBLEMS = Overview(
     ("kind", "name", "reason", "message"),
     _problem_rows,
 )
+PLANNED = "planned"
+"""The view of what would be written, which exists whichever compilers run."""
 
 
 class Results:
@@ -45,7 +47,7 @@ class Results:
 
     def __init__(self, live: ReadOnly, views: Mapping[str, Overview]) -> None:
         self._live = live
-        self._overviews: Mapping[str, Overview] = {PROBLEMS: _PROBLEMS, **views}
+        self._overviews: Mapping[str, Overview] = {PROBLEMS: _PROBLEMS, PLANNED: self._planned(), **views}
         self._one_at_a_time = anyio.Lock()
 
     @property
@@ -63,6 +65,23 @@ class Results:
         async with self._one_at_a_time:
             gathered = Gathered(self._live, overview.kinds)
             return await anyio.to_thread.run_sync(lambda: [row for row in overview.rows(gathered) if wanted(row)])
+
+    def _planned(self) -> Overview:
+        """Describe the writes that wait for permission; their values are in ``/object``."""
+
+        def rows(compiled: Compiled) -> Iterable[Row]:
+            # In another thread: the table may change meanwhile.
+            for name, operations in sorted(dict(self._live.states.planned).items()):
+                for operation in operations:
+                    yield {
+                        "kind": name.kind,
+                        "name": ":".join(name.fq_name),
+                        "write": verb(operation),
+                        "fields": list(written_fields(operation)),
+                    }
+
+        description = "what would be written if writes were permitted, as with --observe and on a standby"
+        return Overview(description, (), ("kind", "name", "write", "fields"), rows)
 
 
 class Gathered:

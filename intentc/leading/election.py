@@ -25,7 +25,7 @@ from intentc import crashpoints
 from intentc.backoff import Retries
 from intentc.leading.keeper import KeeperFactory, LeaseKeeper, StoreKeeper
 from intentc.leading.leader_key import Found, LeaderKey
-from intentc.leading.leadership import Leadership, leader_value, leading_process, read_versions, versions_value
+from intentc.leading.leadership import Leader, Leadership, leader_value, read_leader, read_versions, versions_value
 from intentc.leading.outage import Outage
 from intentc.leading.process_identity import ProcessIdentity, can_be_judged, is_dead, read_identity, this_process
 from intentc.watch.protocol import KeyValue, LeaseNotFound, Store, StoreError
@@ -52,12 +52,13 @@ class _Tenure:
 class Election:
     """One process as a candidate and, while it has the leadership, as the leader.
 
-    ``process``: its name for people, in the key and in other processes' status. ``ttl``: seconds until a dead process
-    is replaced. ``versions``: compiler → version. ``on_won`` and ``on_lost`` (with a reason for people) are called
-    alternately, from the event loop, and must return at once. ``keepers``: None renews the lease through the store
-    itself. ``clock``: the clock of the keepers as well. ``identity``: of this process; it lets a successor on the same
-    machine prove that this process ended (None: asks the kernel). ``is_dead``: whether the first of two has ended,
-    if the second can prove it. Raises ``ValueError`` for a ``ttl`` under 2 s.
+    ``process``: its name for people, ``address``: that of its diagnostics, both in the key and in other processes'
+    status. ``ttl``: seconds until a dead process is replaced. ``versions``: compiler → version. ``on_won`` and
+    ``on_lost`` (with a reason for people) are called alternately, from the event loop, and must return at once.
+    ``keepers``: None renews the lease through the store itself. ``clock``: the clock of the keepers as well.
+    ``identity``: of this process; it lets a successor on the same machine prove that this process ended (None: asks
+    the kernel). ``is_dead``: whether the first of two has ended, if the second can prove it. Raises ``ValueError``
+    for a ``ttl`` under 2 s.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Election:
         installation: str,
         process: str,
         *,
+        address: str = "",
         ttl: int = DEFAULT_TTL_SECONDS,
         versions: Mapping[str, str],
         on_won: Callable[[Leadership], None],
@@ -82,7 +84,7 @@ class Election:
         new_retries = new_retries or partial(Retries, clock=clock)
         self._store = store
         self._installation = installation
-        self._process = process
+        self._own = Leader(process, address)
         self._ttl = ttl
         # Covers requests under way when time is up, clocks that run at different speeds, and a member of etcd that was
         # cut off, does not know it yet, and still renews (up to its election timeout, 1 s by default).
@@ -100,7 +102,7 @@ class Election:
         self._key = LeaderKey(store, installation, self._outage, float(ttl))
         self._tenure: _Tenure | None = None
         self._lease = 0
-        self._leader: str | None = None
+        self._leader: Leader | None = None
         self._rest_until = 0.0
         self._resigned = False
         self._unanswered_since: float | None = None
@@ -120,7 +122,11 @@ class Election:
 
     def leader(self) -> str | None:
         """The process that leads; None if there is none, or it is not known yet."""
-        return self._leader
+        return self._leader.process if self._leader is not None else None
+
+    def leader_address(self) -> str:
+        """The address of the leader's diagnostics; empty if it is unknown."""
+        return self._leader.address if self._leader is not None else ""
 
     def unanswered_since(self) -> float | None:
         """Since when (Unix time in seconds) the store has not answered, if that has ended the leadership; None once it
@@ -178,7 +184,7 @@ class Election:
             asked = self._clock()
             lease = self._lease = await self._store.grant_lease(self._ttl)
             held_until = asked + self._ttl
-            value = leader_value(self._process, self._versions, self._wall_clock(), self._identity)
+            value = leader_value(self._own, self._versions, self._wall_clock(), self._identity)
             found = await self._key.take(value, lease, partial(self._before, held_until))
             if found.leader is not None and found.leader.lease == lease:
                 return self._won(found.leader, found.versions, held_until)
@@ -199,8 +205,8 @@ class Election:
     async def _stand_by(self, found: Found) -> None:
         holder = found.leader
         assert holder is not None
-        self._leader = leading_process(holder.value)
-        _LOG.info("standing by: %s leads since revision %d", self._leader, holder.create_revision)
+        self._leader = leader = read_leader(holder.value)
+        _LOG.info("standing by: %s leads since revision %d", leader.process, holder.create_revision)
         if not holder.lease:
             _LOG.error("%s has no lease, so it never expires; if no process leads, delete it", self._key.key)
         async with anyio.create_task_group() as group:
@@ -217,7 +223,8 @@ class Election:
             return
         while not self._is_dead(identity, self._identity):  # noqa: ASYNC110 - another process has no event
             await anyio.sleep(_PROOF_SECONDS)
-        _LOG.info("%s has died on this machine: its leadership ends before its lease", self._leader)
+        died = read_leader(holder.value).process
+        _LOG.info("%s has died on this machine: its leadership ends before its lease", died)
         while True:
             try:
                 await self._key.remove(holder)
@@ -230,7 +237,7 @@ class Election:
             return
         crashpoints.reach("lease.won")
         self._tenure = tenure
-        self._leader = self._process
+        self._leader = self._own
         self._pauses.went_well()
         _LOG.info("leading, with fence %s", tenure.leadership.fence)
         try:

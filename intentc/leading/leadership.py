@@ -31,20 +31,28 @@ class Leadership(NamedTuple):
     previous_versions: Versions | None = None
 
 
-def leader_value(process: str, versions: Versions, since: float, identity: ProcessIdentity | None = None) -> bytes:
-    """The value of the leader's key. ``identity``: lets a successor prove the end of ``process``; None if unknown."""
-    value = {"process": process, "versions": dict(versions), "since": since}
+class Leader(NamedTuple):
+    """The process that leads, and the address of its diagnostics, empty if unknown."""
+
+    process: str
+    address: str = ""
+
+
+def leader_value(leader: Leader, versions: Versions, since: float, identity: ProcessIdentity | None = None) -> bytes:
+    """The value of the leader's key. ``identity``: lets a successor prove the end of the process; None if unknown."""
+    value = {**leader._asdict(), "versions": dict(versions), "since": since}
     if identity is not None:
         value["identity"] = identity._asdict()
     return json.dumps(value, sort_keys=True).encode()
 
 
-def leading_process(value: bytes) -> str:
-    """The process that put a leader's key; ``unknown`` if the value can't be read."""
+def read_leader(value: bytes) -> Leader:
+    """The inverse of ``leader_value``; a process ``unknown`` if the value can't be read."""
     try:
-        return str(json.loads(value)["process"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return "unknown"
+        found = json.loads(value)
+        return Leader(str(found["process"]), str(found.get("address", "")))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return Leader("unknown")
 
 
 def versions_value(versions: Versions) -> bytes:

@@ -37,12 +37,14 @@ from ..evaluation import Overview
 from ..evaluation.crash_marker import CrashMarker
 from ..inspection import Answers
 from ..inspection.results import Results
+from ..inspection.status.pending_work import at
 from ..inspection.status.report import pending, report
 from ..journal.keeping import Keeping
 from ..leading import KeeperFactory, OtherLeader, claim_path
 from ..leading.election import SHORTEST_TTL_SECONDS
+from ..listening.origin import url_host
 from ..loading.configuration import Configuration
-from ..loading.configuration.sections import Intentc
+from ..loading.configuration.sections import Diagnostics, Intentc
 from ..model import Key
 from ..planning import DeleteGuard
 from ..plugins import Loaded
@@ -65,6 +67,7 @@ _AUDIT_RETRY = 10.0
 _LAG_PERIOD = 0.1
 _LAG_FADING = 0.995
 """Factor by which a peak of the loop's lag decays each period: half of it remains after 14 seconds."""
+_WILDCARDS = frozenset({"0.0.0.0", "::"})  # noqa: S104 - they are not listened on here
 _RETRY = 1.0
 """Seconds between attempts to read the allocations at the start."""
 
@@ -124,6 +127,7 @@ def build_service(
             f"/{path}/",
             installation=installation,
             process=process,
+            address=_address(settings.diagnostics),
             ttl=max(SHORTEST_TTL_SECONDS, round(compilation.msg_queue_lock_time)),
             versions=compilers.versions,
             max_writes_on_upgrade=settings.limits.max_writes_on_upgrade,
@@ -167,6 +171,14 @@ def build_service(
         if any(kind.written_as_manifests for kind in compilers.schema)
         else None,
     )
+
+
+def _address(diagnostics: Diagnostics) -> str:
+    """The address of our diagnostics for people; empty if the port is not known yet."""
+    host, port = diagnostics.address.host, diagnostics.address.port
+    scheme = "https" if diagnostics.tls.cert else "http"
+    shown = socket.gethostname() if host in _WILDCARDS else url_host(host)
+    return f"{scheme}://{shown}:{port}" if port else ""
 
 
 def _keeping(engine: Engine, settings: Intentc, process: str) -> Keeping:
@@ -371,13 +383,14 @@ class CompilerService:
         reasons = []
         state = self._source.state
         if not state.ready:
-            reasons.append(f"etcd: {state.phase.value}" + (f" ({state.last_error})" if state.last_error else ""))
+            because = f" ({state.last_error})" if state.last_error else ""
+            reasons.append(f"etcd: {state.phase.value} since {at(state.since)}{because}")
         elif self.takeover is not None and self.takeover.election.unanswered_since() is not None:
             reasons.append("etcd: no answer, so the leadership was lost")
         if not self.engine.first_pass_complete:
             reasons.append("the first pass is not complete")
         if not self._live.progress.reachable:
-            reasons.append("the API server can't be reached")
+            reasons.append(f"the API server can't be reached{self._compiler_status.away_since}")
         if self.takeover is not None and self.takeover.hindered:
             reasons.append(self.takeover.hindered)
         withheld = self.engine.withheld

@@ -3,16 +3,18 @@
 It is read every second, so it uses only values that exist anyway: samples that it takes each second, and references
 that are counted in the background (``inspection/status``). It words what etcd, the leadership or a reload lacks;
 ``inspection/status`` words what the engine waits for, and reports its tables and counters. State: the last samples,
-what evaluation waits for, and whether the first load is done. It reads the engine, and notes the last written revision
-in the watch's progress.
+what evaluation waits for, whether the first load is done, and what was logged of an observer. It reads the engine, and
+notes the last written revision in the watch's progress.
 
-Touches: clock.
+Touches: clock, logs.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import logging
+import time
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import anyio
@@ -20,12 +22,13 @@ import anyio
 from ..engine.engine import Engine
 from ..engine.permission import OBSERVING, RESTORED, STANDING_BY
 from ..inspection.status.pending_references import PendingReferences
-from ..inspection.status.pending_work import at, attention, work_left
+from ..inspection.status.pending_work import at, attention, away_since, counted, unreachable_server, work_left
 from ..inspection.status.rates import Rates
 from ..inspection.status.report import is_healthy
 from ..watch.source import Source
 from ..watch.status import Phase
 
+_LOG = logging.getLogger(__name__)
 _PERIOD = 1.0
 _A_MOMENT = "another look at work that was deferred for a moment"
 
@@ -51,6 +54,7 @@ class CompilerStatus:
         self._rates = Rates()
         self._pending = PendingReferences(engine.world, lambda: engine.quiet)
         self._loaded = False
+        self._observed = -1
         self.lacking = ""
 
     async def run(self) -> None:
@@ -66,6 +70,9 @@ class CompilerStatus:
         engine = self._engine
         converged = engine.converged
         self._loaded = self._loaded or engine.quiet
+        if OBSERVING in engine.withheld and engine.quiet and self._observed != len(self._live.states.planned):
+            self._observed = len(self._live.states.planned)
+            _LOG.info("observing: %s would be written: `intentc show planned`", counted(self._observed, "object"))
         self._rates.look(
             evaluations=self._progress.evaluations,
             writes=engine.writes,
@@ -76,7 +83,8 @@ class CompilerStatus:
     def status(self, leadership: Leadership | None) -> dict[str, Any]:
         """Return the values for ``/status``. ``leadership``: None without an election.
 
-        They are ``healthy`` (which includes an answering etcd), ``role``, ``lag_revisions``, ``rates``,
+        They are ``converged`` and ``healthy`` (None: unknown, since etcd or the API server does not answer),
+        ``unknown_since`` (since when, seconds since 1970), ``role``, ``lag_revisions``, ``rates``,
         ``pending_references``, ``busy_seconds`` (since it last converged), ``oldest_job_seconds``, ``pending_work``
         (empty if it has converged and sees etcd), ``attention`` (what a person must do), ``progress`` (of the first
         load, None after it).
@@ -86,8 +94,14 @@ class CompilerStatus:
         self._loaded = self._loaded or engine.quiet
         # The revision of an acknowledged write counts as seen, although the watch may not have delivered it.
         progress.saw(self._progress.last_written_revision)
+        unknown_since = self._unknown_since(leadership)
+        known = unknown_since is None
+        healthy = is_healthy(self._live) and not self._source.state.rejection
         return {
-            "healthy": is_healthy(self._live) and not self._is_blind(leadership),
+            # What is wrong even by what is known is wrong; the rest is unknown while nobody answers.
+            "converged": (True if known else None) if converged else False,
+            "healthy": (True if known else None) if healthy else False,
+            "unknown_since": unknown_since,
             "role": self._role(leadership),
             "lag_revisions": progress.lag if self._sees_etcd(leadership) else None,
             "rates": self._rates.rates(),
@@ -96,7 +110,7 @@ class CompilerStatus:
             "oldest_job_seconds": round(self._progress.oldest_job_seconds, 1),
             "pending_work": [
                 *self._of_etcd(leadership),
-                *([] if converged else list(self._of_the_engine(leadership)) or [_A_MOMENT]),
+                *self._of_the_engine(leadership, converged=converged),
             ],
             "attention": [
                 *self._of_the_reload(),
@@ -105,6 +119,11 @@ class CompilerStatus:
             "progress": self.progress(),
         }
 
+    @property
+    def away_since(self) -> str:
+        """Since when the API server can't be reached, for people: `` since 20:49:49 UTC``, or empty."""
+        return away_since(self._rates)
+
     def _role(self, leadership: Leadership | None) -> str:
         if OBSERVING in self._engine.withheld:
             return "observer"
@@ -112,8 +131,14 @@ class CompilerStatus:
             return "alone"
         return "leader" if leadership.leads else "standby"
 
-    def _of_the_engine(self, leadership: Leadership | None) -> Iterator[str]:
-        """Yield what the engine waits for before it has converged, the most important first."""
+    def _of_the_engine(self, leadership: Leadership | None, *, converged: bool) -> Sequence[str]:
+        """Return what the engine waits for before it has converged, the most important first. Afterwards it waits for
+        the API server only, if that does not answer."""
+        if not converged:
+            return list(self._left(leadership)) or [_A_MOMENT]
+        return [] if self._progress.reachable else [unreachable_server(self._rates)]
+
+    def _left(self, leadership: Leadership | None) -> Iterator[str]:
         reasons = self._engine.withheld
         if RESTORED in reasons:
             yield "an audit, since etcd was restored from an older state: nothing is written before"
@@ -128,10 +153,15 @@ class CompilerStatus:
         unanswered = leadership is not None and leadership.unanswered_since is not None
         return self._source.state.phase is not Phase.DISCONNECTED and not unanswered
 
-    def _is_blind(self, leadership: Leadership | None) -> bool:
-        """Return whether etcd is silent for longer than the heartbeat's limit, or takes no writes."""
-        unanswered = leadership is not None and leadership.unanswered_since is not None
-        return self._source.is_silent or unanswered or bool(self._source.state.rejection)
+    def _unknown_since(self, leadership: Leadership | None) -> float | None:
+        """Return since when etcd or the API server has not answered, in seconds since 1970; None if both do."""
+        state = self._source.state
+        since = [
+            state.since if state.phase is not Phase.WATCHING else self._source.silent_since,
+            leadership.unanswered_since if leadership is not None else None,
+            None if self._progress.reachable else self._rates.away_since or time.time(),
+        ]
+        return min((moment for moment in since if moment is not None), default=None)
 
     def _of_etcd(self, leadership: Leadership | None) -> Iterator[str]:
         """Yield what prevents it from knowing the present inputs: it may have converged for those that it knows."""

@@ -59,6 +59,7 @@ class TakeOver:
         *,
         installation: str,
         process: str,
+        address: str = "",
         ttl: int,
         versions: Mapping[str, str],
         max_writes_on_upgrade: int,
@@ -85,6 +86,7 @@ class TakeOver:
             store,
             installation,
             process,
+            address=address,
             ttl=ttl,
             versions=versions,
             on_won=self._on_won,
@@ -113,11 +115,12 @@ class TakeOver:
         self._scope.cancel()
 
     def report(self) -> dict[str, Any]:
-        """Return the values for ``/status``: ``leads`` (may write now), ``leader`` (a process), ``fence``,
-        ``expires_in`` seconds, ``takeovers``."""
+        """Return the values for ``/status``: ``leads`` (may write now), ``leader`` (a process),
+        ``leader_address`` (of its diagnostics, empty if unknown), ``fence``, ``expires_in`` seconds, ``takeovers``."""
         return {
             "leads": self.election.fence() is not None,
             "leader": self.election.leader(),
+            "leader_address": self.election.leader_address(),
             "fence": self.election.fence(),
             "expires_in": round(self.election.expires_in(), 3),
             "takeovers": self.takeovers,

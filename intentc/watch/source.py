@@ -106,10 +106,11 @@ class Source:
         return self._reported == _DENIED
 
     @property
-    def is_silent(self) -> bool:
-        """Whether etcd has delivered nothing, not even a heartbeat, for longer than ``patience``: the known inputs may
-        be old."""
-        return self._clock() - self._heard > self.patience
+    def silent_since(self) -> float | None:
+        """Since when (Unix time in seconds) etcd has delivered nothing, not even a heartbeat, if that is longer than
+        ``patience``: the known inputs may be old. None if it has."""
+        seconds = self._clock() - self._heard
+        return self._wall_clock() - seconds if seconds > self.patience else None
 
     async def events(self) -> AsyncGenerator[Snapshot | Batch, None]:
         """Yield without end: a ``Snapshot`` first, then a ``Batch`` per revision; a ``Snapshot`` again after a gap.

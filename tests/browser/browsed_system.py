@@ -15,7 +15,7 @@ from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, 
 
 from intentc.diagnostics.access import EVERYBODY, Access
 from intentc.diagnostics.serving import running_diagnostics
-from intentc.embedded.etcd import running_etcd
+from intentc.embedded.etcd import Etcd, running_etcd
 from intentc.loading.configuration import Configuration
 from intentc.plugins import installed
 from intentc.service.service import CompilerService
@@ -38,8 +38,9 @@ NETWORK, BROKEN = "front", "broken"
 class BrowsedSystem:
     """``url``: of the diagnostics. ``world``: what a person does at the API server."""
 
-    def __init__(self, world: LiveSystem, stack: AsyncExitStack) -> None:
+    def __init__(self, world: LiveSystem, stack: AsyncExitStack, etcd: Etcd) -> None:
         self.world = world
+        self.etcd = etcd
         self.url = ""
         self.service: CompilerService
         self._stack = stack
@@ -111,7 +112,7 @@ async def browsed_system(installation: str = "") -> AsyncIterator[BrowsedSystem]
             own = msgspec.structs.replace(world.configuration.intentc, installation=installation)
             world.configuration = msgspec.structs.replace(world.configuration, intentc=own)
         world.person = await stack.enter_async_context(httpx2.AsyncClient(headers=PERSON, trust_env=False))
-        yield BrowsedSystem(world, stack)
+        yield BrowsedSystem(world, stack, etcd)
 
 
 # The browser

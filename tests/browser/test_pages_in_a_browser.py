@@ -253,6 +253,29 @@ async def test_with_a_token_a_browser_asks_for_it_once_and_everything_works(
             stranger.complaints.clear()
 
 
+# What doesn't answer
+
+
+async def test_while_etcd_is_away_the_page_says_unknown_and_since_when(browser: Browser) -> None:
+    async with browsed_system() as own:
+        await own.serve()
+        await own.compile()
+        await own.settle()
+        async with visit(browser, own.url) as seen:
+            page = await seen.open("/")
+            box, badge = page.locator('[data-verdict-box="healthy"]'), page.locator('.badge[data-verdict="healthy"]')
+            await expect(box).to_have_class("verdict good")
+            own.etcd.kill()
+            for where in (page, await seen.open("/")):
+                box, badge = where.locator('[data-verdict-box="healthy"]'), where.locator('[data-verdict="healthy"]')
+                await expect(box.locator("strong")).to_have_text("healthy unknown")
+                await expect(box.locator("span")).to_have_text(re.compile("^etcd or the API server .* since 20.* UTC$"))
+                await expect(box).to_have_class("verdict warn")
+                await expect(badge).to_have_class("badge warn")
+                await expect(where.locator('[data-verdict="converged"]')).to_have_text("converged unknown")
+                await expect(where.locator("#pending-work + ol")).to_contain_text("etcd, no watch since")
+
+
 # A compiler that doesn't answer
 
 

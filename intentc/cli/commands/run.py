@@ -29,7 +29,9 @@ _LOG = logging.getLogger("intentc.run")
 
 
 @click.command(name="run")
-@click.option("--observe", is_flag=True, help="Write and allocate nothing; /status shows what would be written.")
+@click.option(
+    "--observe", is_flag=True, help="Write and allocate nothing; `intentc show planned` shows what would be written."
+)
 @configured(service=True)
 def command(observe: bool, loaded: Loaded) -> int:
     """Watch etcd, compile, and keep the lower-level resources up to date through the API server.

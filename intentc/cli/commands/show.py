@@ -33,7 +33,10 @@ _PAGE = 500
 @output_option
 @configured()
 def command(view: str | None, text: str, limit: int, output: str, loaded: Loaded) -> int:
-    """Show VIEW of the running compiler (every compiler has `problems`); without VIEW, list the views.
+    """Show VIEW of the running compiler; without VIEW, list the views.
+
+    Every compiler has `problems`, and `planned`: what would be written if writes were permitted, as with
+    `run --observe`.
 
     A view shows the current content of etcd, converged or not.
     """

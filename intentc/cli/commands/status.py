@@ -40,12 +40,14 @@ _ALWAYS_CHANGING = frozenset({"rates", "busy_seconds"})
 def command(watch: bool, output: str, loaded: Loaded) -> int:
     """Show whether the running compiler has converged and is healthy, its problems, and what it waits for.
 
-    Converged: nothing is left to do for the inputs that it knows. Healthy: nothing is held (a pause counts as held),
-    rejected, contended or deferred, no mass deletion waits for approval, no restored store is being examined, and etcd
-    is not silent. Problems: faults in resources, and what is held (unless paused), rejected, contended or deferred;
-    `intentc show problems` lists them. The revision is that of the last change of a resource; audits and plans may name
-    later ones, since other keys of etcd count, too.
-    Exit code 5 if it is not healthy, 6 if it is and there are problems, 4 if it can't be reached.
+    Converged: nothing is left to do for the inputs that it knows. Healthy: nothing is held (a pause counts as
+    held), rejected, contended or deferred, no mass deletion waits for approval, no restored store is being
+    examined, and etcd accepts writes. Both are unknown while etcd or the API server does not answer. Problems:
+    faults in resources, and what is held (unless paused), rejected, contended or deferred; `intentc show problems`
+    lists them. The revision is that of the last change of a resource; audits and plans may name later ones, since
+    other keys of etcd count, too.
+    Exit code 5 if it is not healthy or that is unknown, 6 if it is and there are problems, 4 if it can't be
+    reached.
     """
     return anyio.run(_watch if watch else _once, output, loaded)
 

@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from .rendering import iso, link, number
+from .rendering import iso, link, number, utc
 
 PROBLEMS = 20
 """Most problems on this page; the problems view has all of them."""
 MOST_LINES = 12
+_SILENT = "etcd or the API server has not answered"
 
 
 class Figure(NamedTuple):
@@ -39,42 +40,63 @@ class Figure(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """One of the two verdicts: whether it holds, and what that means, ``texts`` (if not, if so)."""
+    """One of the two verdicts: whether it holds (None: unknown), and what that means, ``texts`` (if not, if so, if
+    unknown). ``since``: since when it is unknown, in seconds since 1970."""
 
     name: str
-    holds: bool
-    tone: str
-    texts: tuple[str, str]
+    holds: bool | None
+    bad: str
+    """The tone if it does not hold."""
+    texts: tuple[str, str, str]
+    since: float | None = None
+
+    @property
+    def tone(self) -> str:
+        return "warn" if self.holds is None else "good" if self.holds else self.bad
 
     @property
     def word(self) -> str:
-        return self.name if self.holds else f"not {self.name}"
+        return f"{self.name} unknown" if self.holds is None else self.name if self.holds else f"not {self.name}"
 
     @property
     def text(self) -> str:
-        return self.texts[self.holds]
+        if self.holds is not None:
+            return self.texts[self.holds]
+        return self.texts[2] + (f" since {utc(self.since)}" if self.since is not None else "")
 
 
 def verdicts(status: Mapping[str, Any]) -> tuple[Verdict, Verdict]:
     """Return the two independent verdicts: converged and healthy."""
-    converged, healthy = bool(status.get("converged")), bool(status.get("healthy"))
+    since = status.get("unknown_since")
     return (
         Verdict(
             "converged",
-            converged,
-            "good" if converged else "busy",
+            _known(status, "converged"),
+            "busy",
             (
                 "there is work to do, or something to wait for",
                 "nothing is left to do for the applied inputs",
+                _SILENT,
             ),
+            since,
         ),
         Verdict(
             "healthy",
-            healthy,
-            "good" if healthy else "bad",
-            ("something needs operator action: see the quarantine", "nothing is held, rejected, contended or withheld"),
+            _known(status, "healthy"),
+            "bad",
+            (
+                "something needs operator action: see the quarantine",
+                "nothing is held, rejected, contended or withheld",
+                _SILENT,
+            ),
+            since,
         ),
     )
+
+
+def _known(status: Mapping[str, Any], verdict: str) -> bool | None:
+    """Return a verdict; None if the status says that it is unknown. A status without it is of a start."""
+    return None if verdict in status and status[verdict] is None else bool(status.get(verdict))
 
 
 def strip(status: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,7 +155,12 @@ def _process(status: Mapping[str, Any]) -> list[Figure]:
     permitted = status.get("writing", {}).get("permitted")
     return [
         Figure("role", role(status), "role", "leader and alone write; a standby takes over; an observer never writes"),
-        Figure("leader", str(leading.get("leader") or "–"), "leading.leader", "the process that may write now"),
+        Figure(
+            "leader",
+            str(leading.get("leader") or "–"),
+            "leading.leader",
+            f"the process that may write now; its diagnostics: {leading.get('leader_address') or 'not known'}",
+        ),
         Figure(
             "may write",
             number(permitted),
@@ -154,6 +181,15 @@ def _process(status: Mapping[str, Any]) -> list[Figure]:
         ),
         Figure("applied revision", number(status.get("applied_revision")), "applied_revision", "of etcd"),
         Figure("lag", number(status.get("lag_revisions")), "lag_revisions", "revisions seen and not yet applied"),
+        Figure(
+            "API server answers",
+            number(server.get("reachable")),
+            "api_server.reachable",
+            "whether it answered the last request; an idle process asks every 10 s",
+            tone="warn" if server.get("reachable") is False else "",
+            alarm="warn",
+            unless="yes",
+        ),
         Figure(
             "API server fences",
             number(server.get("fences")),

@@ -41,7 +41,7 @@ def counted(number: int, one: str, many: str = "") -> str:
 def work_left(world: World, states: States, progress: Progress, rates: Rates) -> Iterator[str]:
     """Yield what is left to do before the engine has converged."""
     if not progress.reachable:
-        yield "the API server, which can't be reached" + (f" since {at(rates.away_since)}" if rates.away_since else "")
+        yield unreachable_server(rates)
     elif progress.pause_seconds:
         yield f"the end of the pause that the API server asked for, in {progress.pause_seconds:.0f} s"
     jobs = progress.jobs
@@ -68,6 +68,16 @@ def work_left(world: World, states: States, progress: Progress, rates: Rates) ->
         yield f"the next attempt to write {name.kind} {':'.join(name.fq_name)}{more}{because}"
     if states.planned and OBSERVING not in progress.withheld:
         yield f"permission to write the plans of {counted(len(states.planned), 'object')}"
+
+
+def unreachable_server(rates: Rates) -> str:
+    """Describe an API server that can't be reached."""
+    return f"the API server, which can't be reached{away_since(rates)}"
+
+
+def away_since(rates: Rates) -> str:
+    """`` since 20:49:49 UTC``: since when the API server can't be reached; empty if no sample shows it yet."""
+    return f" since {at(rates.away_since)}" if rates.away_since else ""
 
 
 def attention(live: ReadOnly, pending: int, examples: Sequence[Pending]) -> Iterator[str]:

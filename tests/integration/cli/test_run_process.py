@@ -103,6 +103,13 @@ async def test_observe_writes_and_allocates_nothing_and_its_status_shows_what_it
     assert status["observing"] is True
     assert {"object", "writes"} == status["planned"][0].keys()
     assert any("group-0" in entry["object"] and entry["writes"] == ["create"] for entry in status["planned"])
+    environment = {"INTENTC_INTENTC__DIAGNOSTICS__ADDRESS": (await service.url()).removeprefix("http://")}
+    shown = await intentc("show", "planned", "--filter", "group-0:ingress", environment=environment)
+    assert "access_control_list" in shown.out
+    assert "create" in shown.out
+    seen = await intentc("status", environment=environment)
+    assert f"would write {len(status['planned'])} objects: `intentc show planned`" in seen.out
+    await until(lambda: "objects would be written: `intentc show planned`" in service.log)
 
 
 async def test_a_running_process_shows_its_health_readiness_status_and_metrics(

@@ -126,13 +126,51 @@ async def test_an_api_server_that_is_away_while_changes_come_in_is_caught_up_wit
                 await world.settle(service)
                 before = {resource["uuid"] for resource in await world.owned()}
             await tenant(world, 3)
-            await until(lambda: "the API server can't be reached" in service.ready()[1])
+            await until(lambda: any("the API server can't be reached" in reason for reason in service.ready()[1]))
             assert {resource["uuid"] for resource in await world.owned()} == before
             async with world.serving():
                 await world.settle(service)
                 assert service.ready() == (True, ())
                 assert len(await world.owned()) >= 15
                 await world.assert_compiled()
+
+
+async def test_an_api_server_that_is_away_leaves_it_unknown_whether_all_is_well_though_nothing_is_queued(
+    bare_world: LiveSystem,
+) -> None:
+    world = bare_world
+    async with world.serving():
+        """Its port is known from here on."""
+    async with world.compiling() as service:
+        assert service._probe is not None
+        service._probe._period = 0.1
+        async with world.serving():
+            await network(world, "before")
+            await world.settle(service)
+            await until(lambda: service.status()["unknown_since"] is None)
+            status = service.status()
+            assert (status["converged"], status["healthy"], status["pending_work"]) == (True, True, [])
+        await until(lambda: service.status()["unknown_since"] is not None)
+        status = service.status()
+        assert (status["converged"], status["healthy"]) == (None, None)
+        await until(lambda: "can't be reached since" in str(service.status()["pending_work"]))
+        async with world.serving():
+            await until(lambda: service.status()["healthy"] is True)
+
+
+async def test_an_etcd_that_is_away_leaves_it_unknown_whether_all_is_well(
+    world_on_fresh_etcd: LiveSystem, fresh_etcd: Etcd
+) -> None:
+    world = world_on_fresh_etcd
+    async with world.compiling() as service:
+        await network(world, "before")
+        await world.settle(service)
+        assert service.status()["healthy"] is True
+        await run_sync(fresh_etcd.kill)
+        await until(lambda: service.status()["converged"] is None and service.status()["healthy"] is None)
+        assert "etcd: disconnected since " in str(service.ready())
+        await run_sync(fresh_etcd.start)
+        await until(lambda: service.status()["converged"] is True and service.status()["healthy"] is True)
 
 
 async def test_two_api_servers_on_one_etcd_serve_person_and_compiler(bare_world: LiveSystem) -> None:

@@ -98,9 +98,34 @@ def test_one_that_is_not_says_what_it_waits_for_and_what_it_needs(intentc: Inten
     assert shown["needs you"] == "held: `intentc quarantine list`"
 
 
-def test_one_that_does_not_see_etcd_has_converged_for_what_it_knows(intentc: Intentc, compiler: ToyApiServer) -> None:
-    compiler.status = [status(pending_work=["etcd, no watch since 12:00:00 UTC"])]
-    assert table(intentc("status").out)["converged"] == "yes, for what it knows: it does not hear from etcd"
+def test_one_that_does_not_see_etcd_does_not_know_whether_it_has_converged(
+    intentc: Intentc, compiler: ToyApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("intentc.cli.status_text.time.time", lambda: NOW)
+    unseen = {"converged": None, "pending_work": ["etcd, no watch since 12:00:00 UTC"]}
+    compiler.status = [status(healthy=None, unknown_since=NOW - 60, **unseen)]
+    ended = intentc("status")
+    shown = table(ended.out)
+    assert (shown["converged"], shown["healthy"]) == ("unknown since 23:59:00 UTC", "unknown since 23:59:00 UTC")
+    assert ended.code == Exit.HELD
+    compiler.status = [status(healthy=False, unknown_since=NOW - 100_000, **unseen)]
+    shown = table(intentc("status").out)
+    assert (shown["converged"], shown["healthy"]) == ("unknown since 2025-12-30 20:13:20 UTC", "no")
+
+
+def test_an_observer_says_what_it_would_write(intentc: Intentc, compiler: ToyApiServer) -> None:
+    compiler.status = [status(role="observer", counts={"planned": 1200})]
+    assert table(intentc("status").out)["would write"] == "1,200 objects: `intentc show planned`"
+    compiler.status = [status(role="observer")]
+    assert table(intentc("status").out)["would write"] == "nothing"
+    compiler.status = [status(role="leader", counts={"planned": 3})]
+    assert "would write" not in table(intentc("status").out)
+
+
+def test_a_standby_names_the_address_of_the_leader(intentc: Intentc, compiler: ToyApiServer) -> None:
+    leading = {"leads": False, "leader": "host-2", "leader_address": "http://host-2:8877"}
+    compiler.status = [status(role="standby", leading=leading)]
+    assert table(intentc("status").out)["role"] == "standby; host-2 leads (http://host-2:8877)"
 
 
 def test_problems_are_a_third_word_with_an_exit_code_of_their_own(intentc: Intentc, compiler: ToyApiServer) -> None:
@@ -115,7 +140,7 @@ def test_problems_are_a_third_word_with_an_exit_code_of_their_own(intentc: Inten
 
 
 def test_the_exit_codes_are_documented(intentc: Intentc) -> None:
-    assert "Exit code 5 if it is not healthy, 6 if it is and there are problems" in " ".join(
+    assert "Exit code 5 if it is not healthy or that is unknown, 6 if it is and there are problems" in " ".join(
         intentc("status", "--help").out.split()
     )
     assert "6    healthy, but the input has problems" in intentc("--help").out

@@ -108,8 +108,8 @@ async def test_each_metric_stands_for_what_a_service_reports(box_system: BoxSyst
 
     service = service_of(box_system, elected=True, auditing=PeriodicAudit(box_system.engine, spawn))
     missing = [figure.place for figure in (*GAUGES, *COUNTERS) if _at(service.status(), figure.place) is None]
-    # What it waits for is not known before it has listed; fences, before the server has answered.
-    assert set(missing) - NEEDS_FILES == {"lag_revisions", "api_server.fences"}
+    # Before it has listed, the lag and both verdicts are unknown; fences, before the server has answered.
+    assert set(missing) - NEEDS_FILES == {"lag_revisions", "api_server.fences", "converged", "healthy"}
     registry = registry_of(lambda: metrics(service))
     assert registry.get_sample_value("intentc_role", {"role": "standby"}) == 1.0
     assert registry.get_sample_value("intentc_reload_rejected") == 0.0

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from intentc.leading.leadership import leader_value, leading_process, read_versions
+from intentc.leading.leadership import Leader, leader_value, read_leader, read_versions
 from intentc.leading.process_identity import ProcessIdentity, can_be_judged, is_dead, read_identity, this_process
 
 _PRINTS_ITSELF = """
 import sys, time
-from intentc.leading.leadership import leader_value, leading_process, read_versions
+from intentc.leading.leadership import Leader, leader_value, read_leader, read_versions
 from intentc.leading.process_identity import this_process
-print(leader_value("child", {}, 0.0, this_process()).decode(), flush=True)
+print(leader_value(Leader("child"), {}, 0.0, this_process()).decode(), flush=True)
 time.sleep(600)
 """
 
@@ -112,9 +112,9 @@ def test_a_proc_of_another_namespace_or_none_gives_no_identity(tmp_path: Path) -
 
 
 def test_the_leaders_key_carries_the_identity(own: ProcessIdentity) -> None:
-    assert read_identity(leader_value("p", {}, 0.0, own)) == own
-    assert read_identity(leader_value("p", {}, 0.0)) is None
+    assert read_identity(leader_value(Leader("p"), {}, 0.0, own)) == own
+    assert read_identity(leader_value(Leader("p"), {}, 0.0)) is None
     for garbage in (b"\xff", b"[" * 100_000):
         assert read_identity(garbage) is None
-        assert leading_process(garbage) == "unknown"
+        assert read_leader(garbage).process == "unknown"
         assert read_versions(garbage) is None

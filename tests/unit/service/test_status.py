@@ -146,6 +146,63 @@ async def test_an_etcd_that_is_away_is_waited_for_though_all_that_is_known_has_c
     assert reported.pending_work() == ["etcd, no watch since 00:00:00 UTC: connection refused"]
 
 
+async def test_while_etcd_is_away_nobody_knows_whether_it_has_converged_and_is_healthy(
+    box_system: BoxSystem, reported: Reported
+) -> None:
+    assert _verdicts(reported) == (True, True, None)
+    reported.enter(Phase.DISCONNECTED, "connection refused")
+    assert _verdicts(reported) == (None, None, 1_767_225_600.0)
+    reported.enter(Phase.LISTING)
+    assert _verdicts(reported) == (None, None, 1_767_225_600.0), "it knows what it missed only after the list"
+    reported.enter(Phase.WATCHING)
+    assert _verdicts(reported) == (True, True, None)
+
+
+async def test_what_is_held_is_not_healthy_even_while_etcd_is_away(box_system: BoxSystem, reported: Reported) -> None:
+    await box_system.boxes("a", text="fail")
+    reported.enter(Phase.DISCONNECTED, "connection refused")
+    assert _verdicts(reported) == (None, False, 1_767_225_600.0)
+
+
+async def test_an_etcd_that_takes_no_writes_is_known_and_not_healthy(box_system: BoxSystem, reported: Reported) -> None:
+    reported.source._rejected("no space")
+    assert _verdicts(reported) == (True, False, None)
+
+
+async def test_an_api_server_that_is_away_leaves_it_unknown_though_nothing_is_queued(
+    box_system: BoxSystem, reported: Reported, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await box_system.boxes("a")
+    monkeypatch.setattr(reported.compiler_status._rates, "_now", lambda: 1_767_225_600.0)
+    box_system.engine.throttle.away(Unreachable("connection refused"))
+    assert _verdicts(reported) == (None, None, 1_767_225_600.0)
+    assert reported.pending_work() == ["the API server, which can't be reached since 00:00:00 UTC"]
+    box_system.engine.throttle.heard()
+    assert _verdicts(reported) == (True, True, None)
+    assert reported.pending_work() == []
+
+
+def _verdicts(reported: Reported) -> tuple[bool | None, bool | None, float | None]:
+    status = reported.status()
+    return status["converged"], status["healthy"], status["unknown_since"]
+
+
+async def test_an_observer_logs_how_much_it_would_write(
+    box_system: BoxSystem, reported: Reported, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "intentc.service.status")
+    box_system.engine.withhold(OBSERVING, "--observe")
+    await box_system.boxes("a", "b")
+    for _ in range(2):
+        reported.status()
+    await box_system.boxes("c")
+    reported.status()
+    assert caplog.messages == [
+        "observing: 2 objects would be written: `intentc show planned`",
+        "observing: 3 objects would be written: `intentc show planned`",
+    ]
+
+
 async def test_what_etcd_is_behind_with_is_not_known_while_it_is_away(
     box_system: BoxSystem, reported: Reported
 ) -> None:

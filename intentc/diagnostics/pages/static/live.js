@@ -148,9 +148,11 @@ function toned(element, tone) {
   element.classList.add(tone);
 }
 
-function show_verdict(name, holds) {
-  const word = holds ? name : `not ${name}`;
-  const tone = holds ? "good" : name === "converged" ? "busy" : "bad";
+// `holds`: null if it is unknown, `since` when in seconds since 1970.
+function show_verdict(name, holds, since) {
+  const unknown = holds === null;
+  const word = unknown ? `${name} unknown` : holds ? name : `not ${name}`;
+  const tone = unknown ? "warn" : holds ? "good" : name === "converged" ? "busy" : "bad";
   for (const badge of document.querySelectorAll(`[data-verdict="${name}"]`)) {
     toned(badge, tone);
     badge.textContent = word;
@@ -158,10 +160,10 @@ function show_verdict(name, holds) {
   }
   for (const box of document.querySelectorAll(`[data-verdict-box="${name}"]`)) {
     toned(box, tone);
-    const [if_not, if_so] = box.dataset.texts.split("|");
+    const [if_not, if_so, if_unknown] = box.dataset.texts.split("|");
     delete box.dataset.word;
     box.querySelector("strong").textContent = word;
-    box.querySelector("span").textContent = holds ? if_so : if_not;
+    box.querySelector("span").textContent = unknown ? `${if_unknown} since ${utc(since)}` : holds ? if_so : if_not;
   }
 }
 
@@ -209,7 +211,7 @@ function show_doubt(words, since) {
 
 function show_status(status) {
   document.documentElement.classList.remove("stale");
-  for (const name of ["converged", "healthy"]) if (name in status) show_verdict(name, Boolean(status[name]));
+  for (const name of ["converged", "healthy"]) if (name in status) show_verdict(name, status[name], status.unknown_since);
   const pending = status.pending_work || [];
   show_list("pending_work", pending);
   show_list("attention", status.attention || []);

@@ -102,6 +102,7 @@ compiler = Compiler(
         "ambassador.allowed_targets",
         "ambassador.annotations",
         "ambassador.bind_address",
+        "ambassador.envoy_log_folders",
         "ambassador.id",
         "ambassador.ingress_keeps_paths",
         "ambassador.ingress_status_service",

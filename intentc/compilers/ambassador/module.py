@@ -12,12 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+
 from intentc import Claim, Context, Fact, Intent
 
 from .gateway.module_reading import read_settings
 from .gateway.probes import probe_routes
 from .plain import plain
-from .settings.module_settings import MODULE_NAME, TRAFFIC, of_traffic
+from .settings.module_settings import MODULE_NAME, TRAFFIC, ModuleSettings, of_traffic
 from .this_gateway import in_order, ours
 from .variables import report_variables
 
@@ -26,6 +28,11 @@ _ELSEWHERE = {
     "authentication": "create an AuthService instead",
 }
 """Modules of older versions → what replaced them."""
+
+
+_LOG_FOLDERS = "ambassador.envoy_log_folders"
+_USUAL_LOG_FOLDERS = ("/dev/fd", "/dev/stdout", "/dev/stderr", "/tmp/ambassador", "/var/log")  # noqa: S108
+_SHOWN = 100
 
 
 class ModuleIntent(Intent):
@@ -48,11 +55,22 @@ class ModuleIntent(Intent):
             )
             return
         settings, findings = read_settings(self._given(ctx))
+        settings = self._with_allowed_log(ctx, settings)
         for reason, message in findings:
             ctx.problem(reason, message)
         yield Fact("module_settings", MODULE_NAME, settings)
         yield Fact("module_settings", TRAFFIC, of_traffic(settings))
         yield from probe_routes(self, ctx, settings)
+
+    def _with_allowed_log(self, ctx: Context, settings: ModuleSettings) -> ModuleSettings:
+        """The settings with the default log if ``envoy_log_path`` is outside the folders in which Envoy may write."""
+        path, folders = settings.envoy_log_path, _log_folders(ctx)
+        below = any(f"{path}/".startswith(f"{folder.rstrip('/')}/") for folder in folders)
+        if below and ".." not in path.split("/"):
+            return settings
+        message = f"config.envoy_log_path: {path[:_SHOWN]!r} is in none of {', '.join(folders)}; it is left out"
+        ctx.problem("ForbiddenLogPath", f"{message}. Choose one of them, or add yours to the setting {_LOG_FOLDERS}")
+        return msgspec.structs.replace(settings, envoy_log_path=ModuleSettings().envoy_log_path)
 
     def _given(self, ctx: Context) -> dict[str, Any]:
         given = plain(self.config) or {}
@@ -60,3 +78,11 @@ class ModuleIntent(Intent):
             ctx.problem("InvalidSetting", "config: an object is expected; the defaults are in force")
             return {}
         return given
+
+
+def _log_folders(ctx: Context) -> tuple[str, ...]:
+    """The folders in which Envoy may write its access log, as the setting says, or the usual ones."""
+    try:
+        return tuple(map(str, ctx.setting(_LOG_FOLDERS) or ()))
+    except KeyError:
+        return _USUAL_LOG_FOLDERS

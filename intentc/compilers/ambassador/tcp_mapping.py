@@ -26,6 +26,7 @@ from .upstreams.upstream import Unusable, Upstream, UpstreamRequest, upstream
 from .variables import report_variables
 
 _LONGEST_IDLE_MS = 2**31 - 1
+_LONGEST_DIGITS = 10
 T = TypeVar("T")
 
 
@@ -115,10 +116,11 @@ class TCPMappingIntent(Intent):
         given = str(self.idle_timeout_ms).strip()
         if not given:
             return None
-        if not given.isdecimal() or int(given) > _LONGEST_IDLE_MS:
+        if not given.isdecimal() or len(given) > _LONGEST_DIGITS or int(given) > _LONGEST_IDLE_MS:
             ctx.problem(
                 "InvalidIdleTimeout",
-                f"idle_timeout_ms {given!r} is not a number of milliseconds; write it as '30000'. It is left out",
+                f"idle_timeout_ms {given[:_LONGEST_DIGITS]!r} is not a number of milliseconds; write it as '30000'. "
+                "It is left out",
             )
             return None
         return int(given)

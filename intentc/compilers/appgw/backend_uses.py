@@ -5,7 +5,7 @@ It reads and reports problems through ``ctx``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any
 
 import msgspec
@@ -40,8 +40,15 @@ class BackendUse(msgspec.Struct, frozen=True):
         return f"{self.owner.namespace}|{self.owner.name}|{self.service}|{self.port}"
 
 
-def backend_uses(ingress: View, ctx: Context, annotations: Annotations, owner: Owner) -> Iterator[BackendUse]:
-    """The backends of an Ingress, each once. It reports those that can't be used."""
+def backend_uses(
+    ingress: View,
+    ctx: Context,
+    annotations: Annotations,
+    owner: Owner,
+    reserved: Container[tuple[int, int]] = frozenset(),
+) -> Iterator[BackendUse]:
+    """The backends of an Ingress, each once. It reports those that can't be used. ``reserved``: the paths that count
+    for nothing, as (rule, position); ``(ALONE, 0)`` is the default backend."""
     first: dict[str, tuple[Any, str, ChosenPath | None]] = {}
     chosen: dict[str, tuple[bool, ChosenPath]] = {}
     for number, rule in enumerate(ingress.rules):
@@ -54,16 +61,18 @@ def backend_uses(ingress: View, ctx: Context, annotations: Annotations, owner: O
                 message = f"{field}: it names no Service, and nothing else can be a backend; its path is left out"
                 ctx.problem("UnsupportedBackend", message)
                 continue
+            if (number, position) in reserved:
+                continue
             first.setdefault(key, (path.backend, field, None))
             shape = (path.path in CATCH_ALL, ChosenPath(host, path.path))
             if key not in chosen or (shape[0] and not chosen[key][0]):
                 chosen[key] = shape
     if ingress.defaultBackend:
         key = backend_key(ingress, ingress.defaultBackend)
-        if key:
+        if key and (ALONE, 0) not in reserved:
             alone = None if ingress.rules else ChosenPath()
             first.setdefault(key, (ingress.defaultBackend, "defaultBackend", alone))
-        else:
+        elif not key:
             ctx.problem("UnsupportedBackend", "defaultBackend names no Service; nothing else can be a backend")
     for key, (backend, field, alone) in first.items():
         shape_of = chosen[key][1] if key in chosen else alone

@@ -73,10 +73,10 @@ class IngressIntent(Intent):
         rewrite = rewrite_of(self, annotations)
         if "|" in rewrite:
             yield Fact("appgw_rewrite_use", rewrite, owner)
-        for use in backend_uses(self, ctx, annotations, owner):
+        claims = SiteClaims(self, ctx, config, annotations, owner)
+        yield from claims.of(rule_contents(self, ctx, config, annotations, rewrite))
+        for use in backend_uses(self, ctx, annotations, owner, claims.reserved):
             yield Fact("appgw_backend", use.key, use)
-        contents = rule_contents(self, ctx, config, annotations, rewrite)
-        yield from SiteClaims(self, ctx, config, annotations, owner).of(contents)
 
     def _digest(self, ctx: Context, given: dict[str, str], annotations: Annotations) -> str:
         """A hash of all that the Ingress says, and its Secrets and rewrite set (32 hexadecimal digits)."""

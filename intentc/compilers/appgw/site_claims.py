@@ -4,7 +4,8 @@
 A name with an entry in ``tls`` is never served in the clear: without a usable certificate it has no site, but for the
 paths of ACME challenges. ``site.py`` settles what several Ingresses claim.
 
-It reads and reports problems through ``ctx``. State: the problems of one Ingress, so that each is reported once.
+It reads and reports problems through ``ctx``. State: of one Ingress, which
+problems it has reported, and which paths are reserved.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 from intentc import Context, Fact, View
 
 from .annotations import Annotations
+from .backend_uses import ALONE
 from .certificates import entry_for, wrong_with
 from .checks import frontend_of
 from .covered_names import covering_owner
@@ -53,7 +55,17 @@ class SiteClaims:
         self._ingress, self._ctx, self._annotations, self._owner = ingress, ctx, annotations, owner
         self._frontend = frontend_of(annotations, config)
         self._targets: tuple[Target, ...] = prohibited_targets(ctx) if config.ownership == PROHIBITED else ()
+        self._has_claims = False
+        self._kept_paths: set[tuple[int, int]] = set()
+        self._left_out: set[tuple[int, int]] = set()
         self._reported: set[tuple[str, str]] = set()
+
+    @property
+    def reserved(self) -> frozenset[tuple[int, int]]:
+        """The paths, as (rule, position), that others have reserved under each name of their rule; with them the
+        default backend, ``(ALONE, 0)``, if no rule is left that it could serve. Complete once ``of`` has ended."""
+        found = self._left_out - self._kept_paths
+        return frozenset(found | {(ALONE, 0)} if found and not self._has_claims else found)
 
     def of(self, contents: Iterable[tuple[int, str, RuleContent]]) -> Iterator[Fact]:
         """The claims of the rules, the rules themselves, and the protocols that they need on ports."""
@@ -66,6 +78,7 @@ class SiteClaims:
             yield Fact("appgw_rule_content", f"{self._owner.namespace}|{self._owner.name}|{number}", content)
             for position, name in enumerate(names or (() if invalid else ("",))):
                 for site, claim in self._claims(number, host.lower(), position, name, content):
+                    self._has_claims = True
                     found.setdefault(site.key, []).append(claim)
                     if not self._is_closed(site, claim):
                         protocols.add(f"{site.frontend}|{site.port}|{site.protocol}")
@@ -75,7 +88,7 @@ class SiteClaims:
     def _claims(
         self, number: int, host: str, position: int, name: str, content: RuleContent
     ) -> Iterator[tuple[Site, Claim]]:
-        paths = self._kept(name, content)
+        paths = self._kept(number, name, content)
         if self._targets and content.paths and not paths:
             return
         given = self._annotations
@@ -121,16 +134,18 @@ class SiteClaims:
             return False
         return covering_owner(self._ctx, site.name) is not None
 
-    def _kept(self, name: str, content: RuleContent) -> tuple[int, ...]:
-        """The positions of the paths that nobody has reserved."""
+    def _kept(self, number: int, name: str, content: RuleContent) -> tuple[int, ...]:
+        """The positions of the paths of the rule ``number`` that nobody has reserved."""
         kept = []
         for path in content.paths:
             patterns = ("/*",) if path.catch_all else path.patterns
             if any(target.covers(name, patterns) for target in self._targets):
                 shown = f"{name or 'all names'}{path.written or '/'}"
                 self._report("ProhibitedTarget", f"{shown} is inside an AzureIngressProhibitedTarget; it is left out")
+                self._left_out.add((number, path.position))
             else:
                 kept.append(path.position)
+                self._kept_paths.add((number, path.position))
         return tuple(kept)
 
     def _cover(self, name: str, host: str) -> _Cover:

@@ -51,7 +51,7 @@ def acl_protocol(protocol: str, ethertype: str) -> str:
     name = protocol.lower() or ANY
     if name == ANY:
         return ANY
-    if name.isdecimal() and name.isascii() and int(name) <= 255:
+    if name.isdecimal() and name.isascii() and len(name) <= 3 and int(name) <= 255:
         return protocol
     if name == "icmp" and ethertype == "IPv6":
         name = "icmp6"

@@ -50,7 +50,7 @@ WITHOUT_ROUTE_TARGET = frozenset(
 )
 """The routing instances of the fabric itself. They refer to no route target at all: their routes stay there."""
 
-_FORM = re.compile(r"target:([0-9.]+):([0-9]+)")
+_FORM = re.compile(r"target:([0-9.]{1,20}):([0-9]{1,20})")
 _FOUR_BYTES = 2**32
 
 

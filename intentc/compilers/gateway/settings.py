@@ -1,4 +1,4 @@
-"""The compiler's settings: controller names, images, the operator's namespace, and who writes the status of Gateways.
+"""The compiler's settings: controller names, images, namespaces, folders of nodes, who writes the status of Gateways.
 
 Rules: docs/gateway.md §3. It reads settings through ``ctx``; no state.
 """
@@ -15,6 +15,7 @@ CONTROLLERS = ("projectcontour.io/contour-operator", "projectcontour.io/gateway-
 """A class is ours if it names one of these controllers exactly."""
 
 OPERATOR_NAMESPACE = "gateway.operator_namespace"
+HOST_PATHS = "gateway.host_paths"
 STATUS = "gateway.status"
 _IMAGES: dict[Layout, tuple[tuple[str, str], tuple[str, str]]] = {
     "operator": (
@@ -26,13 +27,21 @@ _IMAGES: dict[Layout, tuple[tuple[str, str], tuple[str, str]]] = {
         ("gateway.envoy_image", "docker.io/envoyproxy/envoy:distroless-v1.38.4"),
     ),
 }
-SETTINGS = (OPERATOR_NAMESPACE, STATUS, *(name for images in _IMAGES.values() for name, _ in images))
+SETTINGS = (HOST_PATHS, OPERATOR_NAMESPACE, STATUS, *(name for images in _IMAGES.values() for name, _ in images))
 """All settings that evaluations read."""
 
 
 def operator_namespace(ctx: Context) -> str:
     """The namespace in which a class of v1alpha1 finds parameters for which it names no namespace."""
     return _text(ctx, OPERATOR_NAMESPACE, "contour-operator")
+
+
+def host_paths(ctx: Context) -> tuple[str, ...]:
+    """The folders of the nodes that volumes of an Envoy may mount; none without the setting."""
+    try:
+        return tuple(map(str, ctx.setting(HOST_PATHS) or ()))
+    except KeyError:
+        return ()
 
 
 def images(ctx: Context, layout: Layout) -> Images:

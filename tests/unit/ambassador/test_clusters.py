@@ -130,6 +130,15 @@ async def test_a_forbidden_target_has_no_endpoints(service: str) -> None:
     assert "ambassador.allowed_targets" in found.problem.message
 
 
+async def test_a_service_that_is_named_as_the_gateways_machine_is_reached_by_its_qualified_name() -> None:
+    own = {"ambassador.namespace": "shop"}
+    nobody = await cluster_of(service="ip6-localhost", settings=own)
+    assert nobody.problems == [("mapping", "shop:m", "ForbiddenTarget")]
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "ip6-localhost", "namespace": "shop"}}
+    found = await cluster_of({**service, "spec": {"ports": [{"port": 80}]}}, service="ip6-localhost", settings=own)
+    assert (found.endpoints, found.problems) == ([("ip6-localhost.shop", 80)], [])
+
+
 @pytest.mark.parametrize("service", ["127.0.0.1", "localhost", "[::1]"])
 async def test_what_the_configuration_allows_is_reached(service: str) -> None:
     found = await cluster_of(service=f"{service}:8080", settings=LOCAL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intentc.compilers.ambassador.elements import digest
-from tests.support.ambassador.hosts import manifest, mapping
+from tests.support.ambassador.hosts import MemoryGateway, listener, manifest, mapping
 from tests.support.ambassador.services import (
     auth,
     clusters,
@@ -139,3 +139,28 @@ async def test_the_problem_of_a_rejection_says_what_is_in_force_meanwhile() -> N
     await gate.service.create({"kind": "envoy_rejection", "data": rejected | {"meanwhile": "nobody listens"}})
     (shown,) = [one.message for one in gate.service.problems if one.kind == "module"]
     assert shown.endswith("no script; nobody listens")
+
+
+def log_path(gate: MemoryGateway) -> str:
+    (found,) = manager(gate)["access_log"]
+    return str(found["typed_config"]["path"])
+
+
+@pytest.mark.parametrize("path", ["/dev/stdout", "/tmp/ambassador/log", "/var/log/envoy/access.log"])
+async def test_envoy_writes_its_log_in_the_usual_folders(path: str) -> None:
+    gate = await gateway(module(envoy_log_path=path))
+    assert (log_path(gate), gate.problems()) == (path, [])
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "/var/log/../../etc/passwd", "/var/logs", "/home"])
+async def test_envoy_writes_no_log_elsewhere(path: str) -> None:
+    gate = await gateway(module(envoy_log_path=path))
+    assert (log_path(gate), gate.problems()) == ("/dev/fd/1", [("module", "gate:ambassador", "ForbiddenLogPath")])
+
+
+async def test_a_setting_names_the_folders_of_logs() -> None:
+    folders = {"ambassador.envoy_log_folders": ["/data/logs"]}
+    gate = await MemoryGateway(folders).apply(listener(), module(envoy_log_path="/data/logs/gate"))
+    assert (log_path(gate), gate.problems()) == ("/data/logs/gate", [])
+    gate = await MemoryGateway(folders).apply(listener(), module(envoy_log_path="/var/log/gate"))
+    assert gate.problems() == [("module", "gate:ambassador", "ForbiddenLogPath")]

@@ -33,6 +33,8 @@ def test_what_re2_takes_passes(pattern: str) -> None:
     ("pattern", "words"),
     [
         ("", "empty"),
+        ("a{" + "1" * 100_000 + "}", "at most 1000 times"),
+        ("a{1," + "1" * 100_000 + "}", "at most 1000 times"),
         ("(?=x)", "lookaround"),
         ("(?!x)", "lookaround"),
         ("(?<=a)b", "lookaround"),

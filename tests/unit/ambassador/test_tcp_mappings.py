@@ -140,8 +140,9 @@ async def test_an_idle_timeout_of_zero_is_none_and_without_one_envoys_own_counts
     assert "idle_timeout" not in proxy(*chains(await gate(tcp_mapping("orders"))))
 
 
-async def test_an_idle_timeout_that_is_none_is_left_out_and_reported() -> None:
-    found = await gate(tcp_mapping("orders", idle_timeout_ms="soon"))
+@pytest.mark.parametrize("written", ["soon", "9" * 5000])
+async def test_an_idle_timeout_that_is_none_is_left_out_and_reported(written: str) -> None:
+    found = await gate(tcp_mapping("orders", idle_timeout_ms=written))
     assert "idle_timeout" not in proxy(*chains(found))
     assert found.problems() == [("tcp_mapping", f"{NAMESPACE}:orders", "InvalidIdleTimeout")]
 

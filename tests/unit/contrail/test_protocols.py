@@ -38,7 +38,7 @@ def test_a_known_protocol_is_a_number(protocol: Any, ethertype: Any, expected: A
 
 
 @pytest.mark.parametrize("ethertype", ["IPv6", "IPv4", ""])
-@pytest.mark.parametrize("protocol", ["unknown protocol", "256", "-1", "٣", " tcp"])
+@pytest.mark.parametrize("protocol", ["unknown protocol", "256", "1" * 5000, "-1", "٣", " tcp"])
 def test_any_other_is_rejected(protocol: Any, ethertype: Any) -> None:
     with pytest.raises(ValueError, match="is unknown; write any, a number up to 255, or a name such as tcp"):
         acl_protocol(protocol, ethertype)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from .capacity import limits_of, without_room
-from .fitting import fitting, without_defaults
+from .fitting import fitting, referenced, without_defaults
 from .foreign import Foreign, foreign_parts
 from .joining import joined
 from .parts import COLLECTIONS, Part, Parts, named_in
@@ -58,11 +58,14 @@ def assemble(
         for owner, why in sorted(left_out.items())
     ]
     fitted = fitting(parts, left_out, str(whole["gateway"]), str(whole.get("prefix") or ""))
+    numbers = {name: _priority(entry) for name, entry in foreign.of("requestRoutingRules").items()}
+    given: dict[str, int] = {}
     if foreign.of("httpListeners"):
         fitted = without_defaults(fitted)
-    numbers = {name: _priority(entry) for name, entry in foreign.of("requestRoutingRules").items()}
-    fitted, foreign, given, more = joined(fitted, foreign, whole)
-    problems += more
+        fitted, foreign, given, more = joined(fitted, foreign, whole)
+        # A rule that keeps the default of others no longer refers to ours.
+        fitted = referenced(fitted)
+        problems += more
     found, troubles = _priorities(fitted, {number for number in numbers.values() if number}, given)
     problems += troubles
     properties = document.setdefault("properties", {})

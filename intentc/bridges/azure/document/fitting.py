@@ -40,7 +40,7 @@ def fitting(parts: Parts, without_room: Iterable[str], gateway: str, prefix: str
                 found[collection][name] = _with_defaults(fitted, collection, part, gateway, prefix)
     for name, part in list(found["requestRoutingRules"].items()):
         found["requestRoutingRules"][name] = _basic_without_paths(fitted, part)
-    return _referenced(fitted)
+    return referenced(fitted)
 
 
 def without_defaults(parts: Parts) -> Parts:
@@ -55,7 +55,7 @@ def without_defaults(parts: Parts) -> Parts:
         for name, part in parts.of("requestRoutingRules").items()
         if named_in(part.content["httpListener"]) not in defaults
     }
-    return _referenced(parts._replace(parts=found))
+    return referenced(parts._replace(parts=found))
 
 
 def _without_rules(part: Part, left_out: Container[str]) -> Part:
@@ -107,7 +107,7 @@ def _basic_without_paths(parts: Parts, part: Part) -> Part:
     return part._replace(config={**part.config, "properties": {**content, "ruleType": "Basic"}})
 
 
-def _referenced(parts: Parts) -> Parts:
+def referenced(parts: Parts) -> Parts:
     """The parts without shared ones to which nothing refers any more."""
     found = dict(parts.parts)
     settings = found["backendHttpSettingsCollection"]

@@ -31,8 +31,6 @@ def joined(
     parts: Parts, foreign: Foreign, whole: Mapping[str, Any]
 ) -> tuple[Parts, Foreign, dict[str, int], list[Trouble]]:
     """(ours, what stays of others, priorities that are decided by it, problems)"""
-    if not foreign.of("httpListeners"):
-        return parts, foreign, {}, []
     ours = {collection: dict(there) for collection, there in parts.parts.items()}
     theirs = {collection: dict(there) for collection, there in foreign.entries.items()}
     numbers: dict[str, int] = {}

@@ -13,6 +13,8 @@ import re
 from typing import NamedTuple
 
 _MOST_REPETITIONS = 1000
+_LONGEST_BOUND = 5
+"""Digits of a number of repetitions that are read: ``int`` rejects 5,000 of them with a ``ValueError`` of its own."""
 _MOST_NESTED = 200
 _TOKEN = re.compile(
     r"\\Q(?P<quoted>.*?)(?:\\E|$)"
@@ -166,7 +168,9 @@ def _repeated(size: int, token: re.Match[str]) -> int:
     if token["least"] is None:
         # Neighbours are merged: ``a*a*`` is ``a*``.
         return 0 if token["repeat"] == "*" and size == 1 else size
-    least, most = int(token["least"]), int(token["most"] or token["least"])
+    bounds = (token["least"], token["most"] or token["least"])
+    is_short = all(len(bound) <= _LONGEST_BOUND for bound in bounds)
+    least, most = map(int, bounds) if is_short else (0, _MOST_REPETITIONS + 1)
     if most < least or most > _MOST_REPETITIONS:
-        raise BadRegex(f"RE2 repeats at most {_MOST_REPETITIONS} times: {token['repeat']}")
+        raise BadRegex(f"RE2 repeats at most {_MOST_REPETITIONS} times: {token['repeat'][: 4 * _LONGEST_BOUND]}")
     return size * most

@@ -39,12 +39,12 @@ def check_way(ctx: Context, upstream: Upstream) -> None:
 
 def way_to(ctx: Context, upstream: Upstream, troubles: list[Unreachable]) -> Way:
     """The way to ``upstream``; obstacles are added to ``troubles``."""
-    host, tls = upstream.dns_name(gateway_namespace(ctx)), None
+    namespace = gateway_namespace(ctx)
+    host, tls = upstream.dns_name(namespace), None
     try:
         found = discovery(ctx, upstream)
-        if found is Discovery.DNS and forbidden(host, allowed_targets(ctx)):
-            message = f"{host} is the gateway's own machine, or its cloud's metadata; name another service"
-            raise Unreachable("ForbiddenTarget", f"{message}, or allow it in the setting ambassador.allowed_targets")
+        if found is Discovery.DNS:
+            host = _allowed_host(ctx, upstream, host, namespace)
         if upstream.tls:
             tls = origination(ctx, upstream, host)
             check_secrets(ctx, tls.settings)
@@ -52,3 +52,19 @@ def way_to(ctx: Context, upstream: Upstream, troubles: list[Unreachable]) -> Way
     except Unreachable as trouble:
         troubles.append(Unreachable(trouble.reason, f"{trouble.message}. Until then requests to {host} get 503"))
         return Way(None, host, tls)
+
+
+def _allowed_host(ctx: Context, upstream: Upstream, host: str, namespace: str) -> str:
+    """The name under which DNS is asked for ``upstream``. Raises ``Unreachable`` if it is forbidden.
+
+    A Service may be named ``ip6-localhost``, as the gateway's own machine is: its qualified name is safe."""
+    allowed = allowed_targets(ctx)
+    if not forbidden(host, allowed):
+        return host
+    service = upstream.service(namespace)
+    if "." not in host and service is not None and ctx.find("service", service) is not None:
+        qualified = f"{service[1]}.{service[0]}"
+        if not forbidden(qualified, allowed):
+            return qualified
+    message = f"{host} is the gateway's own machine, or its cloud's metadata; name another service"
+    raise Unreachable("ForbiddenTarget", f"{message}, or allow it in the setting ambassador.allowed_targets")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from intentc import Context, View
 
-from ..settings import CONTROLLERS, operator_namespace
+from ..settings import CONTROLLERS, host_paths, operator_namespace
 from .contour_parameters import contour_parameters
 from .deployment_parameters import deployment_parameters
 from .parameters import WITHOUT_OPERATOR, WITHOUT_PROVISIONER, Checked, Parameters
@@ -76,7 +76,7 @@ def parameters_at(ctx: Context, view: View, place: Place) -> Class:
 
 def _checked(ctx: Context, holder: View, view: View) -> Checked:
     if holder.kind == "contour_deployment":
-        return deployment_parameters(holder)
+        return deployment_parameters(holder, host_paths(ctx))
     checked = contour_parameters(ctx, holder)
     named = named_class(holder)
     if named == view.name:

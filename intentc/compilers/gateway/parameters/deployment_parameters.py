@@ -5,7 +5,7 @@ It reads the fields of the ContourDeployment; no state.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import msgspec
@@ -13,6 +13,7 @@ import msgspec
 from intentc import View
 
 from ..instance import ContourPods, EnvoyPods, Json, Publishing
+from ..settings import HOST_PATHS
 from .parameters import Checked, Parameters, pairs, placement
 
 _CHOICES = {
@@ -52,9 +53,10 @@ _LISTS = (
 """Opaque fields that hold a list of objects."""
 
 
-def deployment_parameters(given: View) -> Checked:
-    """The parameters in a ContourDeployment, and what is wrong with them."""
-    faults = tuple(_faults(given))
+def deployment_parameters(given: View, host_paths: Collection[str] = ()) -> Checked:
+    """The parameters in a ContourDeployment, and what is wrong with them. ``host_paths``: the folders of the nodes that
+    its volumes may mount."""
+    faults = tuple(_faults(given, host_paths))
     if faults:
         return Checked(Parameters(), faults)
     contour, envoy, publishing = given.contour, given.envoy, given.envoy.networkPublishing
@@ -100,7 +102,7 @@ def deployment_parameters(given: View) -> Checked:
     return Checked(own)
 
 
-def _faults(given: View) -> Iterator[str]:
+def _faults(given: View, host_paths: Collection[str]) -> Iterator[str]:
     for path, choices in _CHOICES.items():
         if (value := _at(given, path)) not in choices:
             yield f"{path} {value!r}; give {', '.join(choices)}"
@@ -116,10 +118,23 @@ def _faults(given: View) -> Iterator[str]:
         if value is not None and not (isinstance(value, list) and all(isinstance(one, dict) for one in value)):
             yield f"{path} is no list of objects"
             return
+    for volume in lists["envoy.extraVolumes"] or ():
+        if "hostPath" in volume and not _is_allowed(volume["hostPath"], host_paths):
+            yield (
+                f"envoy.extraVolumes: volume {volume.get('name')!r} mounts a folder of the node; "
+                f"use another type of volume, or allow the folder in the setting {HOST_PATHS}"
+            )
     volumes = {one.get("name") for one in lists["envoy.extraVolumes"] or ()}
     for mount in lists["envoy.extraVolumeMounts"] or ():
         if mount.get("name") not in volumes:
             yield f"envoy.extraVolumeMounts: there is no extra volume {mount.get('name')!r}"
+
+
+def _is_allowed(host_path: Any, folders: Collection[str]) -> bool:
+    """Whether a volume's ``hostPath`` is one of ``folders``, or below one."""
+    path = str(host_path.get("path")) if isinstance(host_path, dict) else ""
+    below = any(f"{path}/".startswith(f"{folder.rstrip('/')}/") for folder in folders)
+    return below and ".." not in path.split("/")
 
 
 def _at(given: View, path: str) -> Any:

@@ -20,19 +20,21 @@ from .documents import Document
 from .draft import Draft
 from .errors import Conflict, Exhausted, Forbidden
 from .lookups import look_up
+from .shares import project_of
 
 
 async def carry_out(draft: Draft, rules: Rules, change: Change) -> None:
     """Stage what ``rules`` request for ``change``, and complete ``change.after``.
 
-    Raises ``Forbidden`` if nothing is free, ``Conflict`` if a requested address is taken.
+    Raises ``Forbidden`` if nothing is free, ``Conflict`` if a requested address is taken, ``QuotaExceeded`` if the
+    project has its share of a pool.
     """
     for request in rules.numbers(change):
         match request:
             case Release():
                 await pools.free(draft, request.pool, owner=request.owner)
             case Number():
-                await _number(draft, request, change.after)
+                await _number(draft, request, change)
             case PoolRange():
                 await pools.set_range(draft, request.pool, request.start, request.end)
     found = {lookup: await look_up(draft, lookup) for lookup in rules.address_lookups(change)}
@@ -49,11 +51,13 @@ async def carry_out(draft: Draft, rules: Rules, change: Change) -> None:
                 change.after.update(await _address(draft, wanted))
 
 
-async def _number(draft: Draft, request: Number, after: Document | None) -> None:
+async def _number(draft: Draft, request: Number, change: Change) -> None:
+    after = change.after
     if request.value is not None and not await pools.covers(draft, request.pool, request.value):
         return
+    project = await project_of(draft, after, change.project)
     try:
-        value = await pools.allocate(draft, request.pool, request.owner, request.value)
+        value = await pools.allocate(draft, request.pool, request.owner, request.value, project=project)
     except Exhausted as error:
         if request.value is not None:
             raise

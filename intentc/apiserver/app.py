@@ -8,6 +8,7 @@ them. Every answer to a mutation, and to a GET of one resource, carries ``X-Etcd
 Additions to Contrail's API; ``GET /`` announces those that a client must know:
 
 - ``GET /healthz`` (200 while the server lives) and ``GET /readyz`` (503 while etcd doesn't answer) need no token.
+  ``GET /metrics`` has a token of its own (``metrics``).
 - ``If-Match``, ``If-None-Match`` and ``X-Intentc-Fence`` on mutations (``fence``); in items of ``/sync`` the first two
   are ``if_match`` and ``if_none_match``. ``max_txn_ops``: the operations of one transaction; a request that needs more
   gets 413.
@@ -27,7 +28,7 @@ Additions to Contrail's API; ``GET /`` announces those that a client must know:
 
 It reaches etcd through ``ApiServer``, tokens through ``Keystone``.
 
-Touches: HTTP, logs; through others: clock, environment, etcd, randomness.
+Touches: HTTP, logs; through others: clock, environment, etcd, metrics, randomness.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ from intentc.model import Key, Kind, kebab, snake
 from intentc.model.status import STATUS, STATUS_CLAIMS
 from intentc.watch.protocol import StoreError
 
-from . import requests
+from . import metrics, requests
 from .admission.fields import children_of
 from .auth import Keystone
 from .authorization import Caller
@@ -74,19 +75,23 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 def create_app(
-    server: ApiServer, keystone: Keystone | None = None, hosts: Sequence[str] | None = ANY_HOST
+    server: ApiServer,
+    keystone: Keystone | None = None,
+    hosts: Sequence[str] | None = ANY_HOST,
+    metrics_token: Callable[[], str] = str,
 ) -> Starlette:
     """Create the ASGI application.
 
-    ``keystone``: None is ``no_auth``. ``hosts``: the names that ``Host`` may have. Requests of web pages and bodies
-    that are no ``application/json`` are rejected.
+    ``keystone``: None is ``no_auth``. ``hosts``: the names that ``Host`` may have. ``metrics_token``: gives the token
+    for ``/metrics``, if there is one. Requests of web pages and bodies that are no ``application/json`` are rejected.
     """
-    calls = _Calls(server, keystone)
+    calls = _Calls(server, keystone, metrics_token)
     routes = [
         *kubernetes_routes(server, calls.caller, read_body),
         Route("/", calls.about, methods=["GET"]),
         Route("/healthz", calls.healthz, methods=["GET"]),
         Route("/readyz", calls.readyz, methods=["GET"]),
+        Route("/metrics", calls.metrics, methods=["GET"]),
         Route("/ref-update", calls.ref_update, methods=["POST"]),
         Route("/ref-relax-for-delete", calls.ref_relax, methods=["POST"]),
         Route("/fqname-to-id", calls.fqname_to_id, methods=["POST"]),
@@ -132,9 +137,10 @@ def _checks(hosts: Sequence[str] | None) -> Checks:
 class _Calls:
     """One method per call: it reads the request, calls the server, and builds the answer."""
 
-    def __init__(self, server: ApiServer, keystone: Keystone | None) -> None:
+    def __init__(self, server: ApiServer, keystone: Keystone | None, metrics_token: Callable[[], str]) -> None:
         self._server = server
         self._keystone = keystone
+        self._metrics_token = metrics_token
 
     async def about(self, request: Request) -> Response:
         base = str(request.base_url).rstrip("/")
@@ -155,6 +161,11 @@ class _Calls:
         lack = await self._server.readiness.lack()
         reasons = [lack] if lack and self._keystone is None else []
         return _answer({"ok": not lack, "reasons": reasons}, status=503 if lack else 200)
+
+    async def metrics(self, request: Request) -> Response:
+        if not metrics.is_scraper(request.headers.get("authorization", ""), self._metrics_token()):
+            self._administrator(request, reading=True)
+        return Response(metrics.exposition(await self._server.pools()), media_type="text/plain; version=0.0.4")
 
     async def log_in(self, request: Request) -> Response:
         assert self._keystone is not None

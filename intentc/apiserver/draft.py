@@ -37,8 +37,10 @@ class Staged:
 class Draft:
     """The state that a mutation leads to, over what is stored. Callers must not change the documents it returns."""
 
-    def __init__(self, store: Store, schema: Schema, layout: Layout, limit: int) -> None:
+    def __init__(self, store: Store, schema: Schema, layout: Layout, limit: int, pool_share: float) -> None:
         self.schema = schema
+        self.pool_share = pool_share
+        """Percent of the numbers of a pool that one project may hold."""
         self.layout = layout
         self.reading = Reading(store, limit)
         self.staged: dict[Key, Staged] = {}

@@ -9,6 +9,7 @@ every watched prefix, below ``/intentc/apiserver/<path>/``, mirrors the resource
     links/<target>/<kind>/<uuid>/<sort>          one that does not (derived, or relaxed)
     beside/<kind>/<uuid>                         what clients of the Kubernetes face keep of a resource (``kubernetes``)
     pool/<pool>, pool-owner/…, pool-value/…      numbers (``pools.py``)
+    pool-share/<pool>/<project>                  how many numbers of a pool a project holds (``shares.py``)
 
 ``<sort>`` is ``child`` or ``reference``, the value is the holder's fq_name. So "nothing blocks this deletion" is one
 compare over one range. The modules that stage the keys define their values; ``mutation`` writes them.
@@ -101,6 +102,10 @@ class Layout:
     def pool_owners(self, pool: str) -> str:
         """The prefix of owner → number."""
         return f"{self._index}/pool-owner/{pool}/"
+
+    def pool_share(self, pool: str, project: str) -> str:
+        """The key of the count of a project's numbers; without a project, the prefix of all of them."""
+        return f"{self._index}/pool-share/{pool}/{project}"
 
     def pool_values(self, pool: str) -> str:
         """The prefix of number → owner."""

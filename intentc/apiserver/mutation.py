@@ -63,17 +63,19 @@ class Fence(NamedTuple):
 
 
 class Mutator:
-    """Makes drafts and mutations. ``limit``: operations that one transaction takes (etcd's --max-txn-ops)."""
+    """Makes drafts and mutations. ``limit``: operations that one transaction takes (etcd's --max-txn-ops).
+    ``pool_share``: as of a ``Draft``."""
 
-    def __init__(self, store: Store, schema: Schema, layout: Layout, limit: int) -> None:
+    def __init__(self, store: Store, schema: Schema, layout: Layout, limit: int, pool_share: float) -> None:
         self._store = store
         self._schema = schema
         self._layout = layout
         self._limit = limit
+        self._pool_share = pool_share
 
     def draft(self) -> Draft:
         """Create an empty draft."""
-        return Draft(self._store, self._schema, self._layout, self._limit)
+        return Draft(self._store, self._schema, self._layout, self._limit, self._pool_share)
 
     def mutation(
         self,

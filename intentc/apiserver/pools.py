@@ -4,7 +4,8 @@
 Why it exists: route target numbers and ids must be unique over all servers, stable, and findable by owner. The lowest
 free number comes first, unless a ``Choice`` says otherwise, as for addresses. A pool is one key with its ranges and its
 *free* ranges, so that an allocation reads one key however many numbers are taken; the keys owner → value and value →
-owner are written in the same transaction.
+owner are written in the same transaction. Owner → value holds ``[value, project]`` if the number counts for a project
+(``shares.py``).
 
 A pool whose name ends with a colon is a *family*: nobody allocates from it, but each ``<family><part>`` is a pool of
 its own with the family's ranges. It is created with its first number and deleted with its last.
@@ -28,6 +29,7 @@ import msgspec
 from .documents import decode_entry, decode_text, encode
 from .draft import Draft
 from .errors import BadRequest, Conflict, Exhausted
+from .shares import Use, give_back, has_shares, take
 
 
 class Pool(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -71,6 +73,16 @@ class Pool(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
                 if low < high:
                     return high - 1 if highest else low
         return None
+
+    @property
+    def size(self) -> int:
+        """How many numbers it has."""
+        return sum(end - start for start, end in self.ranges)
+
+    @property
+    def left(self) -> int:
+        """How many of them are free."""
+        return sum(end - start for start, end in self.free)
 
     def covers(self, value: int) -> bool:
         """Whether ``value`` is in a range of the pool."""
@@ -125,7 +137,7 @@ async def drop(draft: Draft, pool: str) -> None:
     await draft.guard(layout.pool(pool))
     if not await exists(draft, pool):
         return
-    for prefix in (layout.pool_owners(pool), layout.pool_values(pool)):
+    for prefix in (layout.pool_owners(pool), layout.pool_values(pool), layout.pool_share(pool, "")):
         stored = [item.key for item in await draft.reading.below(prefix)]
         for key in {*stored, *(key for key in draft.writes if key.startswith(prefix))}:
             draft.drop_for_good(key)
@@ -150,12 +162,15 @@ class Choice(NamedTuple):
     highest: bool
 
 
-async def allocate(draft: Draft, pool: str, owner: str, value: int | None = None, choice: Choice | None = None) -> int:
+async def allocate(
+    draft: Draft, pool: str, owner: str, value: int | None = None, choice: Choice | None = None, project: str = ""
+) -> int:
     """Allocate a number: the one of ``owner``, or ``value``, or a free one (the lowest, or that of ``choice``).
 
-    Without owner it is anonymous.
+    Without owner it is anonymous. ``project``: that for which it counts (``shares.py``).
 
-    Raises ``BadRequest`` for an unknown pool, ``Exhausted`` if nothing is left or ``value`` is taken.
+    Raises ``BadRequest`` for an unknown pool, ``Exhausted`` if nothing is left or ``value`` is taken, ``QuotaExceeded``
+    if the project has its share.
     """
     _check_single(pool)
     owner_key = draft.layout.pool_owners(pool) + owner
@@ -163,7 +178,7 @@ async def allocate(draft: Draft, pool: str, owner: str, value: int | None = None
     if owner:
         held = await draft.read(owner_key)
         if held is not None:
-            number = decode_entry(held, int, owner_key)
+            number, _ = _held(held, owner_key)
             if value is not None and number != value:
                 raise BadRequest(f"pool {pool}: {owner} holds {number} already; free it before it takes {value}")
             return number
@@ -179,10 +194,13 @@ async def allocate(draft: Draft, pool: str, owner: str, value: int | None = None
         if current.covers(value):
             raise Exhausted(f"pool {pool}: {value} is taken")
         raise BadRequest(f"pool {pool}: {value} lies outside of {_shown(current)}")
+    counts = bool(owner and project) and choice is None and await has_shares_of(draft, pool)
+    if counts:
+        await take(draft, pool, project, current.size)
     await _write(draft, pool, current)
     draft.put(draft.layout.pool_values(pool) + str(value), owner.encode())
     if owner:
-        draft.put(owner_key, str(value).encode())
+        draft.put(owner_key, encode([value, project]) if counts else str(value).encode())
     return value
 
 
@@ -194,7 +212,7 @@ async def free(draft: Draft, pool: str, *, value: int | None = None, owner: str 
         held = await draft.read(owner_key)
         if held is None:
             return
-        value = decode_entry(held, int, owner_key)
+        value, _ = _held(held, owner_key)
     holder = await owner_of(draft, pool, value)
     if holder is None or (owner and holder != owner):
         return
@@ -209,7 +227,12 @@ async def free(draft: Draft, pool: str, *, value: int | None = None, owner: str 
     # The holder was read before the pool: another server may have allocated the number to another owner meanwhile.
     held_keys = [draft.layout.pool_values(pool) + str(value)]
     if holder:
-        held_keys.append(draft.layout.pool_owners(pool) + holder)
+        owner_key = draft.layout.pool_owners(pool) + holder
+        held_keys.append(owner_key)
+        held = await draft.read(owner_key)
+        project = _held(held, owner_key)[1] if held is not None else ""
+        if project:
+            await give_back(draft, pool, project)
     for key in held_keys:
         await draft.guard(key)
         draft.drop_for_good(key)
@@ -233,7 +256,7 @@ async def allocations(draft: Draft, pool: str, owner_prefix: str) -> list[tuple[
     _check_name(pool)
     prefix = draft.layout.pool_owners(pool)
     return [
-        (item.key.removeprefix(prefix), decode_entry(item.value, int, item.key))
+        (item.key.removeprefix(prefix), _held(item.value, item.key)[0])
         for item in await draft.reading.below(prefix + owner_prefix)
     ]
 
@@ -255,13 +278,32 @@ async def held(draft: Draft, pool: str, owner_prefix: str) -> list[Held]:
     for item in await draft.reading.below(above + pool):
         part, _, owner = item.key.removeprefix(above).partition("/")
         if owner.startswith(owner_prefix):
-            found.append(Held(part, owner, decode_entry(item.value, int, item.key)))
+            found.append(Held(part, owner, _held(item.value, item.key)[0]))
     return found
 
 
 def is_family(pool: str) -> bool:
     """Whether this is the name of a family of pools."""
     return pool.endswith(":")
+
+
+async def has_shares_of(draft: Draft, pool: str) -> bool:
+    """Whether projects have shares of this pool."""
+    current = await _read(draft, pool)
+    return current is not None and not current.of_family and has_shares(current.size)
+
+
+async def use(draft: Draft, names: Sequence[str]) -> list[Use]:
+    """How much of each of these pools is taken, of those that exist; families are none."""
+    await draft.reading.load(map(draft.layout.pool, names))
+    found = [(name, await _read(draft, name)) for name in names if not is_family(name)]
+    return [Use(name, pool.size, pool.size - pool.left) for name, pool in found if pool is not None]
+
+
+def _held(raw: bytes, where: str) -> tuple[int, str]:
+    """The number that an owner holds, and the project for which it counts, if it does."""
+    entry: int | tuple[int, str] = decode_entry(raw, int | tuple[int, str], where)  # type: ignore[arg-type]
+    return (entry, "") if isinstance(entry, int) else entry
 
 
 async def _part_of_family(draft: Draft, pool: str) -> Pool:

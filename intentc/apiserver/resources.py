@@ -115,7 +115,7 @@ class Resources:
         await references.complete(draft, kind, document)
         await access.change(draft, key, None, document)
         by_compiler = is_compiler(self._permissions.policy, caller)
-        change = Change(key.uuid, None, document, given, caller.privileged, by_compiler)
+        change = Change(key.uuid, None, document, given, caller.privileged, by_compiler, caller.project_id)
         await self._admit(draft, rules, change)
         if rules is not NO_RULES:
             draft.changes.append((rules, change))
@@ -366,7 +366,7 @@ class Resources:
     ) -> None:
         rules = RULES.get(key.kind, NO_RULES)
         by_compiler = is_compiler(self._permissions.policy, caller)
-        change = Change(key.uuid, before, after, given, caller.privileged, by_compiler)
+        change = Change(key.uuid, before, after, given, caller.privileged, by_compiler, caller.project_id)
         await self._admit(draft, rules, change)
         if rules is not NO_RULES:
             draft.changes.append((rules, change))

@@ -22,8 +22,9 @@ from intentc.model import Key, Kind, Name, Schema, kebab, snake
 from intentc.watch.protocol import Store
 
 from . import batch, collections, listing, pools, statuses
-from .admission import NO_RULES, RULES
+from .admission import NO_RULES, RULES, SETTINGS_POOLS
 from .admission.manifests import flat_body
+from .admission.seed_objects import POOLS
 from .authorization import READ, Caller, Operation, Policy
 from .collections import ElementUpdate
 from .documents import Document
@@ -36,6 +37,7 @@ from .permissions import Permissions
 from .readiness import Readiness
 from .references import ReferenceUpdate
 from .resources import NO_CONDITION, Condition, Resources
+from .shares import DEFAULT_PERCENT, Use, project_of_owner
 from .sources import RandomSource, Source
 
 DEFAULT_MAX_TXN_OPS = 128
@@ -55,8 +57,8 @@ class ApiServer:
     """Resources of ``schema`` under ``/<path>/`` in ``store``.
 
     ``max_txn_ops``: the operations that etcd takes in one transaction; a mutation that needs more is rejected (413).
-    ``source``: generates uuids and times. ``policy``: what callers may do; by default everything. All methods raise
-    subclasses of ``ApiError``.
+    ``source``: generates uuids and times. ``policy``: what callers may do; by default everything. ``pool_share``:
+    percent of the numbers of a pool that one project may hold. All methods raise subclasses of ``ApiError``.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class ApiServer:
         max_txn_ops: int = DEFAULT_MAX_TXN_OPS,
         source: Source | None = None,
         policy: Policy | None = None,
+        pool_share: float = DEFAULT_PERCENT,
     ) -> None:
         self.schema = schema
         self.max_txn_ops = max_txn_ops
@@ -75,7 +78,7 @@ class ApiServer:
         self.permissions = Permissions(schema, policy or Policy())
         self.source = source or RandomSource()
         self.resources = Resources(schema, self.source, self.permissions)
-        self._mutator = Mutator(store, schema, Layout(path), max_txn_ops)
+        self._mutator = Mutator(store, schema, Layout(path), max_txn_ops, pool_share)
         self.readiness = Readiness(store, path)
         # Set when the server drains: answers that would go on, as watches do, end then.
         self.is_ending = anyio.Event()
@@ -348,7 +351,8 @@ class ApiServer:
         mutation = self._mutator.mutation(fence, turn=self._numbers)
         while mutation.is_open:
             async with mutation as draft:
-                result = await pools.allocate(draft, pool, owner, value)
+                project = await project_of_owner(draft, owner) if await pools.has_shares_of(draft, pool) else ""
+                result = await pools.allocate(draft, pool, owner, value, project=project)
         return result, mutation.revision
 
     async def free(self, pool: str, *, value: int | None = None, owner: str = "", fence: Fence | None = None) -> int:
@@ -367,6 +371,11 @@ class ApiServer:
     async def held(self, pool: str, owner_prefix: str) -> list[pools.Held]:
         """The same with the pools, which a family has several of (``pools.py``)."""
         return await pools.held(self._mutator.draft(), pool, owner_prefix)
+
+    async def pools(self) -> list[Use]:
+        """How many numbers of the installation's pools are taken, without those of families and addresses."""
+        names = [pool for pool, _, _ in POOLS] + [pool for pool, _, _ in SETTINGS_POOLS]
+        return await pools.use(self._mutator.draft(), names)
 
     async def owner_of(self, pool: str, value: int) -> str:
         """The owner of a number. Raises ``NotFound`` if it is free."""

@@ -5,7 +5,7 @@ Why it exists: ``intentc apiserver``, ``intentc dev`` and the tests share it. Th
 State: the listening socket and the server's tasks, until the block is left. It writes the seeds; ``app`` answers
 requests.
 
-Touches: HTTP, sockets; through others: clock, environment, etcd, files, logs, randomness.
+Touches: HTTP, sockets; through others: clock, environment, etcd, files, logs, metrics, randomness.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
@@ -32,6 +32,7 @@ from .authorization import Mode, Policy
 from .kubernetes.catalog import served_schema
 from .seeds import write_seeds
 from .service import DEFAULT_MAX_TXN_OPS, ApiServer
+from .shares import DEFAULT_PERCENT
 from .sources import Source
 
 _END_WITHIN_SECONDS = 5
@@ -70,14 +71,17 @@ async def running_api_server(
     certificate_key: str = "",
     client_ca: str = "",
     source: Source | None = None,
+    pool_share: float = DEFAULT_PERCENT,
+    metrics_token: Callable[[], str] = str,
     seeds: bool = True,
 ) -> AsyncIterator[Running]:
     """Serve on ``host``:``port`` (0: a free one) until the block ends; calls under way may end, watches end at once.
 
     ``certificate``, ``certificate_key``: PEM files for TLS (1.2 and newer); ``client_ca``: clients must show a
     certificate signed by one of these authorities. ``keystone``: None is ``no_auth``. ``policy``: who may do what; by
-    default only the role ``admin`` may do anything if there is ``keystone``. Raises ``AddressTaken``, ``OSError`` for
-    unusable certificates, and subclasses of ``ApiError`` if the seeds can't be written.
+    default only the role ``admin`` may do anything if there is ``keystone``. ``pool_share``: as of an ``ApiServer``;
+    ``metrics_token``: as of ``create_app``. Raises ``AddressTaken``, ``OSError`` for unusable certificates, and
+    subclasses of ``ApiError`` if the seeds can't be written.
 
     The limits of ``listening.connections`` and the checks of ``listening.origin`` apply: on loopback ``Host`` must name
     this server, or be one of ``hosts``.
@@ -85,7 +89,9 @@ async def running_api_server(
     if policy is None:
         policy = Policy() if keystone is None else Policy(Mode.CLOUD_ADMIN)
     schema = served_schema(schema)
-    server = ApiServer(store, schema, path=path, max_txn_ops=max_txn_ops, source=source, policy=policy)
+    server = ApiServer(
+        store, schema, path=path, max_txn_ops=max_txn_ops, source=source, policy=policy, pool_share=pool_share
+    )
     listener = _listen(host, port)
     connections = Connections(most_connections(_MOST_CONNECTIONS, _SHARE_OF_FILES), _PATIENCE, "the API server")
     listener.limit(connections)
@@ -93,7 +99,7 @@ async def running_api_server(
         if seeds:
             await write_seeds(server)
         config = uvicorn.Config(
-            create_app(server, keystone, own_hosts(host, hosts, is_loopback=is_loopback(host))),
+            create_app(server, keystone, own_hosts(host, hosts, is_loopback=is_loopback(host)), metrics_token),
             lifespan="off",
             http=http_protocol(connections),
             h11_max_incomplete_event_size=_LONGEST_HEAD,

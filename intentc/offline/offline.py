@@ -34,6 +34,7 @@ from ..writing import ReadService, WriteService
 
 PATH = "contrail"
 """The path of resources in the store."""
+_WHOLE_POOLS = 100.0
 _UNLIMITED = 10_000_000
 
 GivenNumbers = Mapping[str, Mapping[str, int]]
@@ -68,7 +69,9 @@ class Offline:
         source = source or DerivedSource()
         self._source = source
         self._given = given or {}
-        self.server = ApiServer(self.store, loaded.schema, path=PATH, max_txn_ops=_UNLIMITED, source=source)
+        self.server = ApiServer(
+            self.store, loaded.schema, path=PATH, max_txn_ops=_UNLIMITED, source=source, pool_share=_WHOLE_POOLS
+        )
         self.local = _NumberingWriteService(self, loaded.pools, given or {})
         """Writes to, and reads from, this server."""
         self.engine = assemble(

@@ -159,7 +159,7 @@ class Change(NamedTuple):
 
     ``before``: the stored version, None on creation. ``after``: the new one, which ``admit`` completes in place, None
     on deletion. ``given``: the fields that the client sent. ``privileged``: the server itself makes the change (seeds).
-    ``by_compiler``: the caller may write the fields that schemas give to compilers."""
+    ``by_compiler``: the caller may write the fields that schemas give to compilers. ``project``: the caller's."""
 
     uuid: str
     before: Document | None
@@ -167,6 +167,7 @@ class Change(NamedTuple):
     given: frozenset[str] = frozenset()
     privileged: bool = False
     by_compiler: bool = False
+    project: str = ""
 
     def changes(self, field: str) -> bool:
         """Whether the client gave ``field`` another value than before (missing, null and zero are equal)."""

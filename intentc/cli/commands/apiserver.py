@@ -3,8 +3,8 @@
 It runs ``apiserver`` until a signal ends it, with the users and the access policy of the configuration. Before, if
 TLS is enabled, it reads the configured certificates, to check them; it logs, and prints its URL on stdout.
 
-Touches: logs, terminal; through others: clock, environment, etcd, files, gRPC, HTTP, processes, randomness, sockets,
-threads.
+Touches: logs, terminal; through others: clock, environment, etcd, files, gRPC, HTTP, metrics, processes, randomness,
+sockets, threads.
 """
 
 from __future__ import annotations
@@ -72,6 +72,8 @@ async def _serve(configuration: Configuration) -> int:
                 max_txn_ops=configuration.intentc.limits.max_txn_ops,
                 keystone=keystone,
                 policy=policy,
+                pool_share=configuration.intentc.api.pool_share,
+                metrics_token=configuration.intentc.api.metrics_token.reveal,
                 certificate=server.tls.cert_file if server.tls.enabled else "",
                 certificate_key=server.tls.key_file if server.tls.enabled else "",
                 client_ca=server.tls.client_ca_file if server.tls.enabled else "",

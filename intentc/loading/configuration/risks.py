@@ -63,12 +63,15 @@ def reject_open_diagnostics(configuration: Configuration, source: Callable[[KeyP
     def rejection(message: str, *key: str) -> InvalidInput:
         return InvalidInput(message, source=source((*at, *key)), reason="InvalidConfiguration")
 
-    if own.token and len(own.token.reveal()) < SHORTEST_TOKEN:
-        raise rejection(
-            f"intentc.diagnostics.token has fewer than {SHORTEST_TOKEN} characters and could be guessed; make one with"
-            " `openssl rand -hex 32`",
-            "token",
-        )
+    api = configuration.intentc.api
+    for token, section, key in ((own.token, "diagnostics", "token"), (api.metrics_token, "api", "metrics_token")):
+        if token and len(token.reveal()) < SHORTEST_TOKEN:
+            raise InvalidInput(
+                f"intentc.{section}.{key} has fewer than {SHORTEST_TOKEN} characters and could be guessed; make one"
+                " with `openssl rand -hex 32`",
+                source=source(("intentc", section, key)),
+                reason="InvalidConfiguration",
+            )
     for cert, key in (("cert", "key"), ("client_cert", "client_key")):
         if bool(getattr(tls, cert)) != bool(getattr(tls, key)):
             there, lacks = (cert, key) if getattr(tls, cert) else (key, cert)

@@ -343,6 +343,20 @@ class Kubernetes(Section, frozen=True):
     writes: Annotated[int, Meta(ge=1, le=100)] = 8
 
 
+class Api(Section, frozen=True):
+    """``intentc.api``: what Contrail's file does not say about ``intentc apiserver``.
+
+    ``pool_share``: percent of the numbers of a pool that one project may hold, 100 for no limit. ``metrics_token``: the
+    bearer token for ``GET /metrics``; without it only tokens of users that may read everything, and anybody with
+    ``no_auth``.
+    """
+
+    closed: ClassVar[bool] = True
+
+    pool_share: Annotated[float, Meta(gt=0, le=100)] = 20.0
+    metrics_token: Secret = Secret()
+
+
 class Log(Section, frozen=True):
     """``intentc.log``: ``json`` for programs, ``text`` for people, ``auto``: text on a terminal."""
 
@@ -377,6 +391,7 @@ class Intentc(Section, frozen=True):
     watch: Watch = Watch()
     envoy: Envoy = Envoy()
     kubernetes: Kubernetes = Kubernetes()
+    api: Api = Api()
     log: Log = Log()
 
 

@@ -7,7 +7,8 @@ plan in a file; ``reacting`` compares reaction maps. The commands read the input
 State: the copies and their engines, in memory. ``gathering`` reads etcd and the API server, ``saved`` the file of a
 saved plan.
 
-Touches: API server, clock, environment, etcd, files; through others: HTTP, logs, processes, randomness, sockets.
+Touches: API server, clock, environment, etcd, files; through others: HTTP, logs, metrics, processes, randomness,
+sockets.
 """
 
 from .gathering import Gathered, gather

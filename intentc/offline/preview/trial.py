@@ -7,8 +7,8 @@ does itself.
 
 State: the copy, the engine over it, and the uuids that were drawn, in memory. It changes these alone.
 
-Touches: nothing itself; through others: API server, clock, environment, etcd, files, HTTP, logs, processes, randomness,
-sockets.
+Touches: nothing itself; through others: API server, clock, environment, etcd, files, HTTP, logs, metrics, processes,
+randomness, sockets.
 """
 
 from __future__ import annotations

@@ -45,6 +45,7 @@ COMMANDS: Mapping[str, str] = {
     "quarantine": "List what is held and why; retry it, or drop it.",
     "allow-deletes": "Approve a withheld deletion of many objects.",
     "release": "Remove intentc's ownership marks; deletes nothing.",
+    "adopt": "Take back what `release` gave up.",
     "crds": "Print CustomResourceDefinitions of a compiler's kinds.",
     "etcd-roles": "Print the script that creates the roles in etcd.",
     "completion": "Print the completion script of a shell.",

@@ -23,6 +23,7 @@ from .path_claim import (
     PathInUse,
     PathMarked,
     UnreadableClaim,
+    check_claim,
     claim_path,
     release_path,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "StoreKeeper",
     "UnreadableClaim",
     "caught_up",
+    "check_claim",
     "claim_path",
     "release_path",
 ]

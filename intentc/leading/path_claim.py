@@ -123,6 +123,17 @@ async def claim_path(store: Store, path: str, installation: str, compilers: Coll
             return
 
 
+async def check_claim(store: Store, path: str, installation: str, compilers: Collection[str]) -> None:
+    """Check that the claim of ``path`` lets ``compilers`` of ``installation`` write below it, whether or not they have
+    claimed it. Writes nothing.
+
+    Raises ``PathClaimed``, ``InstallationTaken``, ``UnreadableClaim``, ``StoreError``.
+    """
+    _check_holders(
+        _holders((await store.range(claim_key(path))).items, path, installation), path, installation, compilers
+    )
+
+
 def _check_holders(holders: Mapping[str, Holder], path: str, installation: str, compilers: Collection[str]) -> None:
     """Raise if what is claimed forbids a claim of ``compilers``. A holder without compilers has all."""
     for name, holder in sorted(holders.items()):

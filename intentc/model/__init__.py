@@ -35,7 +35,7 @@ from .operations import (
     verb,
     written_fields,
 )
-from .ownership import MARK_KEY, SHARED, Mark, object_uuid
+from .ownership import MARK_KEY, RELEASED_KEY, SHARED, Mark, object_uuid
 from .problem import InvalidInput, Problem, SeveralInvalid, all_invalid
 from .provenance import Reason, Source, claimed_parts
 from .reads import Read
@@ -45,6 +45,7 @@ from .world import HeldInput, Target, World
 
 __all__ = [
     "MARK_KEY",
+    "RELEASED_KEY",
     "SHARED",
     "AddReference",
     "Batch",

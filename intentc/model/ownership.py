@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 MARK_KEY = "intentc"
 """The annotation's key."""
 
+RELEASED_KEY = "intentc-released"
+"""The annotation that keeps the mark of an object that ``intentc release`` gave up, so that ``intentc adopt`` can put
+it back. The object is nobody's meanwhile."""
+
 SHARED = "shared"
 """The origin in the mark of an object that by nature has no single owner."""
 

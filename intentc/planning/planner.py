@@ -325,7 +325,21 @@ class Planner:
                     f"the name of {draft.name} is taken by an object that we did not make ({actual.key.uuid}); it is "
                     "left alone: rename or delete it"
                 )
+                if self._was_released(draft, actual):
+                    message = (
+                        f"{draft.name} was released, so it is left alone: `intentc adopt {draft.name.kind}` shows what "
+                        "can be taken back; or delete it, and it is made again"
+                    )
                 draft.problems.append(Problem(origin.kind, self._assumed.title(origin), "NameTaken", message))
+
+    def _was_released(self, draft: Draft, actual: Actual) -> bool:
+        """Whether we made the object, which has lost its mark: it has the uuid that we give."""
+        owner = draft.desired.owner
+        return (
+            actual.mark is None
+            and owner is not None
+            and actual.key.uuid == object_uuid(self._installation, draft.name, owner)
+        )
 
     def _delete(self, draft: Draft, actual: Actual) -> None:
         if actual.is_being_deleted:

@@ -1,25 +1,24 @@
 """``intentc release``: removes our marks, so that intentc no longer owns the objects; deletes nothing.
 
 Why it exists: removing intentc must be as safe as introducing it. What a later compiler does with objects without a
-mark is in docs/engine.md §5.6: most it takes for a user's. Objects are written through the API server with
-compare-and-set; a second run continues with the rest. ``marks`` finds the marked objects.
+mark is in docs/engine.md §5.6: most it takes for a user's. The mark is kept under another annotation, so that ``adopt``
+can put it back. ``marks`` finds the marked objects, ``mark_changes`` writes them through the API server.
 
 It reads etcd, changes the API server's resources, and prints. It changes marks, and with ``--all`` the claim on the
-path in etcd; it deletes no object. State: what this run released, and what was rejected.
+path in etcd; it deletes no object.
 
 Touches: etcd, terminal; through others: clock, environment, files, gRPC, HTTP, logs, sockets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 import anyio
 import click
 
 from ..errors import CommandError, Exit
+from ..mark_changes import MarkChanges
 from ..marks import Marked, marked_objects
 from ..options import configured, output_option
 
@@ -28,13 +27,6 @@ if TYPE_CHECKING:
     from intentc.model import Kind
     from intentc.watch.protocol import Store
 
-    from ..client import ApiClient
-
-_BATCH = 50
-"""Objects in one transaction; halved if the server accepts fewer."""
-_ROUNDS = 3
-"""Attempts for an object that another writer changes at the same time."""
-_WRITTEN_MEANWHILE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED})
 _STOP_IT = "stop it, and wait until that key is deleted (half a minute after a crash); or give --force"
 _COLUMNS = ("kind", "name", "uuid")
 
@@ -52,9 +44,10 @@ def command(
 ) -> int:
     """Remove the mark of intentc.installation from the objects of KIND, from the one with NAME, or from --all.
 
-    Only the mark is removed; the objects then have no owner. A compiler that runs later adopts objects of kinds that
-    only compilers make: it deletes those whose parent was deleted, and access control lists that nobody needs. It
-    treats all others as users' objects, and never deletes them.
+    Only the mark is removed; the objects then have no owner. The annotation intentc-released keeps it, and `intentc
+    adopt` puts it back. A compiler that runs before that adopts objects of kinds that only compilers make: it deletes
+    those whose parent was deleted, and access control lists that nobody needs. It treats all others as users' objects,
+    never deletes them, and reports NameTaken where it needs their names.
 
     Stop the compilers first. Allocated numbers stay allocated. The command can be repeated at any time. With --all the
     installation also releases etcd.path, so that another one may claim it.
@@ -67,6 +60,8 @@ def command(
 async def _release(
     kind_name: str | None, name: str | None, dry_run: bool, force: bool, output: str, loaded: Loaded
 ) -> int:
+    from intentc.leading import UnreadableClaim
+    from intentc.model import RELEASED_KEY
     from intentc.plugins import declared
     from intentc.writing.connection import Connection
 
@@ -80,15 +75,27 @@ async def _release(
     kinds = [kind_named(schema, kind_name)] if kind_name else sorted(schema, key=lambda kind: kind.name)
     kinds = [kind for kind in kinds if kind.stored]
     store = etcd_store(configuration)
+
+    async def find(kind: Kind) -> list[Marked]:
+        return await marked_objects(store, configuration, kind, name)
+
+    async def check() -> None:
+        if not force:
+            await _check_no_compiler_runs(store, configuration.intentc.installation)
+
     try:
         if dry_run:
-            found = [marked for kind in kinds for marked in await marked_objects(store, configuration, kind, name)]
+            found = [marked for kind in kinds for marked in await find(kind)]
         else:
             async with ApiClient(Connection(api_server(configuration))) as client:
-                releasing = Releasing(store, client, configuration, force)
-                found = await releasing.release(kinds, name)
+                changes = MarkChanges(client, find=find, key=RELEASED_KEY, check=check, done="released")
+                found = await changes.make(kinds)
             if not kind_name:
-                await releasing.give_up_the_path()
+                try:
+                    await _give_up_the_path(store, configuration, force=force)
+                except (CommandError, UnreadableClaim):
+                    changes.report()
+                    raise
     finally:
         with anyio.CancelScope(shield=True):
             await store.close()
@@ -101,118 +108,41 @@ async def _release(
     rows = [(marked.kind, marked.name, marked.uuid) for marked in found]
     print_document(output, {"released": [dict(zip(_COLUMNS, row, strict=True)) for row in rows]}, _COLUMNS, rows)
     click.echo(f"{len(found)} objects {'would be released' if dry_run else 'released'}", err=True)
+    if found and not dry_run:
+        click.echo("`intentc adopt` takes them back, before or while a compiler runs", err=True)
     return Exit.DONE
 
 
-class Releasing:
-    """One run, over a store and an API server."""
+async def _give_up_the_path(store: Store, configuration: Configuration, *, force: bool) -> None:
+    """Let another installation claim the path, once nothing below it carries our mark.
 
-    def __init__(self, store: Store, client: ApiClient, configuration: Configuration, force: bool) -> None:
-        self._store = store
-        self._client = client
-        self._configuration = configuration
-        self._force = force
-        self._released: list[Marked] = []
-        self._rejected: dict[str, CommandError] = {}
+    Raises ``CommandError`` while a compiler of this installation runs, also where nothing is marked.
+    """
+    from intentc.leading import PathInUse, release_path
 
-    async def release(self, kinds: Sequence[Kind], name: str | None) -> list[Marked]:
-        """Release the marked objects of ``kinds``, and return them. Raises ``CommandError`` if some could not be
-        released: a compiler runs, or the server rejected them or is away; stderr says how many were released before."""
-        try:
-            for kind in kinds:
-                left = await self._release_kind(kind, name)
-                if left:
-                    self._rejected.setdefault(left[0].name, CommandError("another writer keeps changing it"))
-        except CommandError:
-            self._report_released()
-            raise
-        if self._rejected:
-            self._report_released()
-            first, error = next(iter(self._rejected.items()))
-            raise CommandError(
-                f"{len(self._rejected)} objects could not be released; {first}: {error.what}",
-                where=error.where,
-                next_step="fix that, and run the command again: it continues with the rest",
-            )
-        return self._released
+    path, installation = configuration.etcd.path, configuration.intentc.installation
+    try:
+        if not force:
+            await _check_no_compiler_runs(store, installation)
+        given_up = await release_path(store, path, installation, force=force)
+    except PathInUse as error:
+        raise CommandError(str(error), where=f"etcd: {error.key}", next_step=_STOP_IT) from None
+    if given_up:
+        click.echo(f"the path {path} is released: another installation may claim it", err=True)
 
-    async def give_up_the_path(self) -> None:
-        """Let another installation claim the path, once nothing below it carries our mark.
 
-        Raises ``CommandError`` while a compiler of this installation runs, also where nothing is marked.
-        """
-        from intentc.leading import PathInUse, UnreadableClaim, release_path
+async def _check_no_compiler_runs(store: Store, installation: str) -> None:
+    from intentc.watch.keys import heartbeat_prefix, leader_key
+    from intentc.watch.protocol import prefix_end
 
-        path, installation = self._configuration.etcd.path, self._configuration.intentc.installation
-        try:
-            if not self._force:
-                await self._check_no_compiler_runs()
-            given_up = await release_path(self._store, path, installation, force=self._force)
-        except PathInUse as error:
-            self._report_released()
-            raise CommandError(str(error), where=f"etcd: {error.key}", next_step=_STOP_IT) from None
-        except (CommandError, UnreadableClaim):
-            self._report_released()
-            raise
-        if given_up:
-            click.echo(f"the path {path} is released: another installation may claim it", err=True)
-
-    async def _release_kind(self, kind: Kind, name: str | None) -> list[Marked]:
-        """Release the objects of a kind; those that another writer changed in every round are returned."""
-        left: list[Marked] = []
-        for _ in range(_ROUNDS):
-            found = await marked_objects(self._store, self._configuration, kind, name)
-            left = []
-            for first in range(0, len(found), _BATCH):
-                left += await self._send(found[first : first + _BATCH])
-            if not left:
-                break
-        return left
-
-    async def _send(self, batch: Sequence[Marked]) -> list[Marked]:
-        """Release a batch, halving it if the server rejects it; returns objects that were written meanwhile, to read
-        again."""
-        from ..client import Rejected
-
-        waiting: list[Sequence[Marked]] = [batch]
-        again: list[Marked] = []
-        while waiting:
-            part = waiting.pop()
-            if not self._force:
-                await self._check_no_compiler_runs()
-            try:
-                await self._client.sync([marked.without_mark for marked in part])
-            except Rejected as error:
-                if error.code is Exit.UNREACHABLE:
-                    raise
-                if len(part) > 1:
-                    middle = len(part) // 2
-                    waiting += [part[middle:], part[:middle]]
-                elif error.status in _WRITTEN_MEANWHILE:
-                    again += part
-                else:
-                    self._rejected[part[0].name] = error
-            else:
-                self._released += part
-        return again
-
-    async def _check_no_compiler_runs(self) -> None:
-        from intentc.watch.keys import heartbeat_prefix, leader_key
-        from intentc.watch.protocol import prefix_end
-
-        installation = self._configuration.intentc.installation
-        leader, beats = leader_key(installation), heartbeat_prefix(installation)
-        found = [
-            *(await self._store.range(leader, keys_only=True)).items,
-            *(await self._store.range(beats, prefix_end(beats), keys_only=True)).items,
-        ]
-        if found:
-            raise CommandError(
-                f"a compiler of the installation {installation} runs, and would take the objects back",
-                where=f"etcd: {found[0].key}",
-                next_step=_STOP_IT,
-            )
-
-    def _report_released(self) -> None:
-        if self._released:
-            click.echo(f"{len(self._released)} objects released before this", err=True)
+    leader, beats = leader_key(installation), heartbeat_prefix(installation)
+    found = [
+        *(await store.range(leader, keys_only=True)).items,
+        *(await store.range(beats, prefix_end(beats), keys_only=True)).items,
+    ]
+    if found:
+        raise CommandError(
+            f"a compiler of the installation {installation} runs, and would take the objects back",
+            where=f"etcd: {found[0].key}",
+            next_step=_STOP_IT,
+        )

@@ -260,6 +260,37 @@ async def test_released_objects_stay_as_they_are_and_are_nobodys(
     assert not [one for one in await world.owned() if mark(one) and one["uuid"] in {old["uuid"] for old in owned}]
 
 
+async def test_released_objects_are_adopted_by_a_running_compiler_which_then_has_nothing_to_write(
+    world: LiveSystem, actions: OperatorActions, intentc: Intentc
+) -> None:
+    await tenant(world)
+    await actions.start()
+    owned = {one["uuid"] for one in await world.owned()}
+    assert len(owned) >= 20
+    assert await actions.service.terminate() == 0
+    assert (await intentc("release", "--all")).code == 0
+
+    await actions.start()
+    problems = (await actions.settled())["problems"]
+    assert {problem["reason"] for problem in problems} == {"NameTaken"}
+    assert all("`intentc adopt " in problem["message"] for problem in problems)
+    shown = await intentc("adopt", "--all", "-o", "json")
+    assert {found["uuid"] for found in shown.json["adopted"]} == owned
+    adopted = await intentc("adopt", "--all", "--yes")
+    assert (adopted.code, adopted.err) == (0, f"{len(owned)} objects adopted\n")
+    with anyio.fail_after(PATIENCE):
+        while (status := await actions.settled())["problems"]:  # noqa: ASYNC110 - another process
+            await anyio.sleep(0.05)
+    assert status["healthy"]
+    assert {one["uuid"] for one in await world.owned()} == owned
+    await world.assert_compiled()
+    assert await actions.service.terminate() == 0
+
+    before = await world.values()
+    await actions.start()
+    assert await world.values() == before
+
+
 def _without_marks(resources: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """What a resource holds beside its annotations and the server's stamps of when it was written."""
     left_out = ("annotations", "id_perms", "configuration_version")

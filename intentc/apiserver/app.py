@@ -28,7 +28,7 @@ Additions to Contrail's API; ``GET /`` announces those that a client must know:
 
 It reaches etcd through ``ApiServer``, tokens through ``Keystone``.
 
-Touches: HTTP, logs; through others: clock, environment, etcd, metrics, randomness.
+Touches: HTTP, logs; through others: clock, environment, etcd, metrics, randomness, threads.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from intentc.listening.origin import ANY_HOST, JSON_TYPES, Checks, OriginGuard, Rejection
+from intentc.loading.bodies import LARGEST
 from intentc.model import Key, Kind, kebab, snake
 from intentc.model.status import STATUS, STATUS_CLAIMS
 from intentc.watch.protocol import StoreError
@@ -53,7 +54,7 @@ from intentc.watch.protocol import StoreError
 from . import metrics, requests
 from .admission.fields import children_of
 from .auth import Keystone
-from .authorization import Caller
+from .authorization import Caller, Operation
 from .documents import Document
 from .errors import ApiError, BadRequest, NotFound, TooLarge, from_store
 from .kubernetes.routes import BODY_TYPES, kubernetes_routes
@@ -64,9 +65,6 @@ from .service import ApiServer
 _LOG = logging.getLogger(__name__)
 
 REVISION_HEADER = "X-Etcd-Revision"
-LARGEST_BODY = 16 * 1024 * 1024
-"""Bytes of a request body; more is not read. Etcd limits a transaction to 1.5 MB by default."""
-
 _LARGEST_LOG_IN = 64 * 1024
 """Bytes of a log-in's body, which is read before the caller is known."""
 
@@ -175,6 +173,7 @@ class _Calls:
 
     async def create(self, request: Request) -> Response:
         caller, kind = self.caller(request), self._of_plural(request)
+        await self._server.may_write(Key(kind.name, ""), caller, Operation.CREATE)
         body = requests.envelope(await read_body(request), kind)
         answer = await self._server.create(
             kind.name,
@@ -187,8 +186,8 @@ class _Calls:
         return _answer(requests.created(answer.document, kind), answer.revision)
 
     async def get(self, request: Request) -> Response:
-        caller = self.caller(request, reading=True)
-        key = self._key(request)
+        caller, key = self.caller(request, reading=True), self._key(request)
+        await self._server.may_read(self._server.schema.kind(key.kind), caller)
         view = requests.view(request.query_params)
         document, revision = await self._server.get(key, view, caller=caller)
         if not requests.flag(request.query_params, "exclude_hrefs"):
@@ -197,6 +196,7 @@ class _Calls:
 
     async def update(self, request: Request) -> Response:
         caller, key = self.caller(request), self._key(request)
+        await self._server.may_write(key, caller, Operation.UPDATE)
         body = requests.envelope(await read_body(request), self._server.schema.kind(key.kind))
         answer = await self._server.update(
             key,
@@ -218,7 +218,9 @@ class _Calls:
 
     async def update_status(self, request: Request) -> Response:
         caller, key = self.caller(request), self._key(request)
-        body = requests.status_envelope(await read_body(request), self._with_status(key))
+        kind = self._with_status(key)
+        await self._server.may_write(key, caller, Operation.UPDATE)
+        body = requests.status_envelope(await read_body(request), kind)
         answer = await self._server.update_status(
             key,
             body.resource,
@@ -242,6 +244,7 @@ class _Calls:
     async def list(self, request: Request) -> Response:
         caller = self.caller(request, reading=True)
         kind, parameters = self._of_plural(request), request.query_params
+        await self._server.may_read(kind, caller)
         found = await self._server.find(kind.name, requests.query(parameters), caller=caller)
         # Resources that are shared with the caller are always listed, so "shared" is accepted and changes nothing.
         requests.flag(parameters, "shared")
@@ -431,7 +434,7 @@ def _answer(
     return Response(msgspec.json.encode(body), status, all_headers, media_type="application/json")
 
 
-async def read_body(request: Request, largest: int = LARGEST_BODY) -> bytes:
+async def read_body(request: Request, largest: int = LARGEST) -> bytes:
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)

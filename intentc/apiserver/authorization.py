@@ -162,6 +162,14 @@ def denied_by_rules(
     return ""
 
 
+def may_be_granted(
+    rules: Sequence[Rule], roles: Collection[str], kind: Kind, operations: Collection[Operation]
+) -> bool:
+    """Whether any rule about the kind, or a field of it, allows one of ``operations``; then the body decides."""
+    about = [rule for rule in rules if rule.kind in (kind.name, kind.plural, _ANY)]
+    return any(_granted(about, roles, operation) for operation in operations)
+
+
 def applies(access_list: Mapping[str, Any], tenancy: Tenancy) -> bool:
     """Whether an access list concerns a caller: that of the whole installation, its domain's, or its project's."""
     parent, above = snake(access_list.get("parent_type") or ""), tenant_id(access_list.get("parent_uuid") or "")

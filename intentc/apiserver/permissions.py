@@ -38,6 +38,7 @@ from .authorization import (
     is_administrator,
     is_compiler,
     is_marked,
+    may_be_granted,
     may_call,
     owns,
     reads_everything,
@@ -118,6 +119,14 @@ class Access:
         if denied:
             raise Forbidden(
                 f"no rule of an access list lets the roles {_shown(self._caller.roles)} {_VERBS[operation]} {denied}"
+            )
+
+    def rule_for_any(self, kind: Kind, operations: Sequence[Operation]) -> None:
+        """Require that the rules allow one of ``operations`` on the kind, or on some field of it."""
+        if not self.all and not may_be_granted(self._rules, self._caller.roles, kind, operations):
+            verbs = " or ".join(_VERBS[operation] for operation in operations)
+            raise Forbidden(
+                f"no rule of an access list lets the roles {_shown(self._caller.roles)} {verbs} {kebab(kind.name)}"
             )
 
     def allows(self, document: Mapping[str, Any], needed: int) -> bool:

@@ -15,13 +15,14 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from intentc.loading.bodies import TOO_LARGE, read_json
 from intentc.model import Kind, kebab
-from intentc.model.limits import deeper_than
+from intentc.model.problem import InvalidInput
 
 from .batch import relaxed_targets
 from .collections import ElementUpdate
 from .documents import Document
-from .errors import BadRequest, shortened
+from .errors import ApiError, BadRequest, TooLarge, shortened
 from .integers import LARGEST, parse_integer
 from .listing import Query, View
 from .mutation import Fence
@@ -30,8 +31,6 @@ from .resources import Condition
 Request = TypeVar("Request")
 
 _LARGEST_PAGE = 10_000
-_DEEPEST_BODY = 64
-"""Levels of objects and arrays: compilers accept no deeper values from etcd (``logic/decoding.py``)."""
 
 
 class ReferenceRequest(
@@ -131,18 +130,33 @@ class Envelope(NamedTuple):
 
 
 def decode(raw: bytes, wanted: type[Request]) -> Request:
-    """Decode a body as ``wanted``. Raises ``BadRequest`` with the place of the error."""
-    if deeper_than(raw, _DEEPEST_BODY):
-        raise BadRequest(f"the body is nested deeper than {_DEEPEST_BODY} levels")
+    """Decode a body as ``wanted``. Raises ``BadRequest`` with the place of the error, and ``TooLarge``."""
     try:
-        return msgspec.json.decode(raw, type=wanted)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadRequest(f"the body can't be read: {error or 'nested too deep'}") from None
+        return read_json(raw, wanted)
+    except InvalidInput as error:
+        raise unreadable(error) from None
+
+
+def unreadable(error: InvalidInput) -> ApiError:
+    """The error for a body that can't be decoded."""
+    kind = TooLarge if error.reason == TOO_LARGE else BadRequest
+    return kind(f"the body can't be read: {error}")
 
 
 def envelope(raw: bytes, kind: Kind) -> Envelope:
     """Decode ``{"virtual-x": {…}, "field_mask": {"paths": […]}, "relaxed": […]}``. Raises ``BadRequest``."""
-    body: Any = decode(raw, dict[str, Any])
+    return _envelope(decode(raw, dict[str, Any]), kind)
+
+
+def status_envelope(raw: bytes, kind: Kind) -> Envelope:
+    """Decode ``{"<kind>": {"status": {…}}, "field_mask"?: {"paths": […]}}``. An empty mask is one: it names no item.
+    Raises ``BadRequest``."""
+    body = decode(raw, dict[str, Any])
+    found = _envelope(body, kind)
+    return found._replace(paths=() if found.paths is None and isinstance(body.get("field_mask"), dict) else found.paths)
+
+
+def _envelope(body: dict[str, Any], kind: Kind) -> Envelope:
     name = kebab(kind.name)
     if name not in body:
         raise BadRequest(f'the body has no {name!r}; it must be {{"{name}": {{…}}}}')
@@ -151,14 +165,6 @@ def envelope(raw: bytes, kind: Kind) -> Envelope:
     if paths is not None and not (isinstance(paths, list) and all(isinstance(path, str) for path in paths)):
         raise BadRequest("field_mask.paths must be a list of texts")
     return Envelope(body[name], paths or None, relaxed_targets(body))
-
-
-def status_envelope(raw: bytes, kind: Kind) -> Envelope:
-    """Decode ``{"<kind>": {"status": {…}}, "field_mask"?: {"paths": […]}}``. An empty mask is one: it names no item.
-    Raises ``BadRequest``."""
-    body = envelope(raw, kind)
-    mask = decode(raw, dict[str, Any]).get("field_mask")
-    return body._replace(paths=() if body.paths is None and isinstance(mask, dict) else body.paths)
 
 
 def condition(headers: Mapping[str, str]) -> Condition:

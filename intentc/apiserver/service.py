@@ -25,7 +25,7 @@ from . import batch, collections, listing, pools, statuses
 from .admission import NO_RULES, RULES, SETTINGS_POOLS
 from .admission.manifests import flat_body
 from .admission.seed_objects import POOLS
-from .authorization import READ, Caller, Operation, Policy
+from .authorization import READ, WRITE, Caller, Operation, Policy
 from .collections import ElementUpdate
 from .documents import Document
 from .draft import Draft
@@ -91,6 +91,24 @@ class ApiServer:
         if kind is None or not kind.stored:
             raise BadRequest(f"invalid kind {name!r}: this server has no such kind")
         return kind
+
+    async def may_read(self, kind: Kind, caller: Caller) -> None:
+        """Raise ``Forbidden`` if the caller may read nothing of the kind; called before parameters are read."""
+        (await self.permissions.access(self.draft(), caller)).rule(kind, Operation.READ)
+
+    async def may_write(self, target: Key | Name, caller: Caller, *operations: Operation) -> None:
+        """Raise ``Forbidden`` if the caller may do none of ``operations`` with a resource, whatever the body says;
+        called before the body is read. ``target``: an absent resource, or the kind alone, is one to be created.
+        """
+        draft, kind = self.draft(), self.schema.kind(target.kind)
+        access = await self.permissions.access(draft, caller)
+        if access.all:
+            return
+        access.rule_for_any(kind, operations)
+        uuid = await draft.find(target) if isinstance(target, Name) else target.uuid
+        document = await draft.readable(Key(kind.name, uuid)) if uuid else None
+        if document is not None:
+            access.on(Key(kind.name, uuid or ""), document, WRITE)
 
     async def create(
         self,

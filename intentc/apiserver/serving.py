@@ -5,7 +5,7 @@ Why it exists: ``intentc apiserver``, ``intentc dev`` and the tests share it. Th
 State: the listening socket and the server's tasks, until the block is left. It writes the seeds; ``app`` answers
 requests.
 
-Touches: HTTP, sockets; through others: clock, environment, etcd, files, logs, metrics, randomness.
+Touches: HTTP, sockets; through others: clock, environment, etcd, files, logs, metrics, randomness, threads.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _END_WITHIN_SECONDS = 5
 _MOST_CONNECTIONS = 1024
 _SHARE_OF_FILES = 2
 _PATIENCE = 30.0
-"""Seconds within which a whole request must arrive; its body may have 16 MiB."""
+"""Seconds within which a whole request must arrive; its body may have 4 MiB."""
 _LONGEST_HEAD = 128 * 1024
 """Bytes of a request's first line and headers; a list may be asked for by some thousand uuids."""
 

@@ -7,7 +7,7 @@ It reads etcd, the API server and input files, and reports progress on stderr. M
 system. ``carry_out`` writes to the server of its client: the copy's for a plan, the live one for ``apply``.
 
 Touches: randomness, terminal; through others: API server, clock, environment, etcd, files, gRPC, HTTP, logs, metrics,
-processes, sockets.
+processes, sockets, threads.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Limits(NamedTuple):
     """The limits of one text.
 
     ``size`` in bytes, ``depth`` of nesting, number of ``aliases``, number of ``copies`` that they make (each node
-    counts once per alias), and number of all ``nodes``.
+    counts once per alias), and number of all ``nodes``. ``json_keys``: keys must read as texts, as those of JSON are.
     """
 
     size: int = 256 * 1024 * 1024
@@ -52,6 +52,7 @@ class Limits(NamedTuple):
     aliases: int = 1_000
     copies: int = 200_000
     nodes: int = 20_000_000
+    json_keys: bool = False
 
 
 class Located:
@@ -150,6 +151,14 @@ def _as_one_character(match: re.Match[str]) -> str:
     return f"{match[1]}\\U{0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00):08x}"
 
 
+class _Anchor(NamedTuple):
+    """A value that aliases repeat; the number of nodes in it, and of levels below it."""
+
+    value: Any
+    size: int
+    height: int
+
+
 class _Events:
     """One pass over the parser's events. Lines are kept per container (by ``id``, the values keep them alive)."""
 
@@ -157,10 +166,11 @@ class _Events:
         self._text = text
         self._source = source
         self._limits = limits
-        self._anchors: dict[str, tuple[Any, int]] = {}
+        self._anchors: dict[str, _Anchor] = {}
         self._aliases = 0
         self._copies = 0
         self._nodes = 0
+        self._deepest = 0
         self._lines: dict[int, Any] = {}
 
     def documents(self) -> Iterator[Located]:
@@ -207,10 +217,10 @@ class _Events:
 
     def _value(self, event: yaml.Event, events: Iterator[yaml.Event], depth: int) -> Any:
         if isinstance(event, yaml.AliasEvent):
-            return self._alias(event)
-        if depth > self._limits.depth:
-            raise self._error(event, f"is nested deeper than {self._limits.depth} levels")
-        before = self._nodes
+            return self._alias(event, depth)
+        self._reach(event, depth)
+        before, deepest = self._nodes, self._deepest
+        self._deepest = depth
         self._count(event, 1)
         if isinstance(event, yaml.ScalarEvent):
             value = self._scalar(event)
@@ -221,16 +231,25 @@ class _Events:
         else:
             value = self._mapping(events, depth)
         if event.anchor:  # type: ignore[attr-defined]
-            self._anchors[event.anchor] = (value, self._nodes - before)  # type: ignore[attr-defined]
+            found = _Anchor(value, self._nodes - before, self._deepest - depth)
+            self._anchors[event.anchor] = found  # type: ignore[attr-defined]
+        self._deepest = max(self._deepest, deepest)
         return value
 
-    def _alias(self, event: yaml.AliasEvent) -> Any:
+    def _reach(self, event: yaml.Event, depth: int) -> None:
+        """Note that a value is at this depth. Raises ``InvalidInput`` if that is too deep."""
+        if depth > self._limits.depth:
+            raise self._error(event, f"is nested deeper than {self._limits.depth} levels")
+        self._deepest = max(self._deepest, depth)
+
+    def _alias(self, event: yaml.AliasEvent, depth: int) -> Any:
         if event.anchor not in self._anchors:
             raise self._error(event, f"alias *{event.anchor} names no earlier anchor, or the one that contains it")
         self._aliases += 1
         if self._aliases > self._limits.aliases:
             raise self._error(event, f"has more than {self._limits.aliases} aliases")
-        value, size = self._anchors[event.anchor]
+        value, size, height = self._anchors[event.anchor]
+        self._reach(event, depth + height)
         self._copies += size
         if self._copies > self._limits.copies:
             raise self._error(event, f"has more than {self._limits.copies} values from aliases")
@@ -256,6 +275,8 @@ class _Events:
             if event.tag not in (None, *_STRING_TAGS):
                 raise self._unsupported(event)
             key = event.value
+            if self._limits.json_keys and not isinstance(self._scalar(event), str):
+                raise self._error(event, f"the key {key} is no text; write it in quotes")
             if key in lines:
                 raise self._error(event, f"duplicate key {key!r}, first in line {lines[key]}; keep one of them")
             lines[key] = _line(event)

@@ -16,6 +16,7 @@ import msgspec
 
 from ..errors import BadRequest, shortened
 from ..integers import parse_integer
+from ..requests import decode
 from .failures import wrong_option
 from .selectors import Selector, selector
 
@@ -97,10 +98,7 @@ def delete_options(query: Mapping[str, str], body: bytes) -> DeleteOptions:
     """Read the parameters of a deletion, in the query or the body. Raises ``Answered`` and ``BadRequest``."""
     given: Any = {}
     if body.strip():
-        try:
-            given = msgspec.json.decode(body, type=dict[str, Any])
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise BadRequest(f"the body is no DeleteOptions: {error}") from None
+        given = decode(body, dict[str, Any])
     preconditions = given.get("preconditions") or {}
     dry_run = ",".join(map(str, given.get("dryRun") or ())) or query.get("dryRun", "")
     if not isinstance(preconditions, dict):

@@ -8,7 +8,7 @@ caller is: a token comes as ``Authorization: Bearer``, which is how kubectl send
 It keeps no state but the OpenAPI documents of version 2, made once; it reaches the store only through ``face``,
 ``lists``, ``watches`` and the caller's permissions.
 
-Touches: clock, environment, HTTP; through others: etcd, randomness.
+Touches: clock, environment, HTTP, threads; through others: etcd, randomness.
 """
 
 from __future__ import annotations
@@ -19,16 +19,21 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import anyio
+import anyio.to_thread
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from intentc.model.limits import deeper_than
+from intentc.loading.bodies import TOO_LARGE, read_json, read_yaml
+from intentc.model import Key, Name
+from intentc.model.problem import InvalidInput
 from intentc.watch.protocol import StoreError
 
 from ..authorization import Caller, Operation
-from ..errors import ApiError, BadRequest, from_store
+from ..errors import ApiError, from_store
+from ..requests import decode, unreadable
 from ..service import ApiServer
 from . import discovery, openapi, openapi_messages, patches, tables
 from .catalog import Offered
@@ -49,7 +54,15 @@ BODY_TYPES = frozenset({patches.JSON, patches.MERGE, patches.STRATEGIC, _APPLY, 
 _NO_PROTOBUF = (
     "bodies in protobuf are not offered; send JSON: kubectl create … --dry-run=client -o yaml | kubectl apply -f -"
 )
-_DEEPEST_BODY = 64
+
+_OPERATIONS = {
+    "POST": (Operation.CREATE,),
+    "PUT": (Operation.UPDATE, Operation.CREATE),
+    "PATCH": (Operation.UPDATE, Operation.CREATE),
+    "DELETE": (Operation.DELETE,),
+}
+"""Method → what it may do; an application and the change of an implied namespace may create."""
+_ANYTHING: Any = Any
 
 Authenticate = Callable[..., Caller]
 Body = Callable[[Request], Awaitable[bytes]]
@@ -92,6 +105,8 @@ class _Calls:
         self._catalog = face.catalog
         self._authenticate = authenticate
         self._body = body
+        # One at a time: threads that decode take turns with the loop.
+        self._reading_yaml = anyio.Lock()
 
     async def version(self, request: Request) -> Response:
         return _answer(_VERSION)
@@ -192,6 +207,11 @@ class _Calls:
         if request.headers.get("content-type", "").lower().startswith(_PROTOBUF):
             raise Answered(415, "UnsupportedMediaType", _NO_PROTOBUF)
         place = Place(offered, target.namespace, target.name)
+        if request.method == "GET":
+            await self._server.may_read(offered.kind, caller)
+        elif operations := _OPERATIONS.get(request.method):
+            named = Name(offered.kind.name, place.fq_name) if target.name else Key(offered.kind.name, "")
+            await self._server.may_write(named, caller, *operations)
         if not target.name:
             if request.method == "GET" and flag(query, "watch"):
                 return await self._watch(request, place, caller)
@@ -202,7 +222,7 @@ class _Calls:
             if request.method == "POST":
                 if offered.is_namespaced and not target.namespace:
                     raise _not_found(f"a {offered.name} is created in a namespace")
-                sent = _decoded(await self._body(request))
+                sent = decode(await self._body(request), _ANYTHING)
                 options = write_options(query, request.headers.get("user-agent", ""), "CreateOptions")
                 try:
                     return _after(await self._face.create(offered, target.namespace, sent, options, caller))
@@ -229,11 +249,24 @@ class _Calls:
         )._replace(subresource=subresource)
         raw = await self._body(request)
         if is_update:
-            return _after(await self._face.replace(place, _decoded(raw), options, caller))
+            return _after(await self._face.replace(place, decode(raw, _ANYTHING), options, caller))
         if is_apply:
-            return _after(await self._face.apply(place, _decoded(raw, is_yaml=True), options, caller))
-        edit = _edit(media, _decoded(raw), place.offered)
+            return _after(await self._face.apply(place, await self._configuration(raw), options, caller))
+        edit = _edit(media, decode(raw, _ANYTHING), place.offered)
         return _after(await self._face.change(place, edit, options, caller))
+
+    async def _configuration(self, raw: bytes) -> Any:
+        """What a client applies: YAML, or JSON, as kubectl sends. Raises ``BadRequest`` and ``TooLarge``."""
+        try:
+            return read_json(raw, _ANYTHING)
+        except InvalidInput as error:
+            if error.reason == TOO_LARGE:
+                raise unreadable(error) from None
+        try:
+            async with self._reading_yaml:
+                return await anyio.to_thread.run_sync(read_yaml, raw)
+        except InvalidInput as error:
+            raise unreadable(error) from None
 
     def _one(self, request: Request, offered: Offered, manifest: Manifest) -> Response:
         accept, query = request.headers.get("accept", ""), request.query_params
@@ -260,9 +293,6 @@ class _Calls:
         return _answer({**body, "items": items})
 
     async def _watch(self, request: Request, place: Place, caller: Caller) -> Response:
-        # A missing right is an answer of its own, not an event.
-        access = await self._server.permissions.access(self._server.draft(), caller)
-        access.rule(place.offered.kind, Operation.READ)
         options = watch_options(request.query_params)
         watching = Watching(self._server, place.offered, place.namespace, options, caller)
         version = tables.wanted(request.headers.get("accept", ""))
@@ -311,17 +341,6 @@ def _edit(media: str, patch: Any, offered: Offered) -> Edit:
         "UnsupportedMediaType",
         f"the body of the request was in an unknown format - accepted media types include: {', '.join(known)}",
     )
-
-
-def _decoded(raw: bytes, *, is_yaml: bool = False) -> Any:
-    """A body. Raises ``BadRequest``."""
-    try:
-        found = msgspec.yaml.decode(raw) if is_yaml else msgspec.json.decode(raw)
-        if deeper_than(msgspec.json.encode(found) if is_yaml else raw, _DEEPEST_BODY):
-            raise BadRequest(f"the body is nested deeper than {_DEEPEST_BODY} levels")
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadRequest(f"the body can't be read: {error or 'nested too deep'}") from None
-    return found
 
 
 def _name_of(sent: Any) -> str:

@@ -8,7 +8,7 @@ State: the copies and their engines, in memory. ``gathering`` reads etcd and the
 saved plan.
 
 Touches: API server, clock, environment, etcd, files; through others: HTTP, logs, metrics, processes, randomness,
-sockets.
+sockets, threads.
 """
 
 from .gathering import Gathered, gather

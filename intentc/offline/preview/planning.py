@@ -8,7 +8,7 @@ State: one plan under way, in memory. It changes the trial that it gets, and not
 each step.
 
 Touches: clock; through others: API server, environment, etcd, files, HTTP, logs, metrics, processes, randomness,
-sockets.
+sockets, threads.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ does itself.
 State: the copy, the engine over it, and the uuids that were drawn, in memory. It changes these alone.
 
 Touches: nothing itself; through others: API server, clock, environment, etcd, files, HTTP, logs, metrics, processes,
-randomness, sockets.
+randomness, sockets, threads.
 """
 
 from __future__ import annotations

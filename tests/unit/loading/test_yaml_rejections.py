@@ -68,6 +68,12 @@ def test_very_deep_nesting_does_not_end_the_process() -> None:
     assert "nested" in rejected("[" * 100_000) or "no valid YAML" in rejected("[" * 100_000)
 
 
+def test_levels_that_aliases_add_count() -> None:
+    lines = ["a0: &a0 " + "[" * 40 + "]" * 40, "a1: &a1 {b: " + "[" * 20 + "*a0" + "]" * 20 + "}"]
+    assert load_yaml("\n".join([*lines, "a2: [[*a1]]"])).value["a2"]
+    assert rejected("\n".join([*lines, "a2: [[[*a1]]]"])) == "f.yml:3: is nested deeper than 64 levels"
+
+
 def test_an_alias_bomb_is_rejected_at_once() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]

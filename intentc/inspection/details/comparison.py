@@ -13,7 +13,6 @@ Touches: threads; through others: clock, files, logs, randomness.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 import anyio.to_thread
@@ -42,8 +41,9 @@ _MOST_DIFFERENCES = 200
 
 
 async def one_object(live: ReadOnly, kind: str, name: str) -> dict[str, Any]:
-    """Return ``{"kind", "name", "uuid", "revision", "actual", "desired", "differences", "differences_total"}``.
-    ``actual``: the object, None if it doesn't exist or can't be read; ``desired``: the claimed fields and references,
+    """Return ``{"kind", "name", "uuid", "revision", "actual", "desired", "differences", "differences_total",
+    "unreadable"}``. ``actual``: the object, None if it doesn't exist or can't be read; ``unreadable``: why its stored
+    value can't be read and compared, None if it can; ``desired``: the claimed fields and references,
     None without a claim; ``differences``: the first 200. Raises ``Unanswerable``."""
     found = await find(live, kind, name)
     if found.key is None and found.name not in live.outputs:
@@ -55,10 +55,13 @@ async def one_object(live: ReadOnly, kind: str, name: str) -> dict[str, Any]:
         )
     declared = live.world.schema.kind(found.name.kind)
     desired = merge(declared, found.name, live.outputs.claims_on(found.name), live.world.name_of)
-    resource = None
+    resource, unreadable = None, None
     if found.key is not None and declared.stored:
-        with suppress(HeldInput):
+        try:
             resource = live.world.resource(found.key)
+        except HeldInput:
+            problem = live.world.unreadable.get(found.key)
+            unreadable = problem.message if problem is not None else "its value is invalid"
     actual = Actual.seen(resource) if resource is not None else None
     claimed = found.name in live.outputs
     ours = actual is not None and ownership_of_object(actual, live.world.installation) is Ownership.OURS
@@ -75,7 +78,11 @@ async def one_object(live: ReadOnly, kind: str, name: str) -> dict[str, Any]:
             should = _should_be(declared, actual, document, desired, kept, ours=ours)
         else:
             should = None if ours or needless else document
-        fields = differences(declared, _named(found.name, document), _named(found.name, should), secrets)
+        fields = (
+            []
+            if unreadable
+            else differences(declared, _named(found.name, document), _named(found.name, should), secrets)
+        )
         wanted = claimed_document(declared, desired) if claimed else None
         answer: dict[str, Any] = fitted(
             {
@@ -88,6 +95,7 @@ async def one_object(live: ReadOnly, kind: str, name: str) -> dict[str, Any]:
                     for each in fields[:_MOST_DIFFERENCES]
                 ],
                 "differences_total": len(fields),
+                "unreadable": unreadable,
             }
         )
         return answer

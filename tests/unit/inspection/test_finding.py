@@ -77,6 +77,13 @@ async def test_a_name_that_nothing_has_comes_with_names_that_are_near(system: Co
     assert await found(system, "security_group", "qqqqqq") == Found(Name("security_group", ("qqqqqq",)), None)
 
 
+async def test_names_that_are_near_come_in_the_order_of_their_likeness(system: ContrailSystem) -> None:
+    for name in ("blue:a-network", "blue:backend-net", "blue:frontend-net", "blue:frontend-net-2"):
+        await system.create("virtual_network", name)
+    near = (await found(system, "virtual_network", "default-domain:blue:fronted-net")).near
+    assert near[:2] == ("default-domain:blue:frontend-net", "default-domain:blue:frontend-net-2")
+
+
 async def test_the_name_of_an_absent_child_is_completed_by_its_parents(system: ContrailSystem) -> None:
     absent = await found(system, "access_control_list", "blue:web:another")
     assert absent.name.fq_name == ("default-domain", "blue", "web", "another")

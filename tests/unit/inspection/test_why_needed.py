@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from intentc.inspection.why.sentence import summary_of
 from intentc.inspection.why.why import why
 from intentc.offline.offline import Offline
 from tests.property.gateway_steps import LOADED
@@ -34,6 +35,15 @@ async def test_the_rule_of_another_group_that_names_a_group_needs_it(system: Con
     ]
     assert (answer["needed_by_total"], answer["needed_by_whole"]) == (1, True)
     assert INGRESS not in [each["name"] for each in answer["outputs"]]
+
+
+async def test_what_has_no_outputs_of_its_own_says_that_others_depend_on_it() -> None:
+    answer = {"state": "as desired", "role": "higher", "owners": [], "owners_total": 0, "exists": True, "parts": []}
+    counts = {"outputs_total": 0, "parts_total": 0, "waiting_for": [], "ownership": None}
+    assert summary_of({**answer, **counts, "needed_by_total": 15}, 0) == (
+        "It is compiled: nothing follows from it alone, but 15 parts of other objects depend on it."
+    )
+    assert summary_of({**answer, **counts, "needed_by_total": 0}, 0) == "It is compiled: nothing follows from it alone."
 
 
 async def test_of_a_group_that_nobody_else_names_nothing_else_needs_it(system: ContrailSystem) -> None:

@@ -2,12 +2,13 @@
 §11).
 
 It knows neither intents nor objects, only hashable keys, so one implementation serves the jobs (by intent), the plans
-(by object) and the allocator's requests. The engine does the work.
+(by object) and the allocator's requests. The engine does that work; bridges have theirs done by ``KeyedWorker``.
 
 Touches: clock; through others: randomness.
 """
 
 from .keyed import Clock, KeyedQueue, Timer
 from .quarantine import Quarantine, Quarantined
+from .worker import KeyedWorker
 
-__all__ = ["Clock", "KeyedQueue", "Quarantine", "Quarantined", "Timer"]
+__all__ = ["Clock", "KeyedQueue", "KeyedWorker", "Quarantine", "Quarantined", "Timer"]

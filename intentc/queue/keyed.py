@@ -122,15 +122,16 @@ class KeyedQueue(Generic[K]):
             self.add(key, resync=self._again.pop(key))
         self._notify_settled()
 
-    def retry(self, key: K, *, after: float | None = None) -> float:
+    def retry(self, key: K, *, after: float | None = None, resync: bool = False) -> float:
         """Run ``key`` again after a back-off that grows with each failure in a row; return the delay in seconds. A live
         ``add`` in the meantime, or one during this run, replaces it.
 
-        ``after``: seconds that a server asked us to wait (``Retry-After``); that is no failure of ``key``.
+        ``after``: seconds that a server asked us to wait (``Retry-After``); that is no failure of ``key``. ``resync``:
+        live keys precede it then, even if this run was a live one.
         """
         if after is None:
             self._failures[key] = failures = self._failures.get(key, 0) + 1
-        resync = self._working.get(key, False)
+        resync = resync or self._working.get(key, False)
         delay = self._backoff.seconds(failures) if after is None else after
         if key in self._again and not self._again[key]:
             return 0.0

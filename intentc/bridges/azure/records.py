@@ -2,17 +2,19 @@
 serves and where, problems of the document, and which Ingresses are rejected.
 
 A record that says the same is not written. Each write waits until etcd has shown it, since the next pass reads what is
-stored. ``publisher``, ``rejected_ingresses`` and ``retried_ingresses`` decide what to record; ``stored`` has what etcd
-holds.
+stored. What one Ingress's record says holds up no other Ingress: if the API server rejects it, it is logged and shown,
+and the next pass tries again. ``publisher``, ``rejected_ingresses`` and ``retried_ingresses`` decide what to record;
+``stored`` has what etcd holds.
 
-State: the fence of the present pass.
+State: the fence of the present pass, and the records that were rejected.
 
-Touches: nothing itself; through others: clock, files, HTTP, logs, sockets.
+Touches: logs; through others: clock, files, HTTP, sockets.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -20,7 +22,7 @@ import msgspec
 
 from intentc.model import Key, kebab
 from intentc.model.manifest import manifest_uuid
-from intentc.writing import Written
+from intentc.writing import Conflict, Rejected, Written
 
 from .compiled_world import Digests
 from .document import RECORD, record_of
@@ -28,6 +30,7 @@ from .publisher import Address, Problems, Published
 from .rejections import Rejection
 from .stored import DOCUMENT_PROBLEM, PUBLICATION, PUBLISHED, REJECTION, StoredWorld
 
+_LOG = logging.getLogger(__name__)
 _MESSAGE = 2000
 """Characters of Azure's words that are kept."""
 
@@ -65,6 +68,8 @@ class GatewayRecords:
         self.fence = ""
         """Of the present pass: what a former leader still writes is rejected."""
         self._shown = shown
+        self.rejected: dict[tuple[str, str], str] = {}
+        """Records of Ingresses that the API server rejects (kind, Ingress), with its words."""
 
     async def gateway(self, shown: dict[str, Any], published: Published) -> None:
         fields = record_of(shown, self._name, prefix=self._prefix, made=published.made)
@@ -104,7 +109,16 @@ class GatewayRecords:
             self._put(kind, ingress.split(":"), {"ingress": ingress, field: value}) for ingress, value in wanted.items()
         ]
         # Together, so that they share requests.
-        await asyncio.gather(*removals, *puts)
+        results = await asyncio.gather(*removals, *puts, return_exceptions=True)
+        names = [*(found.name for found in lost), *wanted]
+        former, self.rejected = self.rejected, {at: words for at, words in self.rejected.items() if at[0] != kind}
+        for name, error in zip(names, results, strict=True):
+            if isinstance(error, Rejected | Conflict):
+                self.rejected[kind, name] = words = str(error)
+                if former.get((kind, name)) != words:
+                    _LOG.warning("the record %s %s can't be written: %s", kind, name, words)
+            elif error is not None:
+                raise error
 
     async def reject(self, ingress: str, digests: Digests, rejection: Rejection) -> None:
         fields = {

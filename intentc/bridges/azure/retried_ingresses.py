@@ -7,17 +7,20 @@ Ingress is left out.
 
 State: the tries of each rejected Ingress in this process.
 
-Touches: nothing itself; through others: clock, files, HTTP, logs, randomness, sockets.
+Touches: logs; through others: clock, files, HTTP, randomness, sockets.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 
 from intentc.backoff import Backoff
+from intentc.writing import Conflict, Rejected
 
 from .compiled_world import Digests, RejectionRecords, World
 
+_LOG = logging.getLogger(__name__)
 _TRIES = Backoff(5.0, 300.0)
 
 
@@ -31,10 +34,14 @@ class RetriedIngresses:
         """Ingress → how often it was tried, and when it may be again."""
 
     async def release(self, world: World) -> None:
-        """Remove the records of Ingresses that ask for something else now."""
+        """Remove the records of Ingresses that ask for something else now. One that can't be removed holds up no other,
+        and is tried again in the next pass."""
         changed = self._changed(world, world.rejected)
         for ingress in sorted(changed):
-            await self._records.release(ingress)
+            try:
+                await self._records.release(ingress)
+            except (Rejected, Conflict) as error:
+                _LOG.warning("the record appgw_rejection %s can't be deleted: %s", ingress, error)
         gone = self._tries.keys() - world.said.keys() - (world.rejected.keys() - set(changed))
         for ingress in (world.served & self._tries.keys()) | gone:
             del self._tries[ingress]

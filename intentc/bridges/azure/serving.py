@@ -185,7 +185,10 @@ class Bridge:
                 {"ingress": owner, "reason": reason, "message": message}
                 for owner, reason, message in self.last.problems
             ],
-            "attention": [] if applied or self.last.state in _PASSING else [shown],
+            "attention": [
+                *([] if applied or self.last.state in _PASSING else [shown]),
+                *(f"{kind} {name} can't be written: {words}" for (kind, name), words in self._records.rejected.items()),
+            ],
         }
 
     async def _follow(self) -> None:

@@ -34,7 +34,7 @@ from . import applying
 from .answering import Answers, AnswerWriter
 from .applying import NotAsExpected, words_of
 from .cluster import Cluster
-from .errors import AccessDenied, ClusterUnavailable, NotServed, Rejected, Unauthenticated
+from .errors import AccessDenied, ClusterError, ClusterUnavailable, NotServed, Rejected, shared_pause
 from .events import Events
 from .informer import Complete, Deleted, Finding, Put
 from .made_kinds import MadeKinds, Readiness
@@ -208,12 +208,13 @@ class Carrier:
                 await anyio.lowlevel.checkpoint()
                 await self._carry_out(name, self.stored.manifests.get(name), fence)
                 self._failures, self.last_error = 0, ""
-            except (ClusterUnavailable, Unauthenticated) as error:
-                self._dirty[name] = None
-                failures.append((name, error))
-            except (AccessDenied, NotServed, Rejected, msgspec.MsgspecError) as error:
-                # A read of this object was rejected, for example: it waits, and the others don't.
-                self._rejected(name, (), words_of(error))
+            except (ClusterError, msgspec.MsgspecError) as error:
+                if shared_pause(error) is None:
+                    # A read of this object was rejected, for example: it waits, and the others don't.
+                    self._rejected(name, (), words_of(error))
+                else:
+                    self._dirty[name] = None
+                    failures.append((name, error))
             finally:
                 self._at.discard(name)
 

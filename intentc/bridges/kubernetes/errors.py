@@ -53,3 +53,11 @@ class Rejected(ClusterError):
         super().__init__(message)
         self.status = status
         self.reason = reason
+
+
+def shared_pause(error: Exception) -> float | None:
+    """The seconds for which an error makes all requests wait at least; None if it concerns one object, or what the
+    request says, so that others may succeed."""
+    if isinstance(error, ClusterUnavailable):
+        return None if error.is_about_request else error.seconds
+    return 0.0 if isinstance(error, Unauthenticated) else None

@@ -2,13 +2,14 @@
 
 Why it exists: only the cluster can hold up the end of its objects. A finalizer of ours that the copy in etcd has is
 added to its object, and one that the copy lacks is removed from it; while there is no copy, nothing is known, and
-nothing changes. Others' finalizers stay. Each change is made on the object as it is at that moment. ``carrying`` asks
-whether an owner lacks one; the finalizer of a manifest itself is removed by ``answering``.
+nothing changes. Others' finalizers stay. Each change is made on the object as it is at that moment. One that is denied
+is tried again with a back-off of its own, and delays no other (``KeyedWorker``). ``carrying`` asks whether an owner
+lacks one; the finalizer of a manifest itself is removed by ``answering``.
 
-State: which copies and which objects have finalizers of ours; the objects to look at; rejections, failures and
-counters. It reads objects of the cluster, and patches their metadata.
+State: which copies and which objects have finalizers of ours; the objects to look at; rejections and counters. It reads
+objects of the cluster, and patches their metadata.
 
-Touches: clock, logs; through others: environment, files, HTTP, processes, randomness, sockets.
+Touches: logs; through others: clock, environment, files, HTTP, processes, randomness, sockets.
 """
 
 from __future__ import annotations
@@ -18,19 +19,22 @@ from collections import Counter
 from collections.abc import Callable
 from http import HTTPStatus
 
-import anyio
 import msgspec
 
 from intentc.backoff import Backoff
 from intentc.model import Key
+from intentc.queue import KeyedWorker
 
 from .cluster import Cluster
 from .discovery import Served
-from .errors import ClusterError, NotServed, Rejected
+from .errors import ClusterError, NotServed, Rejected, shared_pause
 from .wire import Identity
 
 _LOG = logging.getLogger(__name__)
 _AGAIN = Backoff(0.2, 30.0)
+"""While the cluster does not answer."""
+_DENIED = Backoff(0.2, 300.0)
+"""Of one object that the cluster does not let us change: RBAC may be granted."""
 _MERGE = "application/merge-patch+json"
 
 
@@ -70,24 +74,25 @@ class OwnerFinalizers:
         self._ours = ours
         self._named = named
         self._served = served
-        self._may_write = may_write
         self._on_change = on_change
         self._copies: dict[Key, frozenset[str]] = {}
         self._objects: dict[Key, frozenset[str]] = {}
-        self._dirty: dict[Key, None] = {}
-        self._at: Key | None = None
-        self._failures = 0
-        self._wake = anyio.Event()
+        self._kinds: set[str] = set()
+        """Those that copies were of."""
+        self._worker: KeyedWorker[Key] = KeyedWorker(
+            self._change, (ClusterError, msgspec.MsgspecError), shared_pause,
+            may_work=may_write, backoff=_DENIED, pause=_AGAIN,
+        )  # fmt: skip
 
     @property
     def idle(self) -> bool:
         """Whether nothing is to be changed."""
-        return not self._dirty and self._at is None
+        return self._worker.idle
 
     def lacks(self, uuid: str) -> bool:
         """Whether the object with this uuid has not all of our finalizers that its copy has."""
-        keys = [key for key in (*self._dirty, *((self._at,) if self._at else ())) if key.uuid == uuid]
-        return any(self._copies.get(key, frozenset()) - self._objects.get(key, frozenset()) for key in keys)
+        keys = (Key(kind, uuid) for kind in self._kinds)
+        return any(self._worker.is_due(key) and self._lacking(key) for key in keys)
 
     def stored(self, key: Key, value: bytes | None) -> None:
         """Note what etcd holds of a mirrored kind; None: nothing."""
@@ -97,9 +102,13 @@ class OwnerFinalizers:
         if found is None or not found.mirrored:
             self._copies.pop(key, None)
             self.rejected.pop(key, None)
+            self._worker.end_backoff(key)
         else:
-            self._copies[key] = self._ours & set(found.finalizers)
-            self._look(key)
+            wanted = self._ours & set(found.finalizers)
+            self._kinds.add(key.kind)
+            is_unchanged = self._copies.get(key) == wanted
+            self._copies[key] = wanted
+            self._look(key, unchanged=is_unchanged)
 
     def live(self, key: Key, body: bytes | None) -> None:
         """Note what the cluster has; None: the object is gone."""
@@ -113,8 +122,9 @@ class OwnerFinalizers:
             self._objects.pop(key, None)
         if body is None:
             self.rejected.pop(key, None)
+            self._worker.end_backoff(key)
         else:
-            self._look(key)
+            self._look(key, unchanged=True)
 
     def listed(self, kind: str, uids: frozenset[str]) -> None:
         """Note a complete list."""
@@ -125,37 +135,34 @@ class OwnerFinalizers:
         """Look at everything: this process may write now."""
         for key in self._copies:
             self._look(key)
+        self._worker.wake()
 
     async def run(self) -> None:
         """Work until cancelled."""
-        while True:
-            self._wake = anyio.Event()
-            while self._dirty and self._may_write():
-                self._at = next(iter(self._dirty))
-                del self._dirty[self._at]
-                try:
-                    await self._change(self._at)
-                finally:
-                    self._at = None
-                self._on_change()
-            await self._wake.wait()
+        await self._worker.run()
 
-    def _look(self, key: Key) -> None:
-        if key in self._copies and self._copies[key] != self._objects.get(key, frozenset()):
-            self._dirty[key] = None
-            self._wake.set()
+    def _look(self, key: Key, *, unchanged: bool = False) -> None:
+        if self._differs(key):
+            self._worker.add(key, unchanged=unchanged)
         else:
-            self._dirty.pop(key, None)
             self.rejected.pop(key, None)
+            self._worker.end_backoff(key)
+
+    def _differs(self, key: Key) -> bool:
+        return key in self._copies and self._copies[key] != self._objects.get(key, frozenset())
+
+    def _lacking(self, key: Key) -> frozenset[str]:
+        return self._copies.get(key, frozenset()) - self._objects.get(key, frozenset())
 
     async def _change(self, key: Key) -> None:
         name, served = self._named(key), self._served(key.kind)
-        if name is None or served is None:
-            return
-        path = served.path_of(name.namespace, name.name)
+        if name is not None and served is not None and self._differs(key):
+            await self._try(key, name, served.path_of(name.namespace, name.name))
+        self._on_change()
+
+    async def _try(self, key: Key, name: Identity, path: str) -> None:
         try:
             await self._patch(key, path)
-            self._failures = 0
             self.rejected.pop(key, None)
         except NotServed:
             return
@@ -163,11 +170,10 @@ class OwnerFinalizers:
             if isinstance(error, Rejected) and error.status == HTTPStatus.NOT_FOUND:
                 return
             if not (isinstance(error, Rejected) and error.status == HTTPStatus.CONFLICT):
-                _LOG.warning("the finalizers of %s %s: %s", key.kind, name, error)
+                if self.rejected.get(key) != str(error):
+                    _LOG.warning("the finalizers of %s %s: %s", key.kind, name, error)
                 self.rejected[key] = str(error)
-            self._failures += 1
-            self._dirty[key] = None
-            await anyio.sleep(_AGAIN.seconds(self._failures))
+            raise
 
     async def _patch(self, key: Key, path: str) -> None:
         found = _DECODER.decode(await self._cluster.get(path)).metadata

@@ -1,13 +1,14 @@
 """Writes the status that compilers claim to the objects of the cluster, while this process may write.
 
 Why it exists: each side changes at any time, so an object is looked at whenever one of them shows a change, and what is
-sent depends only on what both have then (``status_patch``). If the cluster has a newer one, it is read again. Kinds
-whose status compilers do not claim cost nothing here. Of the others it also knows the resourceVersion, for Events.
+sent depends only on what both have then (``status_patch``). If the cluster has a newer one, it is read again. A status
+that is denied is tried again with a back-off of its own, and delays no other (``KeyedWorker``). Kinds whose status
+compilers do not claim cost nothing here. Of the others it also knows the resourceVersion, for Events.
 
-State: what both sides say, for those kinds; the objects to look at; rejections, failures and counters. It writes the
-status subresources of the cluster.
+State: what both sides say, for those kinds; the objects to look at; rejections and counters. It writes the status
+subresources of the cluster.
 
-Touches: clock, logs; through others: environment, files, HTTP, processes, randomness, sockets.
+Touches: logs; through others: clock, environment, files, HTTP, processes, randomness, sockets.
 """
 
 from __future__ import annotations
@@ -16,22 +17,26 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
+from typing import Any
 
-import anyio
 import msgspec
 
 from intentc import crashpoints
 from intentc.backoff import Backoff
 from intentc.model import Key
 from intentc.model.status import Status
+from intentc.queue import KeyedWorker
 
 from .cluster import Cluster
 from .discovery import Served
-from .errors import ClusterError, NotServed, Rejected
+from .errors import ClusterError, NotServed, Rejected, shared_pause
 from .status_patch import MANAGER, Live, Said, live_of, said_of, status_patch
 
 _LOG = logging.getLogger(__name__)
 _AGAIN = Backoff(0.2, 30.0)
+"""While the cluster does not answer."""
+_DENIED = Backoff(0.2, 300.0)
+"""Of one status that the cluster does not let us write: RBAC may be granted."""
 _MERGE = "application/merge-patch+json"
 
 
@@ -52,18 +57,17 @@ class Reporter:
         self._cluster = cluster
         self._statuses = statuses
         self._served = served
-        self._may_write = may_write
         self._said: dict[Key, Said] = {}
         self._live: dict[Key, Live] = {}
-        self._dirty: dict[Key, None] = {}
-        self._is_writing = False
-        self._failures = 0
-        self._wake = anyio.Event()
+        self._worker: KeyedWorker[Key] = KeyedWorker(
+            self._report, (ClusterError, msgspec.MsgspecError), shared_pause,
+            may_work=may_write, backoff=_DENIED, pause=_AGAIN,
+        )  # fmt: skip
 
     @property
     def idle(self) -> bool:
         """Whether nothing is to be written."""
-        return not self._dirty and not self._is_writing
+        return self._worker.idle
 
     def stored(self, key: Key, value: bytes | None) -> None:
         """Note what etcd holds of a resource; None: nothing."""
@@ -72,9 +76,10 @@ class Reporter:
         said = said_of(value) if value is not None else None
         if said is None:
             self._said.pop(key, None)
+            self._worker.end_backoff(key)
         elif self._said.get(key) != said:
             self._said[key] = said
-            self._look(key)
+            self._worker.add(key)
 
     def live(self, key: Key, body: bytes | None) -> None:
         """Note what the cluster has; None: the object is gone."""
@@ -83,13 +88,14 @@ class Reporter:
         if body is None:
             self._live.pop(key, None)
             self.rejected.pop(key, None)
+            self._worker.end_backoff(key)
             return
         try:
             self._live[key] = live_of(body)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             _LOG.debug("the status of %s can't be read: %s", key, error)
             return
-        self._look(key)
+        self._worker.add(key, unchanged=True)
 
     def resource_version(self, key: Key) -> str:
         """The resourceVersion of the cluster's object; empty if it is not known."""
@@ -103,26 +109,13 @@ class Reporter:
 
     def look_at_all(self) -> None:
         """Look at everything: this process may write now."""
-        self._dirty |= dict.fromkeys(self._said)
-        self._wake.set()
+        for key in self._said:
+            self._worker.add(key)
+        self._worker.wake()
 
     async def run(self) -> None:
         """Report until cancelled."""
-        while True:
-            while self._dirty and self._may_write():
-                key = next(iter(self._dirty))
-                del self._dirty[key]
-                self._is_writing = True
-                try:
-                    await self._report(key)
-                finally:
-                    self._is_writing = False
-            await self._wake.wait()
-            self._wake = anyio.Event()
-
-    def _look(self, key: Key) -> None:
-        self._dirty[key] = None
-        self._wake.set()
+        await self._worker.run()
 
     async def _report(self, key: Key) -> None:
         said, live, served = self._said.get(key), self._live.get(key), self._served(key.kind)
@@ -134,40 +127,32 @@ class Reporter:
             return
         path = served.path_of(live.metadata.namespace, live.metadata.name)
         try:
-            body = await self._cluster.send("PATCH", f"{path}/status", {"fieldManager": MANAGER}, patch, _MERGE)
-            crashpoints.reach("status.sent")
-            self.counters["statuses"] += 1
-            self._failures = 0
+            await self._patch(key, path, patch)
             self.rejected.pop(key, None)
-            # An event of the watch may be newer than this answer; one that is older is followed by ours.
-            self._live[key] = live_of(body)
-        except Rejected as error:
-            await self._was_rejected(key, path, error)
         except NotServed:
             return
         except (ClusterError, msgspec.MsgspecError) as error:
-            await self._failed(key, str(error))
-
-    async def _was_rejected(self, key: Key, path: str, error: Rejected) -> None:
-        if error.status == HTTPStatus.NOT_FOUND:
-            return
-        if error.status != HTTPStatus.CONFLICT:
+            if isinstance(error, Rejected) and error.status == HTTPStatus.NOT_FOUND:
+                return
+            is_conflict = isinstance(error, Rejected) and error.status == HTTPStatus.CONFLICT
+            if not is_conflict:
+                self.rejected[key] = str(error)
+            if not isinstance(error, Rejected) or is_conflict:
+                raise
+            # It would be rejected again as it is.
             self.counters["statuses_rejected"] += 1
-            self.rejected[key] = str(error)
-            return
-        try:
-            live = live_of(await self._cluster.get(path))
-        except (ClusterError, msgspec.MsgspecError) as again:
-            if not (isinstance(again, Rejected) and again.status == HTTPStatus.NOT_FOUND):
-                await self._failed(key, str(again))
-            return
-        if live.metadata.uid == key.uuid:
-            self._live[key] = live
-            self._look(key)
 
-    async def _failed(self, key: Key, words: str) -> None:
-        """Wait, and look again."""
-        self._failures += 1
-        self.rejected[key] = words
-        self._look(key)
-        await anyio.sleep(_AGAIN.seconds(self._failures))
+    async def _patch(self, key: Key, path: str, patch: Mapping[str, Any]) -> None:
+        """Send a patch. After a conflict the object is read again, for the next attempt."""
+        try:
+            body = await self._cluster.send("PATCH", f"{path}/status", {"fieldManager": MANAGER}, patch, _MERGE)
+        except Rejected as error:
+            if error.status == HTTPStatus.CONFLICT:
+                live = live_of(await self._cluster.get(path))
+                if live.metadata.uid == key.uuid:
+                    self._live[key] = live
+            raise
+        crashpoints.reach("status.sent")
+        self.counters["statuses"] += 1
+        # An event of the watch may be newer than this answer; one that is older is followed by ours.
+        self._live[key] = live_of(body)

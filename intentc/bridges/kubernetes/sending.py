@@ -2,8 +2,8 @@
 
 Why it exists: many writes are under way at once and share requests, but an object has one at a time, and is looked at
 again once etcd has shown its result. What the API server rejects is not sent again until it changes, or 10 minutes are
-over; other failures are tried again, with back-off. ``mirror`` decides what to write; ``answering`` writes what belongs
-to manifests.
+over; an object whose write fails otherwise is tried again, with a back-off of its own. All wait only while the server
+is away, or asks for a pause. ``mirror`` decides what to write; ``answering`` writes what belongs to manifests.
 
 State: the writes under way, what awaits its echo, up to which revision etcd is known, what was rejected, the present
 pause, failures and counters.
@@ -72,7 +72,7 @@ class Sender:
         self._under_way: set[Key] = set()
         self._awaited: dict[Key, int] = {}
         self._held_back: dict[Key, bytes] = {}
-        self._conflicts: Counter[Key] = Counter()
+        self._own_failures: Counter[Key] = Counter()
         self._failures = 0
         self._paused_until = 0.0
         self._applied = 0
@@ -138,7 +138,7 @@ class Sender:
             self._failed(key, planned, fence, error)
             return
         self._failures, self.last_error = 0, ""
-        self._conflicts.pop(key, None)
+        self._own_failures.pop(key, None)
         crashpoints.reach("copy.answered")
         self.counters["removed" if isinstance(planned, Removal) else "written"] += 1
         self._forget(key)
@@ -161,25 +161,38 @@ class Sender:
                 return
             case Throttled(retry_after=seconds):
                 self._pause(max(seconds, 0.1), error)
-            case Unreachable() | UnknownOutcome():
+            case Unreachable():
                 self._pause(_AGAIN.seconds(self._failures + 1), error)
+            case UnknownOutcome():
+                # The server may fail at this object alone: it has a back-off of its own, apart from its batch.
+                self._log(error)
+                self._later(key, self._own_pause(key))
+                return
             case Conflict() | WriteError():
                 # Somebody else was faster; what etcd shows next decides. If it shows nothing, this is tried again.
                 self.counters["conflicts"] += 1
-                self._conflicts[key] += 1
-                self._later(key, _AGAIN.seconds(self._conflicts[key]))
+                self._later(key, self._own_pause(key))
                 return
             case _:
                 _LOG.error("writing %s failed unexpectedly: %r", key, error)
-                self._pause(_AGAIN.last, error)
+                self._later(key, _AGAIN.last)
+                return
         self._mirror.look_again(key)
 
     def _pause(self, seconds: float, error: BaseException | None) -> None:
+        """All writes wait: the server is away, or asks for it."""
         self._failures += 1
+        self._log(error)
+        self._paused_until = self._clock() + seconds
+
+    def _log(self, error: BaseException | None) -> None:
         if str(error) != self.last_error:
             _LOG.warning("the API server: %s", error)
         self.last_error = str(error)
-        self._paused_until = self._clock() + seconds
+
+    def _own_pause(self, key: Key) -> float:
+        self._own_failures[key] += 1
+        return _AGAIN.seconds(self._own_failures[key])
 
     def _later(self, key: Key, seconds: float) -> None:
         """Look at a key after ``seconds``, whatever was found out about it until now."""

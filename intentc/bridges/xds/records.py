@@ -5,10 +5,12 @@ both read these records. They are written directly to the store, not through the
 recorded while the API server is down. ``rejections`` and ``serving`` decide what to write, and when; ``watch_consumer``
 reads the records.
 
+A record that the store does not take (it may be too large) has a back-off of its own, and delays no other.
+
 It puts and deletes these keys, as do other xDS servers over the same etcd; an operator may delete one. State: what is
 still to be written, and which records exist, in memory.
 
-Touches: clock, etcd, logs.
+Touches: etcd, logs; through others: clock, randomness.
 """
 
 from __future__ import annotations
@@ -16,19 +18,30 @@ from __future__ import annotations
 import logging
 import uuid
 
-import anyio
 import msgspec
 
+from intentc.backoff import Backoff
+from intentc.queue import KeyedWorker
 from intentc.watch.keys import Layout
-from intentc.watch.protocol import Delete, Operation, Put, Store, StoreError
+from intentc.watch.protocol import (
+    AccessDenied,
+    Delete,
+    Operation,
+    Put,
+    RequestTooLarge,
+    Store,
+    StoreError,
+)
 
 from .element_states import Key
 from .elements import Rejection
 from .kinds import REJECTION
 
 _LOG = logging.getLogger(__name__)
-_RETRY = 1.0
-"""Seconds between tries while the store does not answer."""
+_RETRY = Backoff(1.0, 1.0, jitter=0)
+"""Between tries while the store takes nothing."""
+_NOT_TAKEN = Backoff(1.0, 300.0)
+"""Between tries of one record that the store does not take."""
 
 
 def record_uuid(key: Key) -> str:
@@ -51,7 +64,9 @@ class Records:
         self._layout = Layout.of(f"/{path.strip('/')}/")
         self._waiting: dict[Key, Rejection | None] = {}
         self._there: set[Key] = set()
-        self._wake = anyio.Event()
+        self._worker: KeyedWorker[Key] = KeyedWorker(
+            self._write, (StoreError,), _shared_pause, backoff=_NOT_TAKEN, pause=_RETRY
+        )
 
     @property
     def waiting(self) -> int:
@@ -72,22 +87,27 @@ class Records:
             return
         (self._there.discard if rejection is None else self._there.add)(key)
         self._waiting[key] = rejection
-        self._wake.set()
+        self._worker.add(key)
 
     async def run(self) -> None:
         """Write pending records until cancelled."""
-        while True:
-            await self._wake.wait()
-            self._wake = anyio.Event()
-            while self._waiting:
-                key, rejection = next(iter(self._waiting.items()))
-                at = self._layout.key(REJECTION, record_uuid(key))
-                operation: Operation = Delete(at) if rejection is None else Put(at, record_value(rejection))
-                try:
-                    await self._store.transaction([], [operation])
-                except StoreError as error:
-                    _LOG.warning("a rejection can't be recorded yet: %s", error, extra={"key": " ".join(key)})
-                    await anyio.sleep(_RETRY)
-                    continue
-                if self._waiting.get(key) is rejection:
-                    del self._waiting[key]
+        await self._worker.run()
+
+    async def _write(self, key: Key) -> None:
+        if key not in self._waiting:
+            return
+        rejection = self._waiting[key]
+        at = self._layout.key(REJECTION, record_uuid(key))
+        operation: Operation = Delete(at) if rejection is None else Put(at, record_value(rejection))
+        try:
+            await self._store.transaction([], [operation])
+        except StoreError as error:
+            _LOG.warning("a rejection can't be recorded yet: %s", error, extra={"key": " ".join(key)})
+            raise
+        if self._waiting.get(key) is rejection:
+            del self._waiting[key]
+
+
+def _shared_pause(error: Exception) -> float | None:
+    """The seconds for which all records wait; None if only one does."""
+    return None if isinstance(error, AccessDenied | RequestTooLarge) else 0.0

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 
+from intentc.writing import Rejected, Written
 from tests.support.appgw.manifests import endpoint_slice, ingress, rule, service
 from tests.support.appgw.published_system import PublishedSystem
 
@@ -46,3 +50,25 @@ async def test_an_ingress_that_does_not_fit_reports_it() -> None:
     await system.until_quiet()
     assert system.hosts == ["a.test"]
     assert problems(system) == [("shop:second", "CapacityExceeded")]
+
+
+class _Picky(PublishedSystem):
+    """Its API server rejects the records of Ingresses whose name begins with ``denied``."""
+
+    def _write(self, entry: dict[str, Any], fence: str | None) -> asyncio.Future[Written]:
+        if str(entry["data"].get("ingress", "")).startswith("shop:denied"):
+            return asyncio.ensure_future(self._rejected())
+        return super()._write(entry, fence)
+
+    async def _rejected(self) -> Written:
+        raise Rejected(403, "not this one")
+
+
+@pytest.mark.parametrize("count", [1, 10, 50])
+async def test_records_that_the_api_server_rejects_hold_up_no_document_and_no_other_record(count: int) -> None:
+    system = _Picky()
+    denied = [ingress(f"denied-{number}", rule(f"n{number}.test", TO_CART)) for number in range(count)]
+    await system.start(service("cart"), endpoint_slice("cart", "10.0.0.1"), FIRST, SECOND, *denied)
+    assert (await system.until_quiet()).state == "Applied"
+    assert "a.test" in system.hosts
+    assert sorted(found.name for found in system.stored.of_kind("appgw_publication")) == ["shop:first", "shop:second"]

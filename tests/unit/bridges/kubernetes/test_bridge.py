@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -398,8 +398,12 @@ async def test_a_kind_that_the_cluster_lacks_is_synced_as_absent(world: _World) 
         assert not bridge.tasks["service"].mark.served
 
 
-async def _claim(world: _World, status: dict[str, Any]) -> None:
-    uid = (await world.stored())["quote"]["uuid"]
+async def _claim(world: _World, status: dict[str, Any], name: str = "quote", finalizers: Sequence[str] = ()) -> None:
+    uid = (await world.stored())[name]["uuid"]
+    if finalizers:
+        metadata = {"finalizers": list(finalizers)}
+        update = {"kind": "mapping", "operation": "UPDATE", "data": {"uuid": uid, "metadata": metadata}}
+        await world.api.sync([update | {"field_mask": {"paths": ["metadata.finalizers"]}}])
     claims = {"installation": "default", "items": sorted(status)}
     data = {"uuid": uid, "status": {"state": None, "reason": None, **status}, "status_claims": claims}
     await world.api.sync([{"kind": "mapping", "operation": "UPDATE_STATUS", "data": data}])
@@ -423,6 +427,31 @@ async def test_status_of_ours_is_written_to_the_cluster_and_taken_back_over_a_re
     async with world.bridge("two") as bridge:
         await until(lambda: status() == {"theirs": "x"})
         await until(lambda: bridge.reporter.counters == {"statuses": 1})
+
+
+@pytest.mark.parametrize("count", [1, 10, 50])
+async def test_statuses_and_finalizers_that_the_cluster_denies_hold_up_no_other(world: _World, count: int) -> None:
+    denied = [f"denied-{number}" for number in range(count)]
+    for name in (*denied, "quote"):
+        world.cluster.put(MAPPINGS, _mapping(name))
+    for name in denied:
+        path = f"/apis/getambassador.io/v3alpha1/namespaces/default/mappings/{name}"
+        world.cluster.failing |= {path: 403, f"{path}/status": 403}
+
+    def found() -> dict[str, Any]:
+        return world.cluster.objects[MAPPINGS]["default", "quote"]
+
+    async with world.bridge() as bridge:
+        await until_true(world.synced)
+        for name in (*denied, "quote"):
+            await _claim(world, {"state": "Error"}, name, [OURS])
+        await until(lambda: len(bridge.reporter.rejected) == len(bridge.finalizers.rejected) == count)
+        await until(lambda: found()["status"]["state"] == "Error" and found()["metadata"].get("finalizers") == [OURS])
+        assert not bridge.is_idle
+        world.cluster.failing.clear()
+        for name in denied:
+            await _claim(world, {"state": "Error", "reason": "again"}, name)
+        await until(lambda: not bridge.reporter.rejected)
 
 
 async def test_its_figures_are_metrics(world: _World) -> None:

@@ -244,8 +244,9 @@ async def test_an_object_at_which_the_server_fails_is_reported_and_the_others_ar
         await system.until_children(*CHILDREN)
 
 
-async def test_an_object_that_may_not_be_read_waits_alone(system: BridgedApp) -> None:
-    system.cluster.unreadable["/api/v1/namespaces/shop/configmaps/web"] = 403
+@pytest.mark.parametrize("status", [403, 410, 500])
+async def test_an_object_that_can_t_be_read_waits_alone(system: BridgedApp, status: int) -> None:
+    system.cluster.unreadable["/api/v1/namespaces/shop/configmaps/web"] = status
     system.cluster.put(APPS, app())
     async with system.bridging() as bridge:
         await system.until_children(*CHILDREN[1:])

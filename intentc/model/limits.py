@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from array import array
 from itertools import accumulate
+from typing import Any
 
 LARGEST_VALUE = 1_572_864
 """Bytes of one resource as JSON: what etcd takes in one request by default (``--max-request-bytes``)."""
@@ -38,3 +39,18 @@ def outside_texts(raw: bytes) -> bytes:
     if b"\\" in raw:
         raw = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
     return b"".join(raw.split(b'"')[::2])
+
+
+def is_deeper(value: Any, levels: int) -> bool:
+    """Whether objects and lists in a decoded value are nested deeper than ``levels``."""
+    level = [value]
+    for _ in range(levels):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, dict | list)
+            for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+        if not level:
+            return False
+    return any(isinstance(one, dict | list) for one in level)

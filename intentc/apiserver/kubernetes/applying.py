@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .failures import Answered
-from .fieldsets import Fields, Path, element_step, fields_of, from_json, objects_of, shown, to_json, value_at, without
+from .fieldsets import Fields, Path, Values, element_step, fields_of, from_json, objects_of, shown, to_json, without
 from .merge_keys import Forms, built_in
 
 APPLY, UPDATE = "Apply", "Update"
@@ -25,6 +25,8 @@ _TOP = frozenset({("f:metadata",)})
 _TOP_OF_BUILT_IN = _TOP | {("f:spec",), ("f:status",)}
 """Objects that are always there, so that nobody makes them."""
 _EMPTY: tuple[Any, ...] = (None, {}, [])
+_MOST_CAUSES = 100
+"""Conflicts that an answer names."""
 
 
 class Owner(NamedTuple):
@@ -73,10 +75,8 @@ def apply(
         raise _conflict(conflicts)
     former = next((one.fields for one in entries if one.owner == owner), frozenset())
     of_others = frozenset(path for one in entries if one.owner != owner for path in one.fields)
-    manifest: Any = merged(live, configuration, forms)
-    for path in sorted(former - wanted - of_others, key=len, reverse=True):
-        if not any(other[: len(path)] == path for other in wanted | of_others):
-            manifest = without(manifest, path, forms)
+    owned = {path[:length] for path in wanted | of_others for length in range(1, len(path) + 1)}
+    manifest: Any = without(merged(live, configuration, forms), former - owned, forms)
     taken = frozenset(path for path, _ in conflicts)
     others = [one._replace(fields=one.fields - taken) for one in entries if one.owner != owner]
     own = Entry(owner, str(configuration.get("apiVersion", "")), now, wanted)
@@ -98,9 +98,8 @@ def updated(
     old, new = fields_of(before, forms), fields_of(after, forms)
     top = _TOP_OF_BUILT_IN if forms is built_in else _TOP
     objects, former = objects_of(after, forms, top), objects_of(before, forms, top)
-    changed = (objects - former) | frozenset(
-        path for path in new if path not in old or value_at(before, path, forms) != value_at(after, path, forms)
-    )
+    there, here = Values(before, forms), Values(after, forms)
+    changed = (objects - former) | frozenset(path for path in new if path not in old or there.at(path) != here.at(path))
     removed = (old | former) - (new | objects)
     if not changed and not removed:
         return tuple(entries)
@@ -128,10 +127,12 @@ def merged(live: Any, configuration: Any, forms: Forms, names: tuple[str, ...] =
     if form is None:
         return configuration
     result_list = list(live) if isinstance(live, list) else []
+    places: dict[str, int] = {}
+    for at, one in enumerate(result_list):
+        places.setdefault(element_step(one, form), at)
     for element in configuration:
-        step = element_step(element, form)
-        at = next((at for at, one in enumerate(result_list) if element_step(one, form) == step), None)
-        if at is None:
+        at = places.setdefault(element_step(element, form), len(result_list))
+        if at == len(result_list):
             result_list.append(element)
         else:
             result_list[at] = merged(result_list[at], element, forms, (*names, "[]"))
@@ -175,19 +176,25 @@ def _conflicts(
     owner: Owner,
     forms: Forms,
 ) -> Iterable[tuple[Path, Entry]]:
-    for path in sorted(wanted):
+    owners: dict[Path, list[Entry]] = {}
+    for one in entries:
+        if one.owner != owner:
+            for path in one.fields & wanted:
+                owners.setdefault(path, []).append(one)
+    before, after = Values(live, forms), Values(configuration, forms)
+    for path in sorted(owners):
         if path[-1].startswith(("k:", "v:")):
             continue
         # What is empty is often not stored.
-        there, here = (value_at(one, path, forms) for one in (live, configuration))
+        there, here = before.at(path), after.at(path)
         if there == here or (there in _EMPTY and here in _EMPTY):
             continue
-        for one in entries:
-            if one.owner != owner and path in one.fields:
-                yield path, one
+        for one in owners[path]:
+            yield path, one
 
 
 def _conflict(conflicts: Sequence[tuple[Path, Entry]]) -> Answered:
+    number = f"{len(conflicts):,} conflict{'s' if len(conflicts) > 1 else ''}"
     causes = tuple(
         {
             "reason": "FieldManagerConflict",
@@ -195,10 +202,10 @@ def _conflict(conflicts: Sequence[tuple[Path, Entry]]) -> Answered:
             + (f" using {one.api_version}" if one.owner.operation == UPDATE else ""),
             "field": shown(path),
         }
-        for path, one in conflicts
+        for path, one in conflicts[:_MOST_CAUSES]
     )
     listed = ", ".join(f"{cause['field']} ({cause['message']})" for cause in causes)
-    number = f"{len(causes)} conflict{'s' if len(causes) > 1 else ''}"
+    listed += ", …" if len(conflicts) > len(causes) else ""
     advice = "leave these fields out, or apply with --force-conflicts"
     return Answered(409, "Conflict", f"Apply failed with {number}: {listed}; {advice}", causes, about={})
 

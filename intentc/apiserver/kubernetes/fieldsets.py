@@ -9,7 +9,7 @@ paths are found and removed for it.
 A path is a tuple of steps: ``f:name`` of a field, ``k:{"name":"web"}`` of an element with keys, ``v:"x"`` of a set's
 element, as in Kubernetes' ``FieldsV1``.
 
-Pure functions of values.
+Pure functions of values. State: ``Values`` keeps an index of the lists of one manifest.
 
 Touches: nothing outside memory.
 """
@@ -17,7 +17,7 @@ Touches: nothing outside memory.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -25,6 +25,8 @@ from .merge_keys import Forms, ListForm
 
 Path = tuple[str, ...]
 Fields = frozenset[Path]
+_Tree: TypeAlias = dict[str, "_Tree"]
+"""Step → what is below it; a path ends at a node with ``_WHOLE``."""
 
 _WHOLE = "."
 _SERVERS = frozenset(
@@ -97,49 +99,81 @@ def element_step(element: Any, form: ListForm) -> str:
     return "v:" + _json(element)
 
 
-def value_at(value: Any, path: Path, forms: Forms, names: Path = ()) -> Any:
-    """The value at ``path``; None if there is none."""
-    for position, step in enumerate(path):
-        if step.startswith("f:"):
-            name = step[2:]
-            if not isinstance(value, dict) or name not in value:
+class Values:
+    """The values at paths of a manifest. Lists with keys are indexed once, so each path takes as long as it has
+    steps."""
+
+    def __init__(self, manifest: Mapping[str, Any], forms: Forms) -> None:
+        self._manifest = manifest
+        self._forms = forms
+        self._elements: dict[Path, dict[str, Any]] = {}
+
+    def at(self, path: Path) -> Any:
+        """The value at ``path``; None if there is none. Of an object that is the element of a list: its keys."""
+        value: Any = self._manifest
+        names: Path = ()
+        for position, step in enumerate(path):
+            if step.startswith("f:"):
+                name = step[2:]
+                if not isinstance(value, dict) or name not in value:
+                    return None
+                value, names = value[name], (*names, name)
+                continue
+            form = self._forms(names)
+            if form is None or not isinstance(value, list):
                 return None
-            value, names = value[name], (*names, name)
-            continue
-        form = forms(names)
-        if form is None or not isinstance(value, list):
-            return None
-        found = [element for element in value if element_step(element, form) == step]
-        if not found:
-            return None
-        value, names = found[0], (*names, "[]")
-        if position == len(path) - 1 and isinstance(value, dict):
-            return {key: value.get(key) for key in form.keys}
-    return value
-
-
-def without(value: Any, path: Path, forms: Forms, names: Path = ()) -> Any:
-    """``value`` without what stands at ``path``; objects that become empty by it are removed, too."""
-    step, rest = path[0], path[1:]
-    if step.startswith("f:"):
-        name = step[2:]
-        if not isinstance(value, dict) or name not in value:
-            return value
-        if rest:
-            inner = without(value[name], rest, forms, (*names, name))
-            if inner not in ({}, []):
-                return {**value, name: inner}
-        return {key: one for key, one in value.items() if key != name}
-    form = forms(names)
-    if form is None or not isinstance(value, list):
+            elements = self._indexed(path[:position], value, form)
+            if step not in elements:
+                return None
+            value, names = elements[step], (*names, "[]")
+            if position == len(path) - 1 and isinstance(value, dict):
+                return {key: value.get(key) for key in form.keys}
         return value
-    result = []
+
+    def _indexed(self, path: Path, elements: list[Any], form: ListForm) -> dict[str, Any]:
+        if path not in self._elements:
+            # Of several elements with the same keys the first one counts.
+            self._elements[path] = {element_step(one, form): one for one in reversed(elements)}
+        return self._elements[path]
+
+
+def without(value: Any, paths: Iterable[Path], forms: Forms) -> Any:
+    """``value`` without what stands at ``paths``; objects that become empty by it are removed, too."""
+    tree: _Tree = {}
+    for path in paths:
+        node = tree
+        for step in path:
+            node = node.setdefault(step, {})
+        node[_WHOLE] = {}
+    return _without(value, tree, forms, ())
+
+
+def _without(value: Any, tree: _Tree, forms: Forms, names: Path) -> Any:
+    if isinstance(value, dict):
+        result = dict(value)
+        for step, below in tree.items():
+            name = step[2:]
+            if not step.startswith("f:") or name not in value:
+                continue
+            inner = None if _WHOLE in below else _without(value[name], below, forms, (*names, name))
+            if _WHOLE in below or inner in ({}, []):
+                del result[name]
+            else:
+                result[name] = inner
+        return result
+    form = forms(names) if isinstance(value, list) else None
+    if form is None:
+        return value
+    keys = {f"f:{key}" for key in form.keys}
+    kept = []
     for element in value:
-        if element_step(element, form) != step:
-            result.append(element)
-        elif rest:
-            result.append(without(element, rest, forms, (*names, "[]")))
-    return result
+        below = tree.get(element_step(element, form), {})
+        if _WHOLE in below:
+            continue
+        # An element that stays, since others own fields of it, keeps what identifies it.
+        removed = {step: node for step, node in below.items() if step not in keys}
+        kept.append(_without(element, removed, forms, (*names, "[]")) if removed else element)
+    return kept
 
 
 def to_json(fields: Iterable[Path]) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import msgspec
+
 
 class ListForm(NamedTuple):
     """``keys``: the fields that identify an element; empty: a set of plain values. ``patch_key``: the one by which
@@ -66,3 +68,8 @@ def built_in(names: tuple[str, ...]) -> ListForm | None:
 def custom(names: tuple[str, ...]) -> ListForm | None:
     """``Forms`` of all other kinds: only ``metadata`` has lists that are merged."""
     return _EVERYWHERE.get(names)
+
+
+def comparable(value: Any) -> Any:
+    """A plain value as a key of an index: equal for equal values."""
+    return (msgspec.json.encode(value, order="sorted"),) if isinstance(value, dict | list) else value

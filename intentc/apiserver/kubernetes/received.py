@@ -99,7 +99,7 @@ def check_metadata(offered: Offered, before: Mapping[str, Any], after: Mapping[s
     for key, _ in _new_items("annotations", before, after):
         if not _is_qualified(key.lower()):
             raise Invalid(_no_key(key), "metadata.annotations")
-    former = before.get("finalizers") or ()
+    former = {name for name in before.get("finalizers") or () if isinstance(name, str)}
     given = enumerate(after.get("finalizers") or ())
     added = [(place, name) for place, name in given if isinstance(name, str) and name not in former]
     for place, name in added:

@@ -35,7 +35,7 @@ from ..authorization import Caller, Operation
 from ..errors import ApiError, from_store
 from ..requests import decode, unreadable
 from ..service import ApiServer
-from . import discovery, openapi, openapi_messages, patches, tables
+from . import discovery, json_patches, openapi, openapi_messages, patches, tables
 from .catalog import Offered
 from .face import Edit, Face, Place, Written
 from .failures import Answered, failure
@@ -332,7 +332,7 @@ def _edit(media: str, patch: Any, offered: Offered) -> Edit:
     if media == patches.MERGE:
         return lambda before: patches.merged(before, patch)
     if media == patches.JSON:
-        return lambda before: patches.patched(before, patch)
+        return lambda before: json_patches.patched(before, patch)
     if media == patches.STRATEGIC and offered.is_built_in:
         return lambda before: patches.strategic(before, patch, offered.forms)
     known = [patches.JSON, patches.MERGE, _APPLY, *([patches.STRATEGIC] if offered.is_built_in else [])]

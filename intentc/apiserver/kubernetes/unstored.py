@@ -11,7 +11,8 @@ Touches: nothing outside memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -68,10 +69,8 @@ def validated(offered: Offered, given: dict[str, Any], validation: str) -> Valid
     Raises ``Answered`` for those that it does not let pass.
     """
     kind, metadata = offered.kind, given["metadata"]
-    unknown: list[_Unknown] = [
-        _Unknown(("metadata", name), did_you_mean(name, METADATA_FIELDS))
-        for name in metadata
-        if name not in METADATA_FIELDS
+    unknown = [
+        _Unknown(("metadata", name), lambda: METADATA_FIELDS) for name in metadata if name not in METADATA_FIELDS
     ]
     others = list(_undeclared(offered, given))
     if not kind.opaque and validation:
@@ -80,20 +79,27 @@ def validated(offered: Offered, given: dict[str, Any], validation: str) -> Valid
         first = unknown[0]
         raise Invalid(f"there is no such field{first.hint}", _written(first.place))
     if unknown and validation == "Strict":
-        hints = (one.hint if one.hint.startswith("; did") else "" for one in unknown)
-        named = zip(unknown[:_MOST], hints, strict=False)
-        listed = ", ".join(f'unknown field "{shortened(_written(one.place))}"{hint}' for one, hint in named)
+        named = [(one, one.hint) for one in unknown[:_MOST]]
+        listed = ", ".join(
+            f'unknown field "{shortened(_written(one.place))}"{hint if hint.startswith("; did") else ""}'
+            for one, hint in named
+        )
         message = f'{offered.name} in version "{offered.version}" cannot be handled: strict decoding error: {listed}'
         raise BadRequest(message)
-    for one in unknown:
-        given = _without(given, one.place)
+    given = _without(given, [one.place for one in unknown])
     places = [one.place for one in (unknown if not kind.opaque else [*unknown, *others])]
     return Validated(given, [_written(one) for one in places[: _MOST + 1]] if validation != "Ignore" else ())
 
 
 class _Unknown(NamedTuple):
+    """A field's place. ``known``: finds the names that are known there, for a hint."""
+
     place: tuple[str | int, ...]
-    hint: str = ""
+    known: Callable[[], Iterable[str]]
+
+    @property
+    def hint(self) -> str:
+        return did_you_mean(str(self.place[-1]), self.known())
 
 
 def _undeclared(offered: Offered, given: dict[str, Any]) -> Iterator[_Unknown]:
@@ -106,9 +112,7 @@ def _undeclared(offered: Offered, given: dict[str, Any]) -> Iterator[_Unknown]:
         raise Invalid(str(error)) from None
     moves = shape.versions.get(offered.api_version, {})
     for steps in _missing(flat, declared_part(kind, flat), ()):
-        yield _Unknown(
-            tuple(place_in_manifest(given, moves, steps)), did_you_mean(str(steps[-1]), _known(kind, steps[:-1]))
-        )
+        yield _Unknown(tuple(place_in_manifest(given, moves, steps)), partial(_known, kind, steps[:-1]))
 
 
 def _known(kind: Kind, steps: Sequence[str | int]) -> Iterable[str]:
@@ -121,13 +125,18 @@ def _known(kind: Kind, steps: Sequence[str | int]) -> Iterable[str]:
     return fields
 
 
-def _without(given: Any, place: Sequence[str | int]) -> Any:
-    first, rest = place[0], place[1:]
+def _without(given: Any, places: Sequence[Sequence[str | int]]) -> Any:
+    """``given`` without the fields at ``places``."""
+    below: dict[str | int, list[Sequence[str | int]]] = {}
+    for place in places:
+        below.setdefault(place[0], []).append(place[1:])
     if isinstance(given, list):
-        return [_without(one, rest) if at == first else one for at, one in enumerate(given)]
-    if not rest:
-        return {name: one for name, one in given.items() if name != first}
-    return {name: _without(one, rest) if name == first else one for name, one in given.items()}
+        return [_without(one, below[at]) if at in below else one for at, one in enumerate(given)]
+    return {
+        name: _without(one, below[name]) if name in below else one
+        for name, one in given.items()
+        if () not in below.get(name, ())
+    }
 
 
 def warnings(fields: Sequence[str]) -> list[str]:

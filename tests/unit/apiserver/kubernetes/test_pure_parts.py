@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from intentc.apiserver.errors import BadRequest
-from intentc.apiserver.kubernetes import patches
+from intentc.apiserver.kubernetes import json_patches, patches
 from intentc.apiserver.kubernetes.applying import Entry, Owner, apply, read_entries, shown_entries, updated
 from intentc.apiserver.kubernetes.failures import Answered
 from intentc.apiserver.kubernetes.fieldsets import fields_of, from_json, to_json
@@ -70,14 +70,14 @@ def test_a_merge_patch(patch: Any, after: Any) -> None:
 
 def test_a_json_patch_is_applied_or_rejected() -> None:
     before = {"spec": {"a": 1}}
-    assert patches.patched(before, [{"op": "add", "path": "/spec/b", "value": 2}]) == {"spec": {"a": 1, "b": 2}}
+    assert json_patches.patched(before, [{"op": "add", "path": "/spec/b", "value": 2}]) == {"spec": {"a": 1, "b": 2}}
     with pytest.raises(Answered, match="does not fit"):
-        patches.patched(before, [{"op": "test", "path": "/spec/a", "value": 2}])
+        json_patches.patched(before, [{"op": "test", "path": "/spec/a", "value": 2}])
     with pytest.raises(Answered, match="does not fit"):
-        patches.patched(before, [{"op": "remove", "path": "/spec/x"}])
+        json_patches.patched(before, [{"op": "remove", "path": "/spec/x"}])
     for wrong in ({"op": "add"}, [1], [{"op": "nothing", "path": "/spec"}], [{"op": "add", "path": 3, "value": 1}]):
         with pytest.raises(BadRequest):
-            patches.patched(before, wrong)
+            json_patches.patched(before, wrong)
     assert before == {"spec": {"a": 1}}
 
 

@@ -36,6 +36,13 @@ class Holder(NamedTuple):
     sort: str
 
 
+class Entry(NamedTuple):
+    """An index key in parts: its first one (``name``, ``uuid`` …), and what follows."""
+
+    part: str
+    rest: str
+
+
 class Layout:
     """The keys of one server path (``etcd.path``, without slashes around it)."""
 
@@ -57,6 +64,17 @@ class Layout:
     def values(self, kind: str) -> str:
         """The prefix of all resources of a kind."""
         return f"/{self.path}/{kind}/"
+
+    def index(self, part: str) -> str:
+        """The prefix of all index keys of one part (``name``, ``uuid`` …)."""
+        return f"{self._index}/{part}/"
+
+    def parse(self, index_key: str) -> Entry | None:
+        """An index key in parts; None if it is another key."""
+        if not index_key.startswith(f"{self._index}/"):
+            return None
+        part, _, rest = index_key[len(self._index) + 1 :].partition("/")
+        return Entry(part, rest)
 
     def name(self, name: Name) -> str:
         """The key of the index from name to uuid."""

@@ -4,7 +4,7 @@ other writers are faster.
 Why it exists: here the rules check the whole draft (``Verifier``), deletions are rejected, cascaded or freed of
 references, the index is derived from the values, operations are counted against etcd's limit, and the fence (``Fence``,
 read here from its header) is compared in the same transaction.
-Nothing else in the API server writes to the store. A dry run does all but the commit.
+Nothing else in the API server writes values to the store. A dry run does all but the commit.
 
 It commits to the store, reads through the draft, which it completes, and waits a random time before it repeats.
 
@@ -30,6 +30,8 @@ from intentc.watch.protocol import Compare, Delete, Operation, Put, Relation, Re
 from .documents import Document, Relationship, encode, referred, relationships
 from .draft import Draft, Staged, fq_name_value
 from .errors import ApiError, BadRequest, Busy, Conflict, Malformed, PreconditionFailed, TooLarge, from_store, shortened
+from .index.entries import relation_entry
+from .index.follower import OwnWrites
 from .integers import parse_integer
 from .layout import CHILD, REFERENCE, Holder, Layout
 
@@ -72,6 +74,8 @@ class Mutator:
         self._layout = layout
         self._limit = limit
         self._pool_share = pool_share
+        self.own = OwnWrites()
+        """What was committed here; ``index/follower.py`` checks what others wrote."""
 
     def draft(self) -> Draft:
         """Create an empty draft."""
@@ -210,7 +214,10 @@ class Mutation:
         except StoreError as error:
             raise from_store(error, writing=True) from error
         if answer.succeeded:
-            return answer.revision if operations else newest
+            if not operations:
+                return newest
+            self._mutator.own.note(answer.revision)
+            return answer.revision
         if fence is not None:
             await self._check_fence(draft, fence)
         return None
@@ -387,9 +394,8 @@ def _index_relationships(draft: Draft, key: Key, staged: Staged) -> None:
         if relationship in before:
             continue
         name = name or fq_name_value(staged.after)
-        holder = Holder(key, relationship.sort)
         target = relationship.target
-        draft.put(draft.layout.link(target.uuid, holder) if derived else draft.layout.hold(target.uuid, holder), name)
+        draft.put(relation_entry(draft.layout, key, relationship, derived=derived), name)
         other = draft.staged.get(target)
         if other is None:
             draft.guard_present(draft.layout.value(target))

@@ -58,6 +58,10 @@ class Reading:
             await self.load([key])
         return self._items[key]
 
+    def known(self, key: str) -> KeyValue | None:
+        """The same for a key that is loaded."""
+        return self._items[key]
+
     async def load_below(self, prefixes: Iterable[str]) -> None:
         """Read many ranges with as few transactions as the operation limit allows."""
         wanted = [prefix for prefix in dict.fromkeys(prefixes) if prefix not in self._ranges]

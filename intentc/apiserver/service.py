@@ -8,7 +8,7 @@ are bound to the store.
 All state that outlives a call is in etcd, but for the readiness (``readiness``) and whether the server ends; a lock
 lets one call at a time take numbers.
 
-Touches: nothing itself; through others: clock, etcd, randomness.
+Touches: nothing itself; through others: clock, etcd, logs, randomness.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from .collections import ElementUpdate
 from .documents import Document
 from .draft import Draft
 from .errors import ApiError, BadRequest, Malformed, NotFound
+from .index.follower import Follower
 from .layout import Layout
 from .listing import WHOLE, Query, View
 from .mutation import Fence, Mutation, Mutator
@@ -80,6 +81,7 @@ class ApiServer:
         self.resources = Resources(schema, self.source, self.permissions)
         self._mutator = Mutator(store, schema, Layout(path), max_txn_ops, pool_share)
         self.readiness = Readiness(store, path)
+        self.follower = Follower(store, schema, Layout(path), max_txn_ops, self._mutator.own)
         # Set when the server drains: answers that would go on, as watches do, end then.
         self.is_ending = anyio.Event()
         # Two requests of this process that allocate from one pool would only fail each other's transaction.

@@ -1,4 +1,4 @@
-"""Runs the API server: a socket, uvicorn, seeds.
+"""Runs the API server: a socket, uvicorn, the follower of etcd, seeds.
 
 Why it exists: ``intentc apiserver``, ``intentc dev`` and the tests share it. They handle commands and signals.
 
@@ -81,7 +81,8 @@ async def running_api_server(
     certificate signed by one of these authorities. ``keystone``: None is ``no_auth``. ``policy``: who may do what; by
     default only the role ``admin`` may do anything if there is ``keystone``. ``pool_share``: as of an ``ApiServer``;
     ``metrics_token``: as of ``create_app``. Raises ``AddressTaken``, ``OSError`` for unusable certificates, and
-    subclasses of ``ApiError`` if the seeds can't be written.
+    subclasses of ``ApiError`` if etcd does not answer or the seeds can't be written. It serves once everything in etcd
+    that others wrote is indexed.
 
     The limits of ``listening.connections`` and the checks of ``listening.origin`` apply: on loopback ``Host`` must name
     this server, or be one of ``hosts``.
@@ -96,8 +97,6 @@ async def running_api_server(
     connections = Connections(most_connections(_MOST_CONNECTIONS, _SHARE_OF_FILES), _PATIENCE, "the API server")
     listener.limit(connections)
     try:
-        if seeds:
-            await write_seeds(server)
         config = uvicorn.Config(
             create_app(server, keystone, own_hosts(host, hosts, is_loopback=is_loopback(host)), metrics_token),
             lifespan="off",
@@ -123,21 +122,34 @@ async def running_api_server(
         scheme = "https" if certificate else "http"
         bound_host, bound_port = listener.getsockname()[:2]
         failure: Exception | None = None
+        following = anyio.CancelScope()
         async with anyio.create_task_group() as tasks:
-            sockets: list[socket.socket] = [listener]
-            tasks.start_soon(http.serve, sockets)
-            await http.has_started.wait()
             try:
+                # Before anybody can ask for a name, and before the seeds take theirs.
+                await server.follower.ask()
+                tasks.start_soon(_follow, server, following)
+                await server.follower.indexed()
+                if seeds:
+                    await write_seeds(server)
+                sockets: list[socket.socket] = [listener]
+                tasks.start_soon(http.serve, sockets)
+                await http.has_started.wait()
                 yield Running(f"{scheme}://{url_host(bound_host)}:{bound_port}", server)
             except Exception as error:  # raised below, so that the caller gets it unwrapped, not in an exception group
                 failure = error
             finally:
+                following.cancel()
                 server.is_ending.set()
                 http.should_exit = True
         if failure is not None:
             raise failure
     finally:
         listener.close()
+
+
+async def _follow(server: ApiServer, scope: anyio.CancelScope) -> None:
+    with scope:
+        await server.follower.run()
 
 
 def _listen(host: str, port: int) -> Listener:

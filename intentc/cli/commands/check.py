@@ -2,9 +2,10 @@
 
 ``--reads FILE...`` also compiles the files offline, and compares the reaction map with what the intents read; the API
 server and etcd of this compile are in memory. ``--reads`` alone has the same comparison from the diagnostics of a
-running compiler, the only case in which it needs one. ``--schemas`` writes JSON Schemas, and checks nothing.
+running compiler, the only case in which it needs one. ``--live`` also lists etcd, and names stored values that break a
+rule of the API server. ``--schemas`` writes JSON Schemas, and checks nothing.
 
-Touches: files, terminal; through others: API server, clock, environment, etcd, HTTP, logs, processes, randomness,
+Touches: files, terminal; through others: API server, clock, environment, etcd, gRPC, HTTP, logs, processes, randomness,
 sockets, threads.
 """
 
@@ -35,6 +36,7 @@ _NOTE = "note"
     is_flag=True,
     help="Also compare the map with what is really read, in FILE... or in the running compiler.",
 )
+@click.option("--live", is_flag=True, help="Also check what is stored in etcd.")
 @click.option("--notes", is_flag=True, help="List the notes, which are only counted otherwise.")
 @click.option(
     "--schemas",
@@ -49,6 +51,7 @@ _NOTE = "note"
 def command(
     files: tuple[str, ...],
     reads: bool,
+    live: bool,
     notes: bool,
     schemas: Path | None,
     output: str,
@@ -65,6 +68,9 @@ def command(
     and the map has no path from there: a warning, since the output is right nevertheless) and idle ones (the map has a
     path that no intent's reads need: a note). --reads alone queries the running compiler, which counts since its start.
 
+    --live also lists what is stored in etcd, and names values that can't be read, names and uuids that exist twice,
+    parents and references that don't exist, and index entries that differ: what others wrote straight into etcd.
+
     --schemas DIR writes JSON Schemas of reaction maps (with the kinds of the configured compilers), the configuration
     and kinds' files. An editor with a YAML language server completes and checks a file with the schema that its first
     line names: `# yaml-language-server: $schema=DIR/configuration.schema.json`.
@@ -80,6 +86,8 @@ def command(
     for build in (etcd_store, api_server, diagnostics_access):
         build(configuration)
     found = _findings(configuration)
+    if live:
+        found += run_service(_live, configuration)
     if not reads:
         return _print(output, strict, notes, found)
     return run_service(_reads, files, output, strict, notes, found, configuration)
@@ -100,6 +108,24 @@ async def _reads(
         return _print(output, strict, notes, [*proved, *found.findings], found.content)
     found = await of_the_running(configuration)
     return _print(output, strict, notes, found.findings, found.content)
+
+
+async def _live(configuration: Configuration) -> list[Finding]:
+    import anyio
+
+    from intentc.apiserver.index.rules import broken_rules
+    from intentc.logic.dependencies.check import Finding
+    from intentc.plugins import declared
+
+    from ..connecting import etcd_store
+
+    store = etcd_store(configuration)
+    try:
+        broken = await broken_rules(store, declared(configuration).schema, configuration.etcd.path)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await store.close()
+    return [Finding(*one) for one in broken]
 
 
 def _write_schemas(directory: Path, output: str, configuration: Configuration) -> int:

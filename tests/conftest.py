@@ -85,11 +85,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(
         f"real parts: {len(etcd)} tests on a real etcd, {len(http)} of them over HTTP; {len(envoy)} with a real Envoy"
     )
-    for line in skipped_lines(terminalreporter.getreports("skipped")):
-        terminalreporter.write_line(line)
     terminalreporter.section("CPU by directory, processes that were started included")
     for line in cpu.lines(SPENT.by_directory):
         terminalreporter.write_line(line)
+    if skipped := skipped_lines(terminalreporter.getreports("skipped")):
+        terminalreporter.section("skipped")
+        for line in skipped:
+            terminalreporter.write_line(line)
 
 
 def pytest_collection_finish() -> None:

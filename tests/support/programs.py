@@ -55,4 +55,4 @@ def skipped_lines(reports: Sequence[pytest.TestReport]) -> list[str]:
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         reason = reason.removeprefix("Skipped: ")
         counts[reason] = counts.get(reason, 0) + 1
-    return [f"skipped: {count} tests, {reason}" for reason, count in sorted(counts.items())]
+    return [f"{count} tests: {reason}" for reason, count in sorted(counts.items())]

@@ -40,6 +40,6 @@ def test_where_programs_are_required_only_kube_apiserver_may_be_missing(
 
 def test_skipped_tests_are_counted_by_reason() -> None:
     assert skipped_lines([report("no b"), report("no a"), report("no b")]) == [
-        "skipped: 1 tests, no a",
-        "skipped: 2 tests, no b",
+        "1 tests: no a",
+        "2 tests: no b",
     ]

@@ -20,7 +20,7 @@ from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, v
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from intentc.evaluation import Compiler, Intent, Naming, Overview, Remark
+from intentc.evaluation import Compiler, Intent, Naming, Overview, Remark, author_trace
 from intentc.loading.configuration import Configuration, Settings
 from intentc.loading.convert import did_you_mean
 from intentc.loading.paths import reactions_file
@@ -261,8 +261,18 @@ def _find(name: str) -> Compiler:
         )
     try:
         return cast(Compiler, offered[name].load())
-    except (ImportError, AttributeError) as error:
+    except InvalidInput:
+        raise
+    except Exception as error:  # importing it runs its author's code
+        missing = isinstance(error, ModuleNotFoundError)
         raise InvalidInput(
-            f"compiler {name!r} can't be loaded: {error}; install what it needs, or take it out of intentc.compilers",
+            f"compiler {name!r} can't be loaded: {_described(error)}; "
+            f"{'install what it needs' if missing else 'fix its package'}, or take it out of intentc.compilers",
             source=offered[name].value,
         ) from None
+
+
+def _described(error: Exception) -> str:
+    """The exception of an import, and the lines of the author's code that led to it."""
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return "".join([text, *(f"\n    {line}" for line in author_trace(error))])

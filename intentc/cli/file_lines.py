@@ -60,9 +60,10 @@ def is_about(problem: Problem, resource: Loaded) -> bool:
 
 
 def line_of(problem: Problem) -> str:
-    """A problem as one line of text."""
+    """A problem as one line of text, and below it where the author's code failed, if it did."""
     where = f"{problem.source}: " if problem.source else ""
-    return f"{where}{problem.kind} {problem.name}: {problem.message}"
+    frames = "".join(f"\n    {line}" for line in problem.trace)
+    return f"{where}{problem.kind} {problem.name}: {problem.message}{frames}"
 
 
 def _plain(text: str) -> str:

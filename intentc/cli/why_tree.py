@@ -58,10 +58,13 @@ def tree_of(answer: Document, *, now: float, part: str = "", everything: bool = 
             branch.add(_text(f"see: {waited['command']}", style=_FAINT))
     said = [waited["what"] for waited in waiting]
     for problem in answer["problems"]:
-        if any(problem["message"] in what for what in said):
-            continue
-        about = f"{problem['kind']} {problem['name']}: {problem['message']}"
-        tree.add(_text(f"problem {problem['reason']}: {about}", style=_BAD))
+        if not any(problem["message"] in what for what in said):
+            about = f"{problem['kind']} {problem['name']}: {problem['message']}"
+            tree.add(_text(f"problem {problem['reason']}: {about}", style=_BAD))
+        if trace := problem.get("trace"):
+            branch = tree.add(_text(f"where {problem['kind']} {problem['name']} failed"))
+            for line in trace:
+                branch.add(_text(line))
     if answer.get("candidates"):
         branch = tree.add("similar names")
         for name in answer["candidates"]:

@@ -184,7 +184,7 @@ class Evaluator:
         self._pass_on(path or (key,), concerned)
         name_of = self._logic.name_of
         if self._states.note(key, outcome.status, outcome.waiting_for, outcome.problems, name_of):
-            self._log_held(key, outcome.status.value, path)
+            self._log_held(key, outcome.status.value, path, outcome.problems[-1].trace if outcome.problems else ())
         match outcome.status:
             case Status.DONE:
                 changed = self._claims.replace(key, outcome.claims)
@@ -263,9 +263,11 @@ class Evaluator:
         logic = self._logic
         return self._claims.are_unknown(key) and key in logic.superseded and not logic.keeps_facts(key)
 
-    def _log_held(self, key: Key, reason: str, path: Path) -> None:
+    def _log_held(self, key: Key, reason: str, path: Path, trace: Iterable[str] = ()) -> None:
+        """``trace``: where the author's code failed; part of the message, so that pytest shows it, too."""
         extra = {"reason": reason, **self._log_fields.about(key, path)}
-        _LOG.warning("%s is held, its outputs stay as they are", key, extra=extra)
+        frames = "".join(f"\n  {line}" for line in trace)
+        _LOG.warning("%s is held, its outputs stay as they are%s", key, frames, extra=extra)
 
     def _stopped(self, key: Key) -> bool:
         """Whether a directive stops the intent: it is paused, or suspected to have ended a process."""

@@ -11,6 +11,7 @@ Touches: clock, environment, files, logs, processes, randomness, threads.
 """
 
 from . import status
+from .author_lines import author_trace
 from .budget import PROCESS, Budget, BudgetExceeded
 from .claiming import assign, drop_references, finalizer, keep_references, refer, shared
 from .compiler import Compiler
@@ -49,6 +50,7 @@ __all__ = [
     "Waiting",
     "Watchdog",
     "assign",
+    "author_trace",
     "drop_references",
     "finalizer",
     "keep_references",

@@ -41,7 +41,7 @@ from intentc.model import (
 )
 from intentc.model.reads import object_read
 
-from .author_lines import author_line, came_from_keyboard
+from .author_lines import author_line, author_trace, came_from_keyboard
 from .budget import PROCESS, Budget, BudgetExceeded, guarded
 from .context import Context, OnHold, Waiting
 from .conversion import Converter, InvalidOutput
@@ -306,7 +306,11 @@ def _interpreted(context: Context, output: _Output, error: BaseException, intent
         case InvalidOutput():
             reason, message = INVALID_OUTPUT, str(error)
         case _:
-            reason, message = EVALUATION_FAILED, _description(context, error)
+            message = _description(context, error)
+            failed = _failed(context, intent_type, EVALUATION_FAILED, message)
+            trace = tuple(map(context.redacted, (*author_trace(error), message)))
+            *others, last = failed.problems
+            return failed._replace(problems=(*others, msgspec.structs.replace(last, trace=trace)))
     return _failed(context, intent_type, reason, message)
 
 

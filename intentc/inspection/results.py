@@ -29,7 +29,7 @@ from .secrets import Behind, holders_of_secrets, read_for_each, secrets_in
 
 
 def _problem_rows(compiled: Compiled) -> Iterable[Row]:
-    return map(msgspec.structs.asdict, compiled.problems)
+    return (problem.shown() for problem in compiled.problems)
 
 
 _PROBLEMS = Overview(

@@ -60,8 +60,9 @@ class ClusterAccess(msgspec.Struct, frozen=True):
         return f"<ClusterAccess {self.server}>"
 
 
-def service_account(environment: Mapping[str, str] = os.environ, folder: Path = SERVICE_ACCOUNT) -> ClusterAccess:
-    """The access that a pod has. Raises ``InvalidInput`` outside of a pod."""
+def service_account(environment: Mapping[str, str] | None = None, folder: Path = SERVICE_ACCOUNT) -> ClusterAccess:
+    """The access that a pod has. ``environment``: None for the process's. Raises ``InvalidInput`` outside of a pod."""
+    environment = os.environ if environment is None else environment
     host, port = environment.get("KUBERNETES_SERVICE_HOST", ""), environment.get("KUBERNETES_SERVICE_PORT", "443")
     token, authority = folder / "token", folder / "ca.crt"
     if not host or not token.exists():

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -170,8 +171,11 @@ def _conversion(located: Located, version: str, place: str) -> Conversion:
     module, _, name = place.partition(":")
     try:
         found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise located.error(f"converted: {place!r} can't be loaded: {error}", ("converted", version)) from None
+    except Exception as error:
+        # Importing it runs its author's code, which may raise anything.
+        *_, last = traceback.walk_tb(error.__traceback__)
+        where = f"{type(error).__name__}: {error} ({last[0].f_code.co_filename}:{last[1]})"
+        raise located.error(f"converted: {place!r} can't be loaded: {where}", ("converted", version)) from None
     if not isinstance(found, Conversion):
         raise located.error(f"converted: {place!r} is no Conversion", ("converted", version))
     return found

@@ -9,6 +9,7 @@ Touches: nothing outside memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -16,13 +17,19 @@ import msgspec
 class Problem(msgspec.Struct, frozen=True, order=True):
     """``kind`` and ``name`` (fq_name joined by ``:``) of the resource it is about; ``reason`` a CamelCase word that
     programs can test; ``message`` what is wrong and what to do, for people; ``source`` where (``file:line``, or
-    ``key@revision``)."""
+    ``key@revision``); ``trace`` the frames of the author's code that led to it, the innermost and the exception last,
+    if an evaluation raised one."""
 
     kind: str
     name: str
     reason: str
     message: str
     source: str = ""
+    trace: tuple[str, ...] = ()
+
+    def shown(self) -> dict[str, Any]:
+        """The fields as JSON values, except ``trace``: lists have many problems, `intentc why` shows one."""
+        return {field: getattr(self, field) for field in self.__struct_fields__ if field != "trace"}
 
 
 class InvalidInput(ValueError):

@@ -16,8 +16,6 @@ from collections.abc import Iterable
 from itertools import chain, islice
 from typing import Any, TypeVar
 
-import msgspec
-
 from intentc.engine.permission import OBSERVING, RESTORED
 from intentc.engine.read_only import ReadOnly, World
 from intentc.engine.state_tables import PAUSED
@@ -76,9 +74,7 @@ def report(live: ReadOnly, *, converged: bool) -> dict[str, Any]:
             {"object": str(name), "writes": [verb(operation) for operation in states.planned[name]]}
             for name in _first(states.planned)
         ],
-        "problems": [
-            msgspec.structs.asdict(problem) for problem in _first(chain(states.reported_problems, unreadable.values()))
-        ],
+        "problems": [problem.shown() for problem in _first(chain(states.reported_problems, unreadable.values()))],
         "counters": {
             "evaluations": progress.evaluations,
             "evaluation_seconds": round(progress.evaluation_seconds, 6),

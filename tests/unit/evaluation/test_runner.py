@@ -149,6 +149,39 @@ def test_an_exception_fails_the_intent_with_its_name_and_place() -> None:
     assert failed.source.endswith("@1")
 
 
+def test_an_exception_comes_with_the_authors_frames_down_to_where_it_was_raised_and_its_causes() -> None:
+    world = toy_world()
+
+    def inner() -> None:
+        try:
+            int("seven")
+        except ValueError as error:
+            raise KeyError("colour") from error
+
+    def body(box: Any, ctx: Any) -> Any:
+        inner()
+
+    (failed,) = evaluate(world, world.put("box", "a"), body).problems
+    first = inner.__code__.co_firstlineno
+    called, raised, caused, cause, last = failed.trace[-5:]
+    assert called == f'File "{__file__}", line {body.__code__.co_firstlineno + 1}, in body'
+    assert raised == f'File "{__file__}", line {first + 4}, in inner'
+    assert (caused, cause) == ("caused by ValueError:", f'File "{__file__}", line {first + 2}, in inner')
+    assert last.startswith("KeyError: 'colour' (test_runner.py:")
+    assert not any("/intentc/evaluation/" in line for line in failed.trace)
+
+
+def test_the_frames_of_a_recursion_are_bounded() -> None:
+    world = toy_world()
+
+    def body(box: Any, ctx: Any) -> Any:
+        body(box, ctx)
+
+    (failed,) = evaluate(world, world.put("box", "a"), body).problems
+    assert len(failed.trace) < 20
+    assert any(line.endswith("more frames …") for line in failed.trace)
+
+
 @pytest.mark.parametrize("error", [SystemExit(1), RecursionError("deep"), MemoryError(), StopIteration()])
 def test_nothing_that_is_raised_gets_past_the_runner(error: Any) -> None:
     world = toy_world()

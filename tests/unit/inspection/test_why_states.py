@@ -81,7 +81,10 @@ async def test_an_intent_whose_evaluation_fails_is_held_and_so_is_what_it_made(b
     assert intent["waiting_for"][0]["command"] == "intentc quarantine retry box a"
     assert waited(made) == "its intent box a, which is held"
     assert made["waiting_for"][0]["command"] == "intentc why box a"
-    assert [problem["reason"] for problem in made["problems"]] == ["EvaluationFailed"]
+    (problem,) = made["problems"]
+    assert problem["reason"] == "EvaluationFailed"
+    assert any('.py", line ' in line and line.endswith("in evaluate") for line in problem["trace"])
+    assert "as the test asked for" in problem["trace"][-1]
 
 
 async def test_a_value_that_cannot_be_read_is_held_with_what_is_wrong_in_it(box_system: BoxSystem) -> None:

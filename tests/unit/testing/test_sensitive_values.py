@@ -59,6 +59,7 @@ async def test_it_is_in_no_problem_status_page_journal_or_log(
     shown = [status, caplog.text, repr(service.problems), repr(list(engine.journal))]
     assert all(text and CANARY not in text for text in shown), shown
     assert all("body-canary" not in text for text in shown), shown
+    assert f'File "{__file__}", line ' in caplog.text, "where it failed, for pytest and the log"
 
 
 async def test_it_reaches_what_is_made_of_it_nevertheless(service: MemoryService) -> None:

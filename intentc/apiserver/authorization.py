@@ -64,12 +64,14 @@ class Policy(NamedTuple):
     """The configuration of authorization.
 
     ``compiler_users``: ids of the users that write the compilers' fields; empty: every cloud administrator does.
+    ``secret_reader_roles``: roles that read secrets, as compilers do.
     """
 
     mode: Mode = Mode.NO_AUTH
     cloud_admin_role: str = "admin"
     global_read_only_role: str = ""
     compiler_users: frozenset[str] = frozenset()
+    secret_reader_roles: frozenset[str] = frozenset()
 
 
 class Tenancy(NamedTuple):
@@ -118,6 +120,11 @@ def is_compiler(policy: Policy, caller: Caller) -> bool:
     if policy.compiler_users:
         return caller.user_id in policy.compiler_users
     return is_administrator(policy, caller)
+
+
+def reads_secrets(policy: Policy, caller: Caller) -> bool:
+    """Whether the caller sees the secrets of resources that it may read."""
+    return is_compiler(policy, caller) or any(_has(caller.roles, role) for role in policy.secret_reader_roles)
 
 
 def may_call(policy: Policy, caller: Caller, *, reading: bool) -> bool:

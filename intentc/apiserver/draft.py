@@ -21,6 +21,7 @@ from .documents import Document, decode, decode_entry, decode_fq_name, decode_te
 from .errors import Malformed
 from .layout import CHILD, Layout
 from .reading import Reading
+from .secrets import Secrets
 
 
 class Staged:
@@ -37,10 +38,14 @@ class Staged:
 class Draft:
     """The state that a mutation leads to, over what is stored. Callers must not change the documents it returns."""
 
-    def __init__(self, store: Store, schema: Schema, layout: Layout, limit: int, pool_share: float) -> None:
+    def __init__(
+        self, store: Store, schema: Schema, layout: Layout, limit: int, pool_share: float, secrets: Secrets
+    ) -> None:
         self.schema = schema
         self.pool_share = pool_share
         """Percent of the numbers of a pool that one project may hold."""
+        self.secrets = secrets
+        """Seals and opens secrets in resources; documents of the draft hold them as they are stored."""
         self.layout = layout
         self.reading = Reading(store, limit)
         self.staged: dict[Key, Staged] = {}

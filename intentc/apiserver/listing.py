@@ -55,12 +55,14 @@ class Query(NamedTuple):
 class View(NamedTuple):
     """The part of one resource that a client asks for. ``fields``: only these and the basic ones; empty: all.
 
-    ``children``, ``back_references``: whether they are computed, if ``fields`` is empty.
+    ``children``, ``back_references``: whether they are computed, if ``fields`` is empty. ``sealed``: secrets are shown
+    as they are stored, to callers that may read them.
     """
 
     fields: Sequence[str] = ()
     children: bool = True
     back_references: bool = True
+    sealed: bool = False
 
     def wants(self, field: str, *, is_child: bool) -> bool:
         """Whether a computed field is shown."""
@@ -82,6 +84,7 @@ async def show(draft: Draft, key: Key, access: Access, view: View = WHOLE) -> tu
     item = await draft.reading.item(where)
     assert item is not None
     kind = draft.schema.kind(key.kind)
+    document = draft.secrets.shown(kind, document, access.sight(stored=view.sealed))
     shown = document | await _computed(draft, kind, key.uuid, access, view)
     return _only(shown, view.fields), item.mod_revision
 
@@ -96,6 +99,8 @@ async def find(store: Store, draft: Draft, kind: Kind, query: Query, access: Acc
     async for uuid, document in pages:
         if isinstance(document, Malformed) or uuid <= query.marker:
             continue
+        # A filter by a secret must not confirm a guess.
+        document = draft.secrets.shown(kind, document, access.sight())
         if _matches(document, query) and access.allows(document, READ):
             if computed:
                 document = document | await _computed(draft, kind, uuid, access, View(computed))
@@ -212,7 +217,9 @@ async def _computed(draft: Draft, kind: Kind, uuid: str, access: Access, view: V
             continue
         entry: Document = {"uuid": key.uuid, "to": decode_entry(item.value, list[str], item.key)}
         if has_attribute:
-            entry |= _attribute(await draft.readable(key) or {}, f"{kind.name}_refs", uuid)
+            sight = access.sight(stored=view.sealed)
+            holder_shown = draft.secrets.shown(draft.schema.kind(key.kind), await draft.readable(key) or {}, sight)
+            entry |= _attribute(holder_shown, f"{kind.name}_refs", uuid)
         result.setdefault(field, []).append(entry)
     return result
 

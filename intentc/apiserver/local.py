@@ -24,6 +24,7 @@ from intentc.writing.service import Allocation, ReadBack, Written
 
 from .documents import encode
 from .errors import ApiError, NotFound
+from .listing import View
 from .mutation import Fence
 from .references import ReferenceUpdate
 from .resources import Condition
@@ -97,7 +98,7 @@ class LocalWriteService:
 
     async def read(self, key: Key, /) -> ReadBack | None:
         try:
-            document, revision = await self._server.get(key)
+            document, revision = await self._server.get(key, View(sealed=True))
         except NotFound:
             return None
         except ApiError as error:

@@ -34,6 +34,7 @@ from .index.entries import relation_entry
 from .index.follower import OwnWrites
 from .integers import parse_integer
 from .layout import CHILD, REFERENCE, Holder, Layout
+from .secrets import Secrets
 
 _ATTEMPTS = 200
 _SHOWN = 5
@@ -66,20 +67,23 @@ class Fence(NamedTuple):
 
 class Mutator:
     """Makes drafts and mutations. ``limit``: operations that one transaction takes (etcd's --max-txn-ops).
-    ``pool_share``: as of a ``Draft``."""
+    ``pool_share``, ``secrets``: as of a ``Draft``."""
 
-    def __init__(self, store: Store, schema: Schema, layout: Layout, limit: int, pool_share: float) -> None:
+    def __init__(
+        self, store: Store, schema: Schema, layout: Layout, limit: int, pool_share: float, secrets: Secrets
+    ) -> None:
         self._store = store
         self._schema = schema
         self._layout = layout
         self._limit = limit
         self._pool_share = pool_share
+        self._secrets = secrets
         self.own = OwnWrites()
         """What was committed here; ``index/follower.py`` checks what others wrote."""
 
     def draft(self) -> Draft:
         """Create an empty draft."""
-        return Draft(self._store, self._schema, self._layout, self._limit, self._pool_share)
+        return Draft(self._store, self._schema, self._layout, self._limit, self._pool_share, self._secrets)
 
     def mutation(
         self,
@@ -311,7 +315,9 @@ async def _operations(draft: Draft) -> tuple[list[Operation], int]:
         if staged.after is None:
             values.append(Delete(where))
         else:
-            values.append(Put(where, _value(key, staged, staged.after)))
+            # What a server without the key wrote is sealed with the first change of the resource.
+            sealed = draft.secrets.sealed(draft.schema.kind(key.kind), staged.after)
+            values.append(Put(where, _value(key, staged, sealed)))
         await _index_identity(draft, key, staged)
         _index_relationships(draft, key, staged)
     await _index_relaxed(draft)

@@ -42,6 +42,7 @@ from .authorization import (
     may_call,
     owns,
     reads_everything,
+    reads_secrets,
     rules_in,
     shared_entries_changed,
     tenant_id,
@@ -49,6 +50,7 @@ from .authorization import (
 from .documents import Document, decode
 from .draft import Draft
 from .errors import Forbidden, Malformed
+from .secrets import Sight
 
 _WORDS = {READ: "read", WRITE: "write", REFER: "refer to"}
 _VERBS = {Operation.CREATE: "create", Operation.READ: "read", Operation.UPDATE: "update", Operation.DELETE: "delete"}
@@ -107,6 +109,7 @@ class Access:
         self.reads_all = reads_everything(policy, caller)
         self.writes_outputs = is_compiler(policy, caller)
         """Whether the caller may write the compilers' fields."""
+        self.reads_secrets = reads_secrets(policy, caller)
         self._caller = caller
         self._tenancy = tenancy
         self._rules = rules
@@ -134,6 +137,12 @@ class Access:
         if self.all or (self.reads_all and needed == READ):
             return True
         return bool(access_to(document.get("perms2"), self._tenancy) & needed)
+
+    def sight(self, *, stored: bool = False) -> Sight:
+        """How the caller sees secrets. ``stored``: it asks for them as they are stored."""
+        if not self.reads_secrets:
+            return Sight.HIDDEN
+        return Sight.STORED if stored else Sight.OPEN
 
     def on(self, key: Key, document: Mapping[str, Any], needed: int) -> None:
         """Require that the resource's ``perms2`` gives the bit ``needed``."""

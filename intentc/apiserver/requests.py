@@ -208,6 +208,7 @@ def view(parameters: Mapping[str, str]) -> View:
         _split(parameters, "fields"),
         not flag(parameters, "exclude_children"),
         not flag(parameters, "exclude_back_refs"),
+        flag(parameters, "sealed"),
     )
 
 

@@ -113,6 +113,7 @@ class Resources:
             message = f"{kebab(kind.name)} {':'.join(name.fq_name)}: {', '.join(missing)} must be given"
             raise BadRequest(message).of(missing[0])
         await references.complete(draft, kind, document)
+        document = draft.secrets.received(kind, None, document, trusted=access.writes_outputs)
         await access.change(draft, key, None, document)
         by_compiler = is_compiler(self._permissions.policy, caller)
         change = Change(key.uuid, None, document, given, caller.privileged, by_compiler, caller.project_id)
@@ -194,6 +195,7 @@ class Resources:
         elif METADATA in changed and kind.written_as_manifests:
             fresh[METADATA] = sent_metadata(before, fresh.get(METADATA), masked=paths is not None)
         after = {field: value for field, value in before.items() if field not in changed} | fresh
+        after = draft.secrets.received(kind, before, after, trusted=access.writes_outputs)
         missing = changed.intersection(missing_fields(kind, after))
         if missing:
             message = f"{kebab(kind.name)}: {', '.join(sorted(missing))} must be given; it can't be cleared"
@@ -207,6 +209,8 @@ class Resources:
     ) -> None:
         """Stage ``after``, which differs from ``before`` in the fields ``changed`` and has stored references."""
         access = await self.may_update(draft, key, before, changed, caller)
+        kind = self._schema.kind(key.kind)
+        after = draft.secrets.received(kind, before, after, trusted=access.writes_outputs)
         accept(self._schema, self._schema.kind(key.kind), {field: after.get(field) for field in changed})
         await access.change(draft, key, before, after)
         await self._restage(draft, key, before, after, changed, caller)

@@ -38,6 +38,7 @@ from .permissions import Permissions
 from .readiness import Readiness
 from .references import ReferenceUpdate
 from .resources import NO_CONDITION, Condition, Resources
+from .secrets import Secrets
 from .shares import DEFAULT_PERCENT, Use, project_of_owner
 from .sources import RandomSource, Source
 
@@ -59,7 +60,8 @@ class ApiServer:
 
     ``max_txn_ops``: the operations that etcd takes in one transaction; a mutation that needs more is rejected (413).
     ``source``: generates uuids and times. ``policy``: what callers may do; by default everything. ``pool_share``:
-    percent of the numbers of a pool that one project may hold. All methods raise subclasses of ``ApiError``.
+    percent of the numbers of a pool that one project may hold. ``secrets``: seals those in resources; by default they
+    are stored as they are. All methods raise subclasses of ``ApiError``.
     """
 
     def __init__(
@@ -72,14 +74,17 @@ class ApiServer:
         source: Source | None = None,
         policy: Policy | None = None,
         pool_share: float = DEFAULT_PERCENT,
+        secrets: Secrets | None = None,
     ) -> None:
         self.schema = schema
         self.max_txn_ops = max_txn_ops
         self.store = store
         self.permissions = Permissions(schema, policy or Policy())
         self.source = source or RandomSource()
+        self.secrets = secrets or Secrets()
         self.resources = Resources(schema, self.source, self.permissions)
-        self._mutator = Mutator(store, schema, Layout(path), max_txn_ops, pool_share)
+        self.layout = Layout(path)
+        self._mutator = Mutator(store, schema, self.layout, max_txn_ops, pool_share, self.secrets)
         self.readiness = Readiness(store, path)
         self.follower = Follower(store, schema, Layout(path), max_txn_ops, self._mutator.own)
         # Set when the server drains: answers that would go on, as watches do, end then.
@@ -136,7 +141,8 @@ class ApiServer:
                 await batch.gather_reads(draft, items)
                 created = await self.resources.create(draft, found, body, caller, condition)
                 await self.resources.relax(draft, Key(found.name, created["uuid"]), relaxed)
-        return Answer(created, mutation.revision)
+                access = await self.permissions.access(draft, caller)
+        return Answer(self.secrets.shown(found, created, access.sight()), mutation.revision)
 
     async def get(self, key: Key, view: View = WHOLE, *, caller: Caller = ANYONE) -> Answer:
         """One resource, with the back references and children that the caller may read, as far as in ``view``."""
@@ -166,7 +172,8 @@ class ApiServer:
             async with mutation as draft:
                 written = await self.resources.update(draft, key, body, caller, condition, paths)
                 await self.resources.relax(draft, key, relaxed)
-        return Answer(written, mutation.revision)
+                access = await self.permissions.access(draft, caller)
+        return Answer(self.secrets.shown(self.schema.kind(key.kind), written, access.sight()), mutation.revision)
 
     async def update_status(
         self,
@@ -288,7 +295,9 @@ class ApiServer:
         draft = self._mutator.draft()
         key = await self._known(draft, uuid)
         await self._may_read(draft, key, caller)
-        return collections.read(self.schema.kind(key.kind), await self.resources.existing(draft, key), fields, position)
+        access, kind = await self.permissions.access(draft, caller), self.schema.kind(key.kind)
+        document = self.secrets.shown(kind, await self.resources.existing(draft, key), access.sight())
+        return collections.read(kind, document, fields, position)
 
     async def update_collections(
         self, uuid: str, updates: Sequence[ElementUpdate], *, caller: Caller = ANYONE, fence: Fence | None = None
@@ -320,9 +329,12 @@ class ApiServer:
             while mutation.is_open:
                 async with mutation as draft:
                     applied = await batch.apply(draft, self.resources, items, caller)
+                    access = await self.permissions.access(draft, caller)
         except ApiError as error:
             raise batch.blame(items, error) from None
-        return applied, mutation.revision
+        return [
+            one._replace(data=self.secrets.shown(self.kind(one.kind), one.data, access.sight())) for one in applied
+        ], mutation.revision
 
     def draft(self) -> Draft:
         """An empty draft, for reads."""

@@ -13,8 +13,9 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import NamedTuple
 
 import anyio
@@ -30,6 +31,8 @@ from .app import create_app
 from .auth import Keystone
 from .authorization import Mode, Policy
 from .kubernetes.catalog import served_schema
+from .resealing import keep_sealed
+from .secrets import Secrets
 from .seeds import write_seeds
 from .service import DEFAULT_MAX_TXN_OPS, ApiServer
 from .shares import DEFAULT_PERCENT
@@ -73,6 +76,7 @@ async def running_api_server(
     source: Source | None = None,
     pool_share: float = DEFAULT_PERCENT,
     metrics_token: Callable[[], str] = str,
+    secret_keys: Callable[[], str] = str,
     seeds: bool = True,
 ) -> AsyncIterator[Running]:
     """Serve on ``host``:``port`` (0: a free one) until the block ends; calls under way may end, watches end at once.
@@ -80,9 +84,9 @@ async def running_api_server(
     ``certificate``, ``certificate_key``: PEM files for TLS (1.2 and newer); ``client_ca``: clients must show a
     certificate signed by one of these authorities. ``keystone``: None is ``no_auth``. ``policy``: who may do what; by
     default only the role ``admin`` may do anything if there is ``keystone``. ``pool_share``: as of an ``ApiServer``;
-    ``metrics_token``: as of ``create_app``. Raises ``AddressTaken``, ``OSError`` for unusable certificates, and
-    subclasses of ``ApiError`` if etcd does not answer or the seeds can't be written. It serves once everything in etcd
-    that others wrote is indexed.
+    ``secret_keys``: as of ``Secrets``; ``metrics_token``: as of ``create_app``. Raises ``AddressTaken``, ``OSError``
+    for unusable certificates, and subclasses of ``ApiError`` if etcd does not answer or the seeds can't be written. It
+    serves once everything in etcd that others wrote is indexed.
 
     The limits of ``listening.connections`` and the checks of ``listening.origin`` apply: on loopback ``Host`` must name
     this server, or be one of ``hosts``.
@@ -91,7 +95,14 @@ async def running_api_server(
         policy = Policy() if keystone is None else Policy(Mode.CLOUD_ADMIN)
     schema = served_schema(schema)
     server = ApiServer(
-        store, schema, path=path, max_txn_ops=max_txn_ops, source=source, policy=policy, pool_share=pool_share
+        store,
+        schema,
+        path=path,
+        max_txn_ops=max_txn_ops,
+        source=source,
+        policy=policy,
+        pool_share=pool_share,
+        secrets=Secrets(secret_keys),
     )
     listener = _listen(host, port)
     connections = Connections(most_connections(_MOST_CONNECTIONS, _SHARE_OF_FILES), _PATIENCE, "the API server")
@@ -122,18 +133,19 @@ async def running_api_server(
         scheme = "https" if certificate else "http"
         bound_host, bound_port = listener.getsockname()[:2]
         failure: Exception | None = None
-        following = anyio.CancelScope()
+        following, sealing = anyio.CancelScope(), anyio.CancelScope()
         async with anyio.create_task_group() as tasks:
             try:
                 # Before anybody can ask for a name, and before the seeds take theirs.
                 await server.follower.ask()
-                tasks.start_soon(_follow, server, following)
+                tasks.start_soon(_until_cancelled, following, server.follower.run)
                 await server.follower.indexed()
                 if seeds:
                     await write_seeds(server)
                 sockets: list[socket.socket] = [listener]
                 tasks.start_soon(http.serve, sockets)
                 await http.has_started.wait()
+                tasks.start_soon(_until_cancelled, sealing, partial(keep_sealed, server))
                 yield Running(f"{scheme}://{url_host(bound_host)}:{bound_port}", server)
             except Exception as error:  # raised below, so that the caller gets it unwrapped, not in an exception group
                 failure = error
@@ -141,15 +153,16 @@ async def running_api_server(
                 following.cancel()
                 server.is_ending.set()
                 http.should_exit = True
+                sealing.cancel()
         if failure is not None:
             raise failure
     finally:
         listener.close()
 
 
-async def _follow(server: ApiServer, scope: anyio.CancelScope) -> None:
+async def _until_cancelled(scope: anyio.CancelScope, work: Callable[[], Awaitable[None]]) -> None:
     with scope:
-        await server.follower.run()
+        await work()
 
 
 def _listen(host: str, port: int) -> Listener:

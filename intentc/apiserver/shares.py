@@ -17,6 +17,7 @@ Touches: nothing itself; through others: etcd.
 from __future__ import annotations
 
 from typing import NamedTuple
+from uuid import UUID
 
 from intentc.model import Key, snake
 
@@ -71,8 +72,9 @@ async def take(draft: Draft, pool: str, project: str, size: int) -> None:
     most = max(1, int(size * draft.pool_share / 100))
     count = await _count(draft, pool, project)
     if count >= most:
+        shown = await _shown(draft, project)
         raise QuotaExceeded(
-            f"pool {pool}: the project {project} holds {count:,} numbers, and its quota is {most:,} of {size:,} "
+            f"pool {pool}: the project {shown} holds {count:,} numbers, and its quota is {most:,} of {size:,} "
             f"({draft.pool_share:g} %); delete what needs one no more, or let an operator raise intentc.api.pool_share"
         )
     draft.put(draft.layout.pool_share(pool, project), str(count + 1).encode())
@@ -85,6 +87,15 @@ async def give_back(draft: Draft, pool: str, project: str) -> None:
         draft.put(key, str(count - 1).encode())
     else:
         draft.drop_for_good(key)
+
+
+async def _shown(draft: Draft, project: str) -> str:
+    """The name of a project, if it is known by its uuid."""
+    try:
+        known = await draft.identity(str(UUID(project)))
+    except ValueError:
+        known = None
+    return ":".join(known.fq_name) if known is not None else project
 
 
 async def _count(draft: Draft, pool: str, project: str) -> int:

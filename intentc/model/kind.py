@@ -28,7 +28,7 @@ from .problem import InvalidInput
 from .reads import PARENT
 from .resolvers import FQ_NAME, RESOLVERS, UUID, hostname_offers
 from .resource import Link, Reference, Resource
-from .sensitive import sensitive_paths
+from .sensitive import secret_places, sensitive_paths
 from .status import STATUS, Status
 from .types import FieldSpec, TypeTable
 from .values import Value, decode_hook, values_at, without_nulls
@@ -252,6 +252,16 @@ class Kind:
     def sensitive(self) -> tuple[tuple[str, ...], ...]:
         """Where fields stand that must not be shown."""
         return sensitive_paths(self)
+
+    @cached_property
+    def secret_places(self) -> tuple[tuple[str, ...], ...]:
+        """Where texts stand that the API server encrypts and hides."""
+        return secret_places(self)
+
+    @cached_property
+    def secret_fields(self) -> frozenset[str]:
+        """The fields with such texts."""
+        return frozenset(path[0] for path in self.secret_places)
 
     def decode_values(self, raw: bytes, uuid: str = "") -> Any:
         """The struct of a stored value. Raises ``msgspec.DecodeError`` (``ValidationError`` with the path)."""

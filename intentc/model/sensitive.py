@@ -4,6 +4,8 @@ Why it exists: a password in a resource belongs to the user and is stored with t
 listing of compiled objects and in no message. Other modules decide what is shown and to which users; the API server
 rightly returns a user's own resource complete.
 
+The API server seals some of these texts (``secret_places``).
+
 ``concealed`` replaces values in the document that it gets; the other functions change nothing.
 
 Touches: nothing outside memory.
@@ -12,6 +14,7 @@ Touches: nothing outside memory.
 from __future__ import annotations
 
 import base64
+import copy
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -60,6 +63,36 @@ def concealed(
             if isinstance(holder, dict) and holder.get(path[-1]):
                 holder[path[-1]] = shown(holder[path[-1]])
     return document
+
+
+def secret_places(kind: Kind) -> tuple[Path, ...]:
+    """The places of users' secrets in resources that are written as fields, each down to the texts, as in
+    ``sensitive_paths``. What compilers write is left out, and so are texts with an ``enum``."""
+    if kind.written_as_manifests:
+        return ()
+    found: list[Path] = []
+    for prop in kind.properties.values():
+        if prop.name not in kind.compiler_properties:
+            found += _texts_below(kind.types, prop.spec, (prop.name,), within=False)
+    for relation in kind.relations.values():
+        if relation.attribute:
+            attribute = FieldSpec(type=relation.attribute)
+            found += _texts_below(kind.types, attribute, (f"{relation.name}_refs", "[]", "attr"), within=False)
+    return tuple(found)
+
+
+def secret_texts_changed(kind: Kind, document: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    """``document``, a resource as plain JSON, with ``change`` of each text at ``secret_places``: a new document, or
+    itself if it has no such field."""
+    fields = kind.secret_fields & document.keys()
+    if not fields:
+        return document
+    result = document | {field: copy.deepcopy(document[field]) for field in fields}
+    for path in kind.secret_places:
+        for holder in _at(result, path[:-1]):
+            if isinstance(holder, dict) and path[-1] in holder:
+                holder[path[-1]] = _changed(holder[path[-1]], change)
+    return result
 
 
 def sensitive_texts(resource: Resource) -> set[str]:
@@ -115,6 +148,29 @@ def _below(types: TypeTable, spec: FieldSpec, path: Path) -> Iterator[Path]:
     if name not in SCALARS:
         for field, inner in types.fields(name).items():
             yield from _below(types, inner, (*path, *(("[]",) if spec.list else ()), field))
+
+
+def _texts_below(types: TypeTable, spec: FieldSpec, path: Path, *, within: bool) -> Iterator[Path]:
+    """The places of texts in sensitive fields. ``within``: the field itself is part of one."""
+    within = within or spec.sensitive
+    name = spec.list or spec.type
+    if name not in SCALARS:
+        for field, inner in types.fields(name).items():
+            yield from _texts_below(types, inner, (*path, *(("[]",) if spec.list else ()), field), within=within)
+    elif within:
+        if name in ("string", "integer_or_string", "map", "opaque") and not spec.enum:
+            yield path
+    else:
+        for place in spec.sensitive_at:
+            yield (*path, *_steps(place))
+
+
+def _changed(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, dict):
+        return {name: _changed(inner, change) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_changed(inner, change) for inner in value]
+    return change(value) if isinstance(value, str) and value else value
 
 
 def _steps(place: str) -> Iterator[str]:

@@ -172,7 +172,8 @@ class HttpReadService:
         self._pools = tuple(pools)
 
     async def read(self, key: Key) -> ReadBack | None:
-        answer = await self._asked("GET", resource_path(key))
+        # Secrets as they are in etcd, from which the desired state was compiled.
+        answer = await self._asked("GET", f"{resource_path(key)}?sealed=true")
         if answer is None:
             return None
         envelope = _decoded(answer, dict[str, msgspec.Raw], f"GET {resource_path(key)}")

@@ -84,6 +84,8 @@ class LiveSystem:
         self.calls = Calls()
         self.revision = 0
         self.port = 0
+        self.keys = ""
+        """Those of ``intentc.api.secret_keys``, as the running server knows them."""
         self.persons_url = ""
         """Where the person calls, if that is not the server that compilers use."""
         self.person: httpx2.AsyncClient
@@ -96,7 +98,12 @@ class LiveSystem:
         """An API server on this world, counted; on the same port if it runs again."""
         chosen = self.port if port is None else port
         async with serving.running_api_server(
-            store or self.store, self.loaded.schema, path=self.path, port=chosen, max_txn_ops=1024
+            store or self.store,
+            self.loaded.schema,
+            path=self.path,
+            port=chosen,
+            max_txn_ops=1024,
+            secret_keys=lambda: self.keys,
         ) as running:
             self.port = self.port or int(running.url.rsplit(":", 1)[1])
             yield running

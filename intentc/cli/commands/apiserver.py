@@ -42,6 +42,7 @@ def command(loaded: Loaded) -> int:
 async def _serve(configuration: Configuration) -> int:
     from intentc.apiserver.errors import Denied
     from intentc.apiserver.serving import running_api_server
+    from intentc.loading.configuration import plain_secrets
     from intentc.plugins import declared
 
     from ..connecting import check_files, etcd_store
@@ -60,6 +61,8 @@ async def _serve(configuration: Configuration) -> int:
             " compilers",
             policy.cloud_admin_role,
         )
+    if unsealed := plain_secrets(configuration, schema):
+        _LOG.warning("%s", unsealed)
     try:
         async with (
             running_api_server(
@@ -73,6 +76,7 @@ async def _serve(configuration: Configuration) -> int:
                 keystone=keystone,
                 policy=policy,
                 pool_share=configuration.intentc.api.pool_share,
+                secret_keys=configuration.intentc.api.secret_keys.reveal,
                 metrics_token=configuration.intentc.api.metrics_token.reveal,
                 certificate=server.tls.cert_file if server.tls.enabled else "",
                 certificate_key=server.tls.key_file if server.tls.enabled else "",
@@ -140,4 +144,5 @@ def _policy(configuration: Configuration, schema: Schema) -> Policy:
         configuration.cloud_admin_role,
         configuration.global_read_only_role,
         frozenset(user for user in own if user),
+        frozenset(configuration.intentc.api.secret_reader_roles),
     )

@@ -140,7 +140,7 @@ def _write_schemas(directory: Path, output: str, configuration: Configuration) -
 
 
 def _findings(configuration: Configuration) -> list[Finding]:
-    from intentc.loading.configuration import open_api_server
+    from intentc.loading.configuration import open_api_server, plain_secrets
     from intentc.logic.dependencies.check import Finding, findings
     from intentc.model import InvalidInput
     from intentc.plugins import declared, installed
@@ -148,6 +148,9 @@ def _findings(configuration: Configuration) -> list[Finding]:
     reached = open_api_server(configuration)
     found = [Finding("server.address", "warning", "OpenApiServer", reached)] if reached else []
     names = configuration.intentc.compilers
+    serves = bool(configuration.keystone.assignment.data.users)
+    if serves and (unsealed := plain_secrets(configuration, declared(configuration).schema)):
+        found.append(Finding("intentc.api.secret_keys", "warning", "PlainSecrets", unsealed))
     try:
         processes = [installed(configuration)]
     except InvalidInput as error:

@@ -10,7 +10,7 @@ Touches: files.
 """
 
 from .reading import Loaded, load
-from .risks import Note, open_api_server
+from .risks import Note, open_api_server, plain_secrets, secret_key_lines
 from .sections import Configuration
 from .values import Address, FilePath, HostName, Seconds, Secret, Settings, Url, canonical_host, is_loopback
 
@@ -29,4 +29,6 @@ __all__ = [
     "is_loopback",
     "load",
     "open_api_server",
+    "plain_secrets",
+    "secret_key_lines",
 ]

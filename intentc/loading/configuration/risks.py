@@ -15,12 +15,13 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from intentc.model import InvalidInput
+from intentc.model import InvalidInput, Schema, kebab
 
 from .building import KeyPath, dotted
 from .sections import Configuration
 from .values import Url, is_loopback
 
+_SHOWN = 3
 SHORTEST_TOKEN = 16
 """The fewest characters of the diagnostics' token; a shorter one could be guessed."""
 SHORTEST_LEASE = 2.0
@@ -55,6 +56,12 @@ def reject_unchecked_certificates(configuration: Configuration, source: Callable
                 )
 
 
+def secret_key_lines(text: str) -> list[str]:
+    """The keys in the text of ``intentc.api.secret_keys``; empty lines and comments are none."""
+    stripped = (line.strip() for line in text.splitlines())
+    return [line for line in stripped if line and not line.startswith("#")]
+
+
 def reject_open_diagnostics(configuration: Configuration, source: Callable[[KeyPath], str]) -> None:
     """Raise ``InvalidInput`` if anybody could read the diagnostics beyond loopback, or if their guards can't work."""
     own = configuration.intentc.diagnostics
@@ -70,6 +77,14 @@ def reject_open_diagnostics(configuration: Configuration, source: Callable[[KeyP
                 f"intentc.{section}.{key} has fewer than {SHORTEST_TOKEN} characters and could be guessed; make one"
                 " with `openssl rand -hex 32`",
                 source=source(("intentc", section, key)),
+                reason="InvalidConfiguration",
+            )
+    for place, line in enumerate(secret_key_lines(api.secret_keys.reveal()), 1):
+        if len(line) < SHORTEST_TOKEN:
+            raise InvalidInput(
+                f"intentc.api.secret_keys: key {place} has fewer than {SHORTEST_TOKEN} characters and could be guessed;"
+                " make one with `openssl rand -hex 32`",
+                source=source(("intentc", "api", "secret_keys")),
                 reason="InvalidConfiguration",
             )
     for cert, key in (("cert", "key"), ("client_cert", "client_key")):
@@ -114,6 +129,18 @@ def open_api_server(configuration: Configuration) -> str:
     return (
         f"no_auth, and server.address {server.address} can be reached from elsewhere: anybody who reaches it may change"
         " everything; set aaa_mode and keystone, or server.tls.client_ca_file, or listen on 127.0.0.1"
+    )
+
+
+def plain_secrets(configuration: Configuration, schema: Schema) -> str:
+    """A warning about kinds whose secrets stand in etcd in plain text; empty without any."""
+    kinds = [kebab(kind.name) for kind in schema if kind.stored and kind.secret_places]
+    if not kinds or configuration.intentc.api.secret_keys:
+        return ""
+    shown = ", ".join(kinds[:_SHOWN]) + (f" and {len(kinds) - _SHOWN} more" if len(kinds) > _SHOWN else "")
+    return (
+        f"passwords and keys in resources ({shown}) stand in etcd in plain text; make a key with"
+        " `openssl rand -hex 32`, and give intentc.api.secret_keys_file"
     )
 
 

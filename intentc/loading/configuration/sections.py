@@ -348,11 +348,15 @@ class Api(Section, frozen=True):
 
     ``pool_share``: percent of the numbers of a pool that one project may hold, 100 for no limit. ``metrics_token``: the
     bearer token for ``GET /metrics``; without it only tokens of users that may read everything, and anybody with
-    ``no_auth``.
+    ``no_auth``. ``secret_keys``: keys, one a line, that encrypt secrets in resources: the first one encrypts, all of
+    them decrypt; give them as ``secret_keys_file``. ``secret_reader_roles``: roles whose users see secrets in answers,
+    in addition to the compilers' users.
     """
 
     closed: ClassVar[bool] = True
 
+    secret_keys: Secret = Secret()
+    secret_reader_roles: tuple[str, ...] = ()
     pool_share: Annotated[float, Meta(gt=0, le=100)] = 20.0
     metrics_token: Secret = Secret()
 

@@ -55,7 +55,9 @@ async def test_a_compiler_gets_the_share_of_the_owners_project_and_no_more(api: 
     for number in range(4):
         await api.server.allocate(PORTS, f"default/{(mine, also_mine)[number % 2]}/p{number}")
     with rejected(
-        412, "pool bgpaas_port", "holds 4 numbers, and its quota is 4 of 10 (40 %)", "intentc.api.pool_share"
+        412,
+        "pool bgpaas_port: the project default-domain:default-project holds 4 numbers, and its quota is 4 of 10 (40 %)",
+        "intentc.api.pool_share",
     ):
         await api.server.allocate(PORTS, f"default/{mine}/p4")
     assert (await api.server.allocate(PORTS, f"default/{mine}/p0"))[0] == 50001, "it holds this one already"

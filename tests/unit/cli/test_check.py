@@ -163,6 +163,23 @@ def test_no_auth_beyond_loopback_is_a_warning(intentc: Intentc, configuration: P
     assert "anybody who reaches it may change everything" in found["message"]
 
 
+@pytest.mark.parametrize(
+    ("api", "compiler", "found"),
+    [("", "contrail", 1), ("secret_keys: 0123456789abcdef0123456789abcdef", "contrail", 0), ("", "ambassador", 0)],
+)
+def test_a_server_with_users_and_secrets_without_a_key_is_a_warning(
+    intentc: Intentc, configuration: Path, api: str, compiler: str, found: int
+) -> None:
+    users = "keystone: {assignment: {data: {users: {a: {id: a, password: pw}}}}}"
+    configuration.write_text(f"{users}\nintentc: {{compilers: [{compiler}], api: {{{api}}}}}\n")
+    ended = intentc("check", "--config-file", configuration, "-o", "json")
+    assert ended.code == 0
+    warnings = [f for f in json.loads(ended.out)["findings"] if f["reason"] == "PlainSecrets"]
+    assert len(warnings) == found
+    assert all("physical" in f["message"] or "bgp-router" in f["message"] for f in warnings)
+    assert all("intentc.api.secret_keys_file" in f["message"] for f in warnings)
+
+
 def test_compilers_that_need_processes_of_their_own_are_checked_each_by_itself(
     intentc: Intentc, configuration: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

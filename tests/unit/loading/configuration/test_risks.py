@@ -117,6 +117,23 @@ def test_access_to_the_diagnostics_that_can_not_work_is_rejected(
     assert "short" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("section", "words"),
+    [
+        ({"metrics_token": "guessed"}, "intentc.api.metrics_token has fewer than 16 characters"),
+        ({"secret_keys": f"# new\n\n{TOKEN}\nguessed"}, "intentc.api.secret_keys: key 2 has fewer than 16 characters"),
+        ({"pool_share": 0}, "intentc.api.pool_share"),
+    ],
+)
+def test_settings_of_the_api_server_that_protect_nothing_are_rejected(
+    tmp_path: Path, section: dict[str, object], words: str
+) -> None:
+    with pytest.raises(InvalidInput) as error:
+        read(tmp_path, intentc={"api": section})
+    assert words in str(error.value)
+    assert "guessed" not in str(error.value).replace("could be guessed", "")
+
+
 @pytest.mark.parametrize("name", ["key", "client_key"])
 def test_a_private_key_of_the_diagnostics_that_others_can_read_is_said(tmp_path: Path, name: str) -> None:
     key = tmp_path / "key.pem"

@@ -58,6 +58,8 @@ class Draft:
         """Changes to verify once everything is staged, in order."""
         self.demands: list[tuple[Key, Demand]] = []
         """What changes add to a project's quota, to verify once everything is staged, in order."""
+        self.older: set[Key] = set()
+        """Resources that are stored in an older version: staging one writes it, even unchanged."""
         self._names: dict[Name, str | None] = {}
         self._documents: dict[Key, Document] = {}
 
@@ -70,7 +72,10 @@ class Draft:
             item = await self.reading.item(where)
             if item is None:
                 return None
-            self._documents[key] = decode(self.schema.kind(key.kind), item.value, where, key.uuid)
+            kind = self.schema.kind(key.kind)
+            self._documents[key] = decode(kind, item.value, where, key.uuid)
+            if kind.versions.is_older(item.value):
+                self.older.add(key)
         return self._documents[key]
 
     async def document(self, key: Key) -> Document | None:

@@ -305,7 +305,7 @@ async def _operations(draft: Draft) -> tuple[list[Operation], int]:
     for key, staged in draft.staged.items():
         where = draft.layout.value(key)
         item = await draft.reading.item(where)
-        if staged.before == staged.after and staged.after is not None and item is not None:
+        if staged.before == staged.after and staged.after is not None and item is not None and key not in draft.older:
             newest = max(newest, item.mod_revision)
             await draft.guard(where)
             continue

@@ -126,6 +126,7 @@ class Resources:
         else:
             stamp_new_metadata(kind, document, now=self._source.now())
         add_finalizers(kind, document)
+        document |= kind.versions.mark
         stamp_created(document, owner=caller.project_id, now=self._source.now())
         if over is not None:
             draft.stage_replacement(key, document)

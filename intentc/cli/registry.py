@@ -46,6 +46,7 @@ COMMANDS: Mapping[str, str] = {
     "allow-deletes": "Approve a withheld deletion of many objects.",
     "release": "Remove intentc's ownership marks; deletes nothing.",
     "adopt": "Take back what `release` gave up.",
+    "migrate": "Write resources stored in an older version anew.",
     "crds": "Print CustomResourceDefinitions of a compiler's kinds.",
     "etcd-roles": "Print the script that creates the roles in etcd.",
     "completion": "Print the completion script of a shell.",

@@ -22,6 +22,7 @@ from intentc.model.metadata import TYPES as METADATA_TYPES
 from intentc.model.resolvers import RESOLVERS
 from intentc.model.schema import KindSpec
 from intentc.model.status import STATUS, STATUS_CLAIMS
+from intentc.model.stored_versions import STORED_VERSION
 from intentc.model.types import SCALARS, FieldSpec
 from intentc.model.values import decode_hook, split_path
 
@@ -87,6 +88,7 @@ def check_kind(located: Located, spec: KindSpec, types: Types) -> None:
             _check_pattern(located, ("references", name, "ours"), reference.ours)
             if reference.attribute:
                 _check_choice(located, ("references", name, "attribute"), reference.attribute, types)
+    _check_versions(located, spec)
     for version in spec.converted:
         _check_choice(located, ("converted", version), version, spec.versions)
     fields: dict[str, Any] = {**_COMMON, **spec.properties}
@@ -105,6 +107,26 @@ def check_kind(located: Located, spec: KindSpec, types: Types) -> None:
     for name, index in spec.indexes.items():
         for position, path in enumerate(index.paths):
             _check_path(located, ("indexes", name, "paths", position), path, fields, types)
+
+
+def _check_versions(located: Located, spec: KindSpec) -> None:
+    """Check that the first version can be the stored one, and that fields move to fields of the kind."""
+    if STORED_VERSION in spec.properties:
+        raise located.error(f"every stored resource has a field {STORED_VERSION!r}; call this one otherwise",
+                            ("properties", STORED_VERSION))  # fmt: skip
+    first = next(iter(spec.versions), "")
+    if first in spec.converted:
+        raise located.error("converted: the first version is the stored one, and needs no conversion",
+                            ("converted", first))  # fmt: skip
+    for version, moves in spec.versions.items():
+        if moves and version == first and spec.shape != "kubernetes":
+            raise located.error("versions: the first version is the stored one, whose fields don't move; write `{}`",
+                                ("versions", version))  # fmt: skip
+        for old, new in moves.items():
+            if new is not None:
+                _check_choice(located, ("versions", version, old), new.partition(".")[0], spec.properties)
+            if old.partition(".")[0].endswith("_refs"):
+                raise located.error("versions: references can't move", ("versions", version, old))
 
 
 def _check_status(located: Located, spec: KindSpec, types: Types) -> None:

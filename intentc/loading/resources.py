@@ -14,7 +14,7 @@ Touches: files, terminal.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from intentc.model.kind import Kind
-from intentc.model.manifest import flattened, place_in_manifest, unknown_version
+from intentc.model.manifest import Moves, flattened, place_in_manifest, unknown_version
 from intentc.model.names import snake
 from intentc.model.problem import InvalidInput, all_invalid
 from intentc.model.pruning import pruned
@@ -59,7 +59,7 @@ class Loaded(NamedTuple):
     source: str
     document: Located
     path: Steps
-    moves: Mapping[str, str] | None = None
+    moves: Moves | None = None
 
     @property
     def whole(self) -> bool:

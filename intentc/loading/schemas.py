@@ -60,7 +60,8 @@ def load_schema(*compilers: str, directories: Iterable[Path] = (), apart: bool =
 
     A compiler's folder is searched in ``directories``, then in the schemas that ship with intentc. ``apart``: for a
     process that compiles nothing; facts, which only the processes of their compilers have, are left out. The result is
-    cached for the process; the ``Schema`` must not be changed.
+    cached for the process; the ``Schema`` must not be changed,
+    except for what its kinds have lost.
     """
     return _load(compilers, (*map(Path, directories), schemas_directory()), apart)
 

@@ -4,7 +4,8 @@
 ``fq_name`` at the top; Kubernetes: a manifest); in etcd both have one form (``manifest.py``). Other modules know
 whether the target of a reference exists, and what admission fills in or rejects.
 
-State: none but caches of what it computed; a kind is not changed once it is built.
+State: caches of what it computed; and the fields that it has lost, which ``retained/known_fields.py`` sets before
+anything is decoded. A kind is not changed otherwise.
 
 Touches: nothing outside memory.
 """
@@ -15,7 +16,7 @@ import enum
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -24,14 +25,18 @@ from .manifest import Shape, flattened, is_manifest, manifest_uuid
 from .metadata import METADATA
 from .names import Key, snake
 from .ownership import MARK_KEY, Mark
-from .problem import InvalidInput
+from .problem import UNKNOWN_FIELD, InvalidInput
 from .reads import PARENT
 from .resolvers import FQ_NAME, RESOLVERS, UUID, hostname_offers
 from .resource import Link, Reference, Resource
 from .sensitive import secret_places, sensitive_paths
 from .status import STATUS, Status
+from .stored_versions import StoredVersions
 from .types import FieldSpec, TypeTable
 from .values import Value, decode_hook, values_at, without_nulls
+
+if TYPE_CHECKING:
+    from .known_fields import LostFields
 
 
 class Writer(enum.Enum):
@@ -156,6 +161,7 @@ class Kind:
         group: str,
         plural: str,
         manifests: Shape | None = None,
+        versions: StoredVersions | None = None,
         types: TypeTable,
         parents: tuple[ParentRelation, ...] = (),
         properties: Mapping[str, Property],
@@ -205,6 +211,10 @@ class Kind:
         self.written_as_manifests = manifests is not None
         """Whether people write its resources as Kubernetes manifests."""
         self._manifests = manifests
+        self.versions = versions or StoredVersions()
+        """The versions in which its resources may be stored."""
+        self.lost: LostFields | None = None
+        """The fields of earlier schemas that this one does not declare; None if they are not known, or none is lost."""
         self._decoder = msgspec.json.Decoder(values_type, dec_hook=decode_hook)
         self._annotated = {p.annotation: p.name for p in properties.values() if p.annotation}
         self.written_as_annotations = {name: annotation for annotation, name in self._annotated.items()}
@@ -269,6 +279,8 @@ class Kind:
             document = msgspec.json.decode(raw)
             if is_manifest(document):
                 return msgspec.convert(self.stored_form(document), self.values_type, dec_hook=decode_hook)
+        if self.versions.is_older(raw):
+            raw = msgspec.json.encode(self.stored_form(msgspec.json.decode(raw, type=dict[str, Any])))
         if b"null" in raw:
             raw = msgspec.json.encode(without_nulls(msgspec.json.decode(raw)))
         if self._annotated and b'"annotations"' in raw:
@@ -287,12 +299,12 @@ class Kind:
         return {**document, **found} if found else document
 
     def stored_form(self, document: dict[str, Any]) -> dict[str, Any]:
-        """A stored resource as JSON: itself, or the flat form of a manifest, which stands in etcd if somebody else than
-        our API server put it there. Raises ``msgspec.ValidationError``."""
+        """A stored resource as JSON in the present version. It may be of an older one, or a manifest, which stands in
+        etcd if somebody else than our API server put it there. Raises ``msgspec.ValidationError``."""
         if not (self.written_as_manifests and is_manifest(document)):
-            return document
+            return self.versions.converted(document)
         flat = flattened(document, self.manifests)
-        return {"uuid": manifest_uuid(self.name, flat["fq_name"]), **flat}
+        return self.versions.marked({"uuid": manifest_uuid(self.name, flat["fq_name"]), **flat})
 
     def decode(self, change: Change) -> Resource:
         """The resource in a change that is no deletion. Raises ``InvalidInput`` naming key and revision."""
@@ -312,6 +324,8 @@ class Kind:
         for pair in values.annotations.key_value_pair:
             if pair.key == MARK_KEY:
                 mark = Mark.parse(pair.value)
+        if self.lost is not None and mark is None and (lost := self.lost.found_in(self, raw)):
+            raise InvalidInput(self.lost.message(self, lost), source=source, reason=UNKNOWN_FIELD)
         links = tuple(self._links(values, parent))
         return Resource(
             self, key, values.fq_name, parent, links, mark, raw, change.create_revision, change.mod_revision

@@ -37,7 +37,7 @@ WHOLE_COPY = "kubectl.kubernetes.io/last-applied-configuration"
 _NO_FIELDS = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
 """The keys at the top of a manifest that are no fields of the resource; others (a Secret's ``data``) are."""
 
-_PLACES = {
+COMMON_PLACES = {
     "uuid": ("metadata", "uid"),
     "fq_name": ("metadata", "name"),
     "api_version": ("apiVersion",),
@@ -46,13 +46,15 @@ _PLACES = {
 }
 """Common fields of the flat form → their places in a manifest."""
 
-_OF_SERVER = frozenset({"configuration_version", "display_name", "id_perms", "name", "perms2"})
+OF_SERVER = frozenset({"configuration_version", "display_name", "id_perms", "name", "perms2", "stored_version"})
 """Common fields of the flat form that a manifest has no place for."""
 
 _ONLY_IN_MANIFESTS = ("name", "namespace", "uid")
 """What ``metadata`` has in a manifest only: the flat form has it as ``fq_name`` and ``uuid``."""
 
 Steps = tuple[str | int, ...]
+Moves = Mapping[str, str | None]
+"""Where the fields of a version stand in the present form: old path → new path, dots between names; None: dropped."""
 
 
 class Conversion(NamedTuple):
@@ -66,14 +68,14 @@ class Conversion(NamedTuple):
 class Shape(NamedTuple):
     """How people write resources of one kind as manifests. ``kind``: the manifest's, such as ``TLSContext``. ``group``:
     such as ``getambassador.io``, or ``core``. ``cluster_scoped``: whether they have no namespace. ``versions``:
-    apiVersion → {old path under ``spec``: new path}, dots between names; the first is preferred; none: any is taken.
+    apiVersion → where its fields moved, paths under ``spec``; the first is the stored one; none: any is taken.
     ``without_spec``: whether the fields stand at the top of the manifest, as a Secret's. ``plural``: the name in URLs.
     ``conversions``: apiVersion → what else, after the moves, brings its fields to the stored version."""
 
     kind: str
     group: str = CORE
     cluster_scoped: bool = False
-    versions: Mapping[str, Mapping[str, str]] = {}
+    versions: Mapping[str, Moves] = {}
     without_spec: bool = False
     plural: str = ""
     conversions: Mapping[str, Conversion] = {}
@@ -139,13 +141,13 @@ def flattened(manifest: Mapping[str, Any], shape: Shape, *, keep_whole_copy: boo
         raise msgspec.ValidationError("metadata.name is missing")
     spec = dict(_mapping(manifest, "spec"))
     for old, new in shape.versions.get(version, {}).items():
-        _move(spec, old.split("."), new.split("."))
+        move_field(spec, old, new)
     fields = {field: value for field, value in manifest.items() if field not in _NO_FIELDS}
     for field in sorted(fields.keys() & spec.keys()):
         raise msgspec.ValidationError(f"{field} stands at the top and in spec; keep one of them")
     if version in shape.conversions:
         spec, fields = shape.conversions[version].to_stored({**fields, **spec}), {}
-    for field in sorted((fields.keys() | spec.keys()) & _PLACES.keys()):
+    for field in sorted((fields.keys() | spec.keys()) & COMMON_PLACES.keys()):
         raise msgspec.ValidationError(f"{field} stands in metadata, and is no field of the resource itself")
     name = list(manifest_identity(manifest, cluster_scoped=shape.cluster_scoped))
     flat = {**fields, **spec, "fq_name": name, "api_version": version}
@@ -170,24 +172,29 @@ def manifest_of(flat: Mapping[str, Any], shape: Shape, version: str = "") -> dic
     ``version``: a declared apiVersion; by default the one in which the resource was written. What only our server knows
     (``id_perms`` …) has no place in it. Raises ``msgspec.ValidationError`` for an apiVersion that is not declared.
     """
-    version = version or str(flat.get("api_version") or "") or shape.preferred
+    written = str(flat.get("api_version") or "")
+    if shape.versions and written not in shape.versions:
+        # A version that was dropped after ``intentc migrate``.
+        written = ""
+    version = version or written or shape.preferred
     if shape.versions and version not in shape.versions:
         raise msgspec.ValidationError(unknown_version(shape, version))
     fields = {
-        field: _copied(value)
+        field: copied(value)
         for field, value in flat.items()
-        if field not in _PLACES and field not in _OF_SERVER and field not in (STATUS, STATUS_CLAIMS)
+        if field not in COMMON_PLACES and field not in OF_SERVER and field not in (STATUS, STATUS_CLAIMS)
     }
     if version in shape.conversions:
         fields = shape.conversions[version].from_stored(fields)
     for old, new in reversed(list(shape.versions.get(version, {}).items())):
-        _move(fields, new.split("."), old.split("."), back=True)
+        if new is not None:
+            move_field(fields, new, old, back=True)
     name: dict[str, Any] = {"name": flat["fq_name"][-1]}
     if not shape.cluster_scoped:
         name["namespace"] = flat["fq_name"][0]
     if flat.get("uuid"):
         name["uid"] = flat["uuid"]
-    metadata = {**name, **_copied(flat.get("metadata") or {})}
+    metadata = {**name, **copied(flat.get("metadata") or {})}
     metadata.pop("mirrored", None)
     pairs = (flat.get("annotations") or {}).get("key_value_pair") or ()
     if pairs:
@@ -198,7 +205,7 @@ def manifest_of(flat: Mapping[str, Any], shape: Shape, version: str = "") -> dic
     elif fields:
         manifest["spec"] = fields
     if flat.get("status"):
-        manifest["status"] = _copied(flat["status"])
+        manifest["status"] = copied(flat["status"])
     return manifest
 
 
@@ -211,15 +218,15 @@ def unknown_version(shape: Shape, version: str) -> str:
     return f"apiVersion {version!r} is not known; there are {known}"
 
 
-def place_in_manifest(manifest: Mapping[str, Any], moves: Mapping[str, str], field: Steps) -> Steps:
+def place_in_manifest(manifest: Mapping[str, Any], moves: Moves, field: Steps) -> Steps:
     """Where a field of the flat form, given by its steps, stands in its manifest. ``moves``: those of its version."""
     if not field:
         return ()
     first, rest = str(field[0]), field[1:]
-    if first in _PLACES:
-        return (*_PLACES[first], *(() if first in ("uuid", "fq_name") else rest))
+    if first in COMMON_PLACES:
+        return (*COMMON_PLACES[first], *(() if first in ("uuid", "fq_name") else rest))
     for old, new in moves.items():
-        target, source = tuple(new.split(".")), tuple(old.split("."))
+        target, source = tuple((new or "").split(".")), tuple(old.split("."))
         if field[: len(target)] == target and _has(manifest.get("spec"), source):
             return ("spec", *source, *field[len(target) :])
     return field if first in manifest and first not in _NO_FIELDS else ("spec", *field)
@@ -241,16 +248,17 @@ def _mapping(holder: Mapping[str, Any], field: str) -> Mapping[str, Any]:
     return value
 
 
-def _copied(value: Any) -> Any:
+def copied(value: Any) -> Any:
     """Plain JSON that shares nothing with ``value``."""
     if isinstance(value, Mapping):
-        return {key: _copied(inner) for key, inner in value.items()}
-    return [_copied(inner) for inner in value] if isinstance(value, list | tuple) else value
+        return {key: copied(inner) for key, inner in value.items()}
+    return [copied(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def _move(spec: dict[str, Any], old: list[str], new: list[str], *, back: bool = False) -> None:
-    """Move what stands at ``old`` to ``new``, in place. ``back``: to an older version, so that no emptied
-    object stays."""
+def move_field(spec: dict[str, Any], source: str, place: str | None, *, back: bool = False) -> None:
+    """Move what stands at ``source`` to ``place``, in place; None drops it. ``back``: to an older version, so that no
+    emptied object stays."""
+    old, new = source.split("."), place.split(".") if place else None
     holders: list[Any] = [spec]
     for part in old[:-1]:
         holders.append(holders[-1].get(part))
@@ -262,6 +270,8 @@ def _move(spec: dict[str, Any], old: list[str], new: list[str], *, back: bool = 
     for depth in range(len(holders) - 1, 0, -1):
         if back and not holders[depth]:
             del holders[depth - 1][old[depth - 1]]
+    if new is None:
+        return
     target = spec
     for part in new[:-1]:
         target = target.setdefault(part, {})

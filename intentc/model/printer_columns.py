@@ -50,7 +50,7 @@ def _in_manifest(kind: Kind, version: str, path: tuple[str, ...]) -> tuple[str, 
     if at_top(kind) or path[0] in (METADATA, STATUS):
         return path
     for old, new in kind.manifests.versions.get(version, {}).items():
-        moved = tuple(new.split("."))
+        moved = tuple((new or "").split("."))
         if path[: len(moved)] == moved:
             return ("spec", *old.split("."), *path[len(moved) :])
     return ("spec", *path)

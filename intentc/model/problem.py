@@ -13,6 +13,9 @@ from typing import Any
 
 import msgspec
 
+UNKNOWN_FIELD = "UnknownField"
+"""The reason of a resource that has a field which only an earlier schema of its kind declared."""
+
 
 class Problem(msgspec.Struct, frozen=True, order=True):
     """``kind`` and ``name`` (fq_name joined by ``:``) of the resource it is about; ``reason`` a CamelCase word that

@@ -24,6 +24,7 @@ from .names import kebab
 from .problem import InvalidInput
 from .resolvers import RESOLVERS
 from .status import STATUS, STATUS_CLAIMS, Status, StatusSpec
+from .stored_versions import StoredVersions
 from .types import FieldSpec, TypeTable, build_struct
 from .values import Value, decode_hook, split_path
 
@@ -84,8 +85,10 @@ class KindSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``parents``: kinds below which it may stand. ``properties``: field → type name or mapping (``FieldSpec`` plus
     ``writer``, ``required``, ``collection``, ``map_key``, ``annotation``, ``compiler_parts``, ``writer_if_made``).
     ``references``: target kind → mapping or nothing. ``mentions``: relations that are found in properties, by name.
-    ``indexes``: values by which resources are found, by name. ``versions`` (Kubernetes shape): apiVersion → {path below
-    the manifest's ``spec``: path in the flat form}; none: any version is taken. ``converted``: apiVersion →
+    ``indexes``: values by which resources are found, by name. ``versions``: name (Kubernetes
+    shape: apiVersion) → {path of a field: its path in the stored form, or nothing if it is dropped}. The first is the
+    stored one; the last is that of stored resources without a version (Kubernetes shape: the first). Without any, the
+    Kubernetes shape takes every version. ``converted``: apiVersion →
     ``module:name`` of a ``Conversion``, where moves are not enough. ``system``: users don't make such
     objects. ``ours``: a pattern of names joined by colons; objects whose name fits are ours. ``only_claimed``: a
     pattern; of those, objects whose name fits are there only while an intent claims them, whoever made them.
@@ -110,7 +113,7 @@ class KindSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     references: Mapping[str, ReferenceSpec | None] = {}
     mentions: Mapping[str, MentionSpec] = {}
     indexes: Mapping[str, IndexSpec] = {}
-    versions: Mapping[str, Mapping[str, str]] = {}
+    versions: Mapping[str, Mapping[str, str | None]] = {}
     converted: Mapping[str, str] = {}
     columns: Mapping[str, str] = {}
     short_names: tuple[str, ...] = ()
@@ -186,6 +189,7 @@ def build_kind(
         group=spec.group,
         plural=spec.plural or f"{spec.kind}s",
         manifests=_manifests(spec, conversions or {}) if spec.shape == "kubernetes" else None,
+        versions=StoredVersions(spec.versions, conversions, manifests=spec.shape == "kubernetes"),
         types=types,
         parents=tuple(
             ParentRelation(p) if isinstance(p, str) else ParentRelation(p.kind, p.derived) for p in spec.parents

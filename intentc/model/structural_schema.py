@@ -52,7 +52,8 @@ def structural_schema(kind: Kind, version: str) -> Node:
         else:
             spec["properties"][prop.name] = node
     for old, new in kind.manifests.versions.get(version, {}).items():
-        _move(spec, new.split("."), old.split("."))
+        if new is not None:
+            _move(spec, new.split("."), old.split("."))
     required = sorted(prop.name for prop in kind.properties.values() if prop.required)
     if in_spec := [name for name in required if name in spec["properties"]]:
         spec["required"] = in_spec

@@ -48,7 +48,7 @@ from ..loading.configuration.sections import Diagnostics, Intentc
 from ..model import Key
 from ..planning import DeleteGuard
 from ..plugins import Loaded
-from ..retained import Keeper, RetainedValues
+from ..retained import Keeper, KnownFields, RetainedValues
 from ..watch.heartbeat import Heartbeat
 from ..watch.protocol import Store, StoreError
 from ..watch.source import Source
@@ -95,6 +95,7 @@ def build_service(
     settings, compilation, path = configuration.intentc, configuration.compilation, configuration.etcd.path
     installation, process = settings.installation, process_name()
     started = f"{process}, started at {datetime.now(UTC).isoformat(timespec='milliseconds')}"
+    known_fields = KnownFields(store, compilers.schema, installation=installation)
     retained = RetainedValues(store, compilers.schema, path=path, installation=installation)
     heartbeat = Heartbeat(installation, process, interval=settings.watch.heartbeat)
     source = Source(store, f"/{path}/", heartbeat=heartbeat)
@@ -134,6 +135,7 @@ def build_service(
             resources=source,
             directives=directives,
             claim=claim,
+            record=known_fields.record,
             keepers=keepers,
         )
     hold = None
@@ -147,6 +149,8 @@ def build_service(
         auditing=PeriodicAudit(engine, spawn, period=settings.audit.period, source=source) if spawn else None,
         hold_suspects=hold,
         claim=None if observe else claim,
+        # A leader records them later, when it begins to write.
+        known_fields=known_fields.load if takeover is not None or observe else known_fields.load_and_record,
         synced=synced_check(store, path, compilers.needs_synced, settings.kubernetes),
         relist_slice=settings.watch.relist_slice,
         server=write.capabilities if isinstance(write, HttpWriteService) else None,
@@ -234,6 +238,7 @@ class CompilerService:
         auditing: PeriodicAudit | None,
         hold_suspects: Callable[[], Awaitable[object]] | None = None,
         claim: Callable[[], Awaitable[None]] | None = None,
+        known_fields: Callable[[], Awaitable[None]] | None = None,
         synced: Callable[[], Awaitable[None]] | None = None,
         relist_slice: float,
         server: Capabilities | None,
@@ -263,6 +268,7 @@ class CompilerService:
         self._compiler_status = CompilerStatus(engine, source)
         self._hold_suspects = hold_suspects
         self._claim = claim
+        self._known_fields = known_fields
         self._synced = synced
         self._relist_slice = relist_slice
         self._server = server
@@ -284,6 +290,8 @@ class CompilerService:
             await self._until_done(f"etcd{self._etcd and f' at {self._etcd}'} can't be asked", self._source.ask)
             if self._claim is not None:
                 await self._until_done("etcd.path can't be claimed", self._claim)
+            if self._known_fields is not None:
+                await self._until_done("the fields of earlier schemas can't be read", self._known_fields)
             if self._synced is not None:
                 await self._until_done("kinds of the cluster are not mirrored", self._synced)
             await self._until_done("the allocations can't be read", self.engine.load_allocations)

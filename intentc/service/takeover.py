@@ -48,7 +48,8 @@ class TakeOver:
     ``prefix``: the prefix of resources. ``versions``: compiler → version. ``max_writes_on_upgrade``: most planned
     writes that are made without approval if the last leader had other versions. ``resources``: the watch of the keys
     below ``prefix``; ``directives``: the watch of operators' directives. ``claim``: claims the path once more before
-    the first write; raises what ``leading.claim_path`` raises.
+    the first write; raises what ``leading.claim_path`` raises. ``record``: records for later processes what this one
+    writes with; raises ``StoreError``.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class TakeOver:
         resources: Applied,
         directives: Applied,
         claim: Callable[[], Awaitable[None]] | None = None,
+        record: Callable[[], Awaitable[None]] | None = None,
         keepers: KeeperFactory | None = None,
     ) -> None:
         self._engine = engine
@@ -73,6 +75,7 @@ class TakeOver:
         self._resources = resources
         self._directives = directives
         self._claim = claim
+        self._record = record
         self._rejected_after: int | None = None
         self._store = store
         self._prefix = prefix
@@ -171,8 +174,10 @@ class TakeOver:
         self._engine.lift(STANDING_BY)
         try:
             await self.election.record_versions(leadership)
+            if self._record is not None:
+                await self._record()
         except StoreError as error:
-            _LOG.warning("the compilers' versions can't be recorded for the next leader: %s", error)
+            _LOG.warning("the compilers' versions and fields can't be recorded for the next leader: %s", error)
 
     async def _is_ready(self) -> bool:
         """Return whether all writes of a former leader are applied; if so, also read the allocations."""

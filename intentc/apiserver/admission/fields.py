@@ -22,13 +22,14 @@ from intentc.loading.checking import checked_kind, checked_status
 from intentc.model import Kind, Schema, kebab
 from intentc.model.metadata import METADATA
 from intentc.model.status import STATUS, STATUS_CLAIMS
+from intentc.model.stored_versions import STORED_VERSION
 from intentc.model.values import decode_hook, without_nulls
 
 from ..errors import BadRequest
 from .rules import Document
 
 IDENTITY = frozenset({"uuid", "name", "fq_name", "parent_type", "parent_uuid"})
-COMMON = IDENTITY | {"display_name", "id_perms", "perms2", "annotations", "configuration_version"}
+COMMON = IDENTITY | {"display_name", "id_perms", "perms2", "annotations", "configuration_version", STORED_VERSION}
 """Fields of every kind (docs/contrail.md A.1)."""
 
 _OF_MANIFESTS = (COMMON | {METADATA, "api_version"}) - {"parent_type", "parent_uuid"}
@@ -111,7 +112,8 @@ def children_of(schema: Schema, kind: Kind) -> dict[str, Kind]:
 
 @lru_cache(maxsize=1024)
 def _computed_fields(schema: Schema, kind: Kind) -> frozenset[str]:
-    return frozenset(children_of(schema, kind)) | (_OF_STATUS if kind.status is not None else frozenset())
+    status = _OF_STATUS if kind.status is not None else frozenset()
+    return frozenset(children_of(schema, kind)) | status | {STORED_VERSION}
 
 
 def _declared(kind: Kind, name: str) -> bool:

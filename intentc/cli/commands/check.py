@@ -3,7 +3,8 @@
 ``--reads FILE...`` also compiles the files offline, and compares the reaction map with what the intents read; the API
 server and etcd of this compile are in memory. ``--reads`` alone has the same comparison from the diagnostics of a
 running compiler, the only case in which it needs one. ``--live`` also lists etcd, and names stored values that break a
-rule of the API server. ``--schemas`` writes JSON Schemas, and checks nothing.
+rule of the API server, or that the schemas read in an older version or not at all. ``--schemas`` writes JSON Schemas,
+and checks nothing.
 
 Touches: files, terminal; through others: API server, clock, environment, etcd, gRPC, HTTP, logs, processes, randomness,
 sockets, threads.
@@ -24,6 +25,8 @@ from ..process import run_service
 if TYPE_CHECKING:
     from intentc.loading.configuration import Configuration, Loaded
     from intentc.logic.dependencies.check import Finding
+    from intentc.model import Schema
+    from intentc.watch.protocol import Store
 
 _COLUMNS = ("severity", "source", "reason", "message")
 _NOTE = "note"
@@ -70,6 +73,8 @@ def command(
 
     --live also lists what is stored in etcd, and names values that can't be read, names and uuids that exist twice,
     parents and references that don't exist, and index entries that differ: what others wrote straight into etcd.
+    A value with a field that only an earlier schema declared is an error; one that `intentc migrate` can write in the
+    present version is a note.
 
     --schemas DIR writes JSON Schemas of reaction maps (with the kinds of the configured compilers), the configuration
     and kinds' files. An editor with a YAML language server completes and checks a file with the schema that its first
@@ -119,13 +124,38 @@ async def _live(configuration: Configuration) -> list[Finding]:
 
     from ..connecting import etcd_store
 
+    schema = declared(configuration).schema
     store = etcd_store(configuration)
     try:
-        broken = await broken_rules(store, declared(configuration).schema, configuration.etcd.path)
+        broken = await broken_rules(store, schema, configuration.etcd.path)
+        return [*(Finding(*one) for one in broken), *await _versions(store, schema, configuration)]
     finally:
         with anyio.CancelScope(shield=True):
             await store.close()
-    return [Finding(*one) for one in broken]
+
+
+async def _versions(store: Store, schema: Schema, configuration: Configuration) -> list[Finding]:
+    """The resources that are stored in an older version, or with a field that the schemas have lost, by kind and
+    version. ``broken_rules`` has those that can't be read for another reason."""
+    from intentc.logic.dependencies.check import Finding
+    from intentc.model.problem import UNKNOWN_FIELD
+
+    from ..stored import Entry, older_entries
+
+    entries: dict[tuple[str, str, bool], list[Entry]] = {}
+    async for entry in older_entries(store, configuration, schema, sorted(schema, key=lambda kind: kind.name)):
+        if entry.reason in ("", UNKNOWN_FIELD):
+            entries.setdefault((entry.kind, entry.version, bool(entry.reason)), []).append(entry)
+    return [
+        Finding(
+            f"/{configuration.etcd.path}/{kind}",
+            "error" if is_faulty else _NOTE,
+            UNKNOWN_FIELD if is_faulty else "OlderVersion",
+            f"{len(found)} {'resource' if len(found) == 1 else 'resources'} of version {version or '(none)'}, such as "
+            f"{found[0].name}: {found[0].fault or f'`intentc migrate {kind}` writes them in the present one'}",
+        )
+        for (kind, version, is_faulty), found in sorted(entries.items())
+    ]
 
 
 def _write_schemas(directory: Path, output: str, configuration: Configuration) -> int:

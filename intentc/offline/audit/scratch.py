@@ -40,7 +40,7 @@ from intentc.model.reads import allocation_read
 from intentc.model.status import status_item
 from intentc.planning import DeleteGuard
 from intentc.plugins import Loaded
-from intentc.retained import RetainedValues
+from intentc.retained import KnownFields, RetainedValues
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.protocol import Store
@@ -70,6 +70,7 @@ async def audit(
     Raises ``StoreError`` (``Compacted`` for a compacted revision) and ``WriteError`` if the allocations can't be read.
     """
     began = time.perf_counter()
+    await KnownFields(store, loaded.schema, installation=installation).load()
     listing = await list_all(store, Layout.of(f"/{path}/"), _ignore, revision=revision)
     engine = assemble(
         loaded,

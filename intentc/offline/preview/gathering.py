@@ -17,7 +17,7 @@ import msgspec
 
 from intentc.directives import Book, Kept
 from intentc.model import Schema, Snapshot
-from intentc.retained import KnownValues, RetainedValues
+from intentc.retained import KnownFields, KnownValues, RetainedValues
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.protocol import AccessDenied, KeyValue, Store, prefix_end
@@ -46,6 +46,7 @@ class Gathered(NamedTuple):
 
 async def gather(store: Store, read: ReadService, schema: Schema, *, path: str, installation: str) -> Gathered:
     """Read everything under ``/<path>/`` now. Raises ``StoreError``, and ``WriteError`` for unreadable allocations."""
+    await KnownFields(store, schema, installation=installation).load()
     listing = await list_all(store, Layout.of(f"/{path}/"), _ignore)
     revision = listing.snapshot.revision
     links: frozenset[str] | None = None

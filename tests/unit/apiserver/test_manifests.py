@@ -58,6 +58,7 @@ async def test_a_manifest_is_stored_flat(api: ApiServer, store: MemoryStore) -> 
         "fq_name": ["shop", "r"],
         "name": "r",
         "api_version": "toy.intentc.io/v1alpha1",
+        "stored_version": "toy.intentc.io/v1",
         "metadata": {"labels": {"app": "web"}, "annotations": {"a": "b"}, **NEW},
         "hostname": "h",
         "match": {"prefix": "/a"},
@@ -69,7 +70,7 @@ async def test_the_flat_form_is_taken_too_and_gets_the_same_uuid(api: ApiServer,
     await api.create("toy-route", {"fq_name": ["shop", "r"], "hostname": "h", "metadata": {"labels": {"a": "b"}}})
     assert await stored(store) == {
         "uuid": UUID, "fq_name": ["shop", "r"], "name": "r", "hostname": "h",
-        "metadata": {"labels": {"a": "b"}, **NEW},
+        "metadata": {"labels": {"a": "b"}, **NEW}, "stored_version": "toy.intentc.io/v1",
     }  # fmt: skip
 
 
@@ -117,7 +118,7 @@ async def test_a_manifest_replaces_all_fields_of_the_user(api: ApiServer, store:
     await api.update(Key("toy_route", UUID), manifest({"hostname": "i"}))
     assert await stored(store) == {
         "uuid": UUID, "fq_name": ["shop", "r"], "name": "r", "api_version": "toy.intentc.io/v1", "hostname": "i",
-        "metadata": {**NEW, "generation": 2},
+        "stored_version": "toy.intentc.io/v1", "metadata": {**NEW, "generation": 2},
     }  # fmt: skip
 
 
@@ -139,7 +140,7 @@ async def test_what_the_schema_of_a_shared_kind_lacks_is_accepted_and_not_stored
     uuid = manifest_uuid("service", ("default", "s"))
     assert await stored(store, "service", uuid) == {
         "uuid": uuid, "fq_name": ["default", "s"], "name": "s", "api_version": "v1", "metadata": NEW,
-        "type": "ClusterIP", "ports": [{"port": 80}],
+        "type": "ClusterIP", "ports": [{"port": 80}], "stored_version": "v1",
     }  # fmt: skip
     await api.update(Key("service", uuid), {"sessionAffinity": "ClientIP", "type": "NodePort"})
     assert (await stored(store, "service", uuid)).keys() >= {"type", "ports"}

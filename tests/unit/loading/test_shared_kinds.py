@@ -46,18 +46,21 @@ def test_nodes_and_namespaces_have_names_that_contrail_does_not_have() -> None:
     )  # fmt: skip
 
 
+TWO_VERSIONS = "kind: thing\ngroup: toy\nshape: kubernetes\nversions: {toy/v2: {}, toy/v1: {}}\n"
+
+
 @pytest.mark.parametrize(
     ("kinds", "thing", "message"),
     [
         ("[ingres]", "kind: thing\ngroup: toy\n", "there is no shared kind 'ingres' .*did you mean ingress"),
         (
             "[]",
-            "kind: thing\ngroup: toy\nshape: kubernetes\nversions: {toy/v1: {}}\nconverted: {toy/v1: no.such:THING}\n",
+            TWO_VERSIONS + "converted: {toy/v1: no.such:THING}\n",
             r"thing.yml:5: converted: 'no.such:THING' can't be loaded",
         ),
         (
             "[]",
-            "kind: thing\ngroup: toy\nshape: kubernetes\nversions: {toy/v1: {}}\nconverted: {toy/v1: 'os:path'}\n",
+            TWO_VERSIONS + "converted: {toy/v1: 'os:path'}\n",
             "'os:path' is no Conversion",
         ),
         (

@@ -5,7 +5,7 @@ before a compiler runs with it. It reads the values in etcd, since the API serve
 
 It reads etcd and changes nothing but what the schema's kinds have lost (``retained/known_fields.py``).
 
-Touches: etcd; through others: clock, logs, randomness.
+Touches: etcd; through others: logs.
 """
 
 from __future__ import annotations

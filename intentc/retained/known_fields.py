@@ -7,7 +7,7 @@ own schema once it begins to write.
 
 State: none; ``load`` sets what the kinds of the schema have lost.
 
-Touches: etcd, logs; through others: clock, randomness.
+Touches: etcd, logs.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ to another result. ``stored`` finds what is to be written; a second run finds th
 
 It reads etcd, changes the API server's resources, and prints.
 
-Touches: etcd, terminal; through others: clock, environment, files, gRPC, HTTP, logs, randomness, sockets.
+Touches: terminal; through others: clock, environment, etcd, files, gRPC, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An author changes a kind whose resources are stored: what follows from them stays the same, or is held.
 
-The path of docs/authoring.md §1.1 on a real etcd, a real API server and compiler, with the commands as processes: add a
+The path of docs/authoring.md ("Change a kind that is in use") on a real etcd, a real API server and compiler, with the commands as processes: add a
 version, migrate, drop the old one. Each step restarts server and compiler with the next schema.
 """
 

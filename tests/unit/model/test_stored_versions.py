@@ -69,7 +69,7 @@ def test_a_conversion_is_applied_once() -> None:
 
 @pytest.mark.parametrize("versions", [{}, {"1": {}}])
 def test_a_version_that_is_not_declared_is_an_error_with_its_name(versions: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInput, match="it is stored in version '2'.*declare that version again"):
+    with pytest.raises(InvalidInput, match=r"it is stored in version '2'.*declare that version again"):
         values(farm(versions), raw(area=3, stored_version="2"))
 
 

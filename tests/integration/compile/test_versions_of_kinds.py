@@ -1,7 +1,8 @@
 """An author changes a kind whose resources are stored: what follows from them stays the same, or is held.
 
-The path of docs/authoring.md ("Change a kind that is in use") on a real etcd, a real API server and compiler, with the commands as processes: add a
-version, migrate, drop the old one. Each step restarts server and compiler with the next schema.
+The path of docs/authoring.md ("Change a kind that is in use") on a real etcd, a real API server and compiler, with the
+commands as processes: add a version, migrate, drop the old one. Each step restarts server and compiler with the next
+schema.
 """
 
 from __future__ import annotations
@@ -169,7 +170,7 @@ async def test_a_version_is_added_migrated_and_dropped_and_no_output_is_written(
     status = await farming.compiled()
     assert status["healthy"] and not status["problems"]
     assert await farming.stored("plot") == before, "the old version is converted when it is read"
-    checked = await farming.run("check", "--stored", "--notes")
+    checked = await farming.run("check", "--live", "--notes")
     assert checked.returncode == 0 and f"{COUNT} resources of version {farming.shape.old}" in checked.stdout
 
     async with farming.world.serving(), farming.world.compiling() as service:
@@ -185,7 +186,7 @@ async def test_a_version_is_added_migrated_and_dropped_and_no_output_is_written(
     assert await farming.stored("plot") == before, "migration changes no input"
 
     farming.install("area", farming.shape.after)
-    checked = await farming.run("check", "--stored")
+    checked = await farming.run("check", "--live")
     assert checked.returncode == 0, checked.stdout
     status = await farming.compiled()
     assert status["healthy"] and not status["problems"]
@@ -199,7 +200,7 @@ async def test_a_version_that_is_dropped_too_early_is_an_error_of_the_check_and_
     farming.install("area", farming.shape.both)
     await farming.compiled()
     farming.install("area", "{'3': {}}" if farming.shape is CONTRAIL else "{f/v3: {}}")
-    checked = await farming.run("check", "--stored")
+    checked = await farming.run("check", "--live")
     assert checked.returncode == 3
     status = await farming.compiled()
     assert not status["healthy"]
@@ -210,7 +211,7 @@ async def test_a_version_that_is_dropped_too_early_is_an_error_of_the_check_and_
 async def test_a_field_that_is_renamed_without_a_version_is_a_problem_and_deletes_nothing(farming: Farming) -> None:
     before = await farming.stored("plot")
     farming.install("area", farming.shape.before)
-    checked = await farming.run("check", "--stored")
+    checked = await farming.run("check", "--live")
     assert checked.returncode == 3 and "size" in checked.stdout
     status = await farming.compiled()
     assert not status["healthy"]

@@ -68,6 +68,9 @@ REVISION_HEADER = "X-Etcd-Revision"
 _LARGEST_LOG_IN = 64 * 1024
 """Bytes of a log-in's body, which is read before the caller is known."""
 
+_LONGEST_UUID = 1_024
+"""Characters: what stands in place of a uuid in a key of etcd is escaped, and can be deleted by that."""
+
 _PAUSE_SECONDS = "1"
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -309,12 +312,12 @@ class _Calls:
 
     async def prop_collection_get(self, request: Request) -> Response:
         caller, parameters = self.caller(request, reading=True), request.query_params
-        uuid, fields = parameters.get("uuid", ""), parameters.get("fields", "")
+        uuid, fields = parameters.get("uuid", ""), requests.listed(parameters, "fields")
         for name, value in (("uuid", uuid), ("fields", fields)):
             if not value:
                 raise BadRequest(f"{name} is missing")
         position = parameters.get("position", "")
-        return _answer(await self._server.collections(uuid, fields.split(","), position, caller=caller))
+        return _answer(await self._server.collections(uuid, fields, position, caller=caller))
 
     async def prop_collection_update(self, request: Request) -> Response:
         caller = self.caller(request)
@@ -422,7 +425,10 @@ class _Calls:
         kind = self._server.schema.by_path(name)
         if kind is None or not kind.stored:
             raise NotFound(f"there is no kind {name!r}; GET / lists them")
-        return Key(kind.name, request.path_params["uuid"])
+        uuid = request.path_params["uuid"]
+        if len(uuid) > _LONGEST_UUID:
+            raise BadRequest(f"the uuid in the URL has more than {_LONGEST_UUID:,} characters")
+        return Key(kind.name, uuid)
 
 
 def _answer(

@@ -14,23 +14,26 @@ Touches: etcd.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import msgspec
+import anyio.lowlevel
 
+from intentc.loading.bodies import read_json
 from intentc.model import Key, Kind, Name, Schema, kebab
+from intentc.model.problem import InvalidInput
 from intentc.watch.protocol import Store, StoreError, prefix_end
 
 from .admission.fields import children_of
 from .authorization import READ
-from .documents import Document, decode, decode_entry
+from .documents import BYTES_OF_A_TURN, Document, decode, decode_entry
 from .draft import Draft
 from .errors import BadRequest, Malformed, NotFound, from_store
 from .layout import CHILD, REFERENCE
 from .permissions import Access
 
 _PAGE = 1000
+_ANYTHING: Any = Any
 _BASIC = frozenset({"uuid", "fq_name", "name", "parent_type", "parent_uuid"})
 
 
@@ -59,7 +62,7 @@ class View(NamedTuple):
     as they are stored, to callers that may read them.
     """
 
-    fields: Sequence[str] = ()
+    fields: Collection[str] = ()
     children: bool = True
     back_references: bool = True
     sealed: bool = False
@@ -93,7 +96,8 @@ async def find(store: Store, draft: Draft, kind: Kind, query: Query, access: Acc
     """The resources that match a query and that the caller may read, by uuid."""
     _check(draft.schema, query)
     candidates = await _candidates(draft, kind, query)
-    computed = sorted(set(query.fields) & _computed_fields(draft.schema, kind).keys())
+    wanted, fields = _wanted(query.filters), frozenset(query.fields)
+    computed = sorted(fields & _computed_fields(draft.schema, kind).keys())
     found: list[Document] = []
     pages = _all(store, draft, kind, query.marker) if candidates is None else _some(draft, kind, candidates)
     async for uuid, document in pages:
@@ -101,10 +105,10 @@ async def find(store: Store, draft: Draft, kind: Kind, query: Query, access: Acc
             continue
         # A filter by a secret must not confirm a guess.
         document = draft.secrets.shown(kind, document, access.sight())
-        if _matches(document, query) and access.allows(document, READ):
+        if _matches(document, query.parent_type, wanted) and access.allows(document, READ):
             if computed:
                 document = document | await _computed(draft, kind, uuid, access, View(computed))
-            found.append(_only(document, query.fields))
+            found.append(_only(document, fields))
             if query.limit and len(found) == query.limit:
                 break
     return found
@@ -132,33 +136,30 @@ async def _candidates(draft: Draft, kind: Kind, query: Query) -> list[str] | Non
     parents = list(query.parent_ids)
     if query.parent_fq_names:
         parent_kinds = [query.parent_type.replace("-", "_")] if query.parent_type else [p.kind for p in kind.parents]
-        for text in query.parent_fq_names:
-            named = [await draft.find(Name(parent, tuple(text.split(":")))) for parent in parent_kinds]
-            parents += [uuid for uuid in named if uuid]
+        names = [Name(parent, tuple(text.split(":"))) for text in query.parent_fq_names for parent in parent_kinds]
+        await draft.reading.load(map(draft.layout.name, names))
+        parents += [uuid for name in names if (uuid := await draft.find(name))]
     if query.parent_ids or query.parent_fq_names:
-        sets.append({key.uuid for parent in parents for key in await _holders(draft, parent, kind.name, CHILD)})
+        sets.append(await _holders(draft, parents, kind.name, CHILD))
     if query.back_ref_ids:
-        sets.append(
-            {key.uuid for target in query.back_ref_ids for key in await _holders(draft, target, kind.name, REFERENCE)}
-        )
+        sets.append(await _holders(draft, query.back_ref_ids, kind.name, REFERENCE))
     return sorted(set.intersection(*sets)) if sets else None
 
 
-async def _holders(draft: Draft, target: str, kind: str, sort: str) -> list[Key]:
-    found = []
-    for prefix in (draft.layout.holds(target), draft.layout.links(target)):
-        for item in await draft.reading.below(f"{prefix}{kind}/"):
-            holder = draft.layout.holder(item.key)
-            if holder.sort == sort:
-                found.append(holder.key)
-    return found
+async def _holders(draft: Draft, targets: Sequence[str], kind: str, sort: str) -> set[str]:
+    """The uuids of the resources of a kind that are children of ``targets``, or refer to them."""
+    layout = draft.layout
+    prefixes = [f"{prefix}{kind}/" for one in targets for prefix in (layout.holds(one), layout.links(one))]
+    await draft.reading.load_below(prefixes)
+    holders = [layout.holder(item.key) for prefix in prefixes for item in await draft.reading.below(prefix)]
+    return {holder.key.uuid for holder in holders if holder.sort == sort}
 
 
 async def _all(store: Store, draft: Draft, kind: Kind, marker: str) -> AsyncIterator[tuple[str, Document | Malformed]]:
     """All resources of one kind at one revision, by pages; for an unreadable value the error."""
     prefix = draft.layout.values(kind.name)
     start, revision = f"{draft.layout.value(Key(kind.name, marker))}\0" if marker else prefix, 0
-    more = True
+    more, decoded = True, 0
     while more:
         try:
             page = await store.range(start, prefix_end(prefix), limit=_PAGE, revision=revision)
@@ -167,6 +168,10 @@ async def _all(store: Store, draft: Draft, kind: Kind, marker: str) -> AsyncIter
         revision = page.revision
         for item in page.items:
             uuid = draft.layout.uuid(item.key)
+            decoded += len(item.value)
+            if decoded > BYTES_OF_A_TURN:
+                decoded = 0
+                await anyio.lowlevel.checkpoint()
             try:
                 document: Document | Malformed = decode(kind, item.value, item.key, uuid)
             except Malformed as error:
@@ -236,30 +241,33 @@ async def _is_shown(draft: Draft, key: Key, access: Access) -> bool:
     return access.reads_all or access.allows(await draft.readable(key) or {}, READ)
 
 
-def _matches(document: Document, query: Query) -> bool:
-    if query.parent_type and document.get("parent_type") != query.parent_type.replace("_", "-"):
-        return False
-    wanted: dict[str, list[str]] = {}
-    for field, value in query.filters:
-        wanted.setdefault(field, []).append(value)
-    return all(any(_equals(document.get(field), value) for value in values) for field, values in wanted.items())
+def _wanted(filters: Sequence[tuple[str, str]]) -> dict[str, list[tuple[str, Any]]]:
+    """Field → the values of its filters, each as plain text (GO) and as JSON (PY)."""
+    wanted: dict[str, list[tuple[str, Any]]] = {}
+    for field, text in filters:
+        try:
+            value = read_json(text.encode(), _ANYTHING)
+        except InvalidInput:
+            value = text
+        wanted.setdefault(field, []).append((text, value))
+    return wanted
 
 
-def _equals(value: Any, text: str) -> bool:
-    """Whether a field has the value of a filter, as plain text (GO) or as JSON (PY).
+def _matches(document: Document, parent_type: str, wanted: Mapping[str, Sequence[tuple[str, Any]]]) -> bool:
+    """Whether a resource has one of the values of each filter.
 
     Absent, false, zero and empty are equal (docs/contrail.md A.1).
     """
-    if value == text:
-        return True
-    try:
-        wanted = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        wanted = text
-    return (value or None) == (wanted or None)
+    if parent_type and document.get("parent_type") != parent_type.replace("_", "-"):
+        return False
+    return all(
+        any(found == text or (found or None) == (value or None) for text, value in values)
+        for field, values in wanted.items()
+        for found in (document.get(field),)
+    )
 
 
-def _only(document: Document, fields: Sequence[str]) -> Document:
+def _only(document: Document, fields: Collection[str]) -> Document:
     if not fields:
         return document
     return {field: value for field, value in document.items() if field in fields or field in _BASIC}

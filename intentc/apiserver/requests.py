@@ -31,6 +31,10 @@ from .resources import Condition
 Request = TypeVar("Request")
 
 _LARGEST_PAGE = 10_000
+_MOST_LISTED = 4_000
+"""Values of a parameter that is a list: as many uuids as fit into a request's head."""
+_MOST_FILTERS = 50
+"""Filters of a list; each resource is compared with all of them."""
 
 
 class ReferenceRequest(
@@ -190,13 +194,13 @@ def fence(headers: Mapping[str, str]) -> Fence | None:
 def query(parameters: Mapping[str, str]) -> Query:
     """Read the parameters of a list. Raises ``BadRequest``."""
     return Query(
-        filters=[_filter(text) for text in _split(parameters, "filters")],
-        parent_ids=_split(parameters, "parent_id"),
+        filters=[_filter(text) for text in listed(parameters, "filters", _MOST_FILTERS)],
+        parent_ids=listed(parameters, "parent_id"),
         parent_type=parameters.get("parent_type", ""),
-        parent_fq_names=_split(parameters, "parent_fq_name_str"),
-        back_ref_ids=_split(parameters, "back_ref_id"),
-        uuids=_split(parameters, "obj_uuids"),
-        fields=_split(parameters, "fields"),
+        parent_fq_names=listed(parameters, "parent_fq_name_str"),
+        back_ref_ids=listed(parameters, "back_ref_id"),
+        uuids=listed(parameters, "obj_uuids"),
+        fields=listed(parameters, "fields"),
         limit=min(_number(parameters, "page_limit"), _LARGEST_PAGE),
         marker=parameters.get("page_marker", ""),
     )
@@ -205,7 +209,7 @@ def query(parameters: Mapping[str, str]) -> Query:
 def view(parameters: Mapping[str, str]) -> View:
     """Read the parameters of a GET of one resource. Raises ``BadRequest``."""
     return View(
-        _split(parameters, "fields"),
+        frozenset(listed(parameters, "fields")),
         not flag(parameters, "exclude_children"),
         not flag(parameters, "exclude_back_refs"),
         flag(parameters, "sealed"),
@@ -240,8 +244,12 @@ def _number(parameters: Mapping[str, str], name: str) -> int:
     return number(parameters, name) or 0
 
 
-def _split(parameters: Mapping[str, str], name: str) -> list[str]:
-    return [part for part in parameters.get(name, "").split(",") if part]
+def listed(parameters: Mapping[str, str], name: str, most: int = _MOST_LISTED) -> list[str]:
+    """Read a parameter that is a list with commas. Raises ``BadRequest``."""
+    found = [part for part in parameters.get(name, "").split(",") if part]
+    if len(found) > most:
+        raise BadRequest(f"{name} lists {len(found):,} values; {most:,} are the most, so ask several times")
+    return found
 
 
 def _filter(text: str) -> tuple[str, str]:

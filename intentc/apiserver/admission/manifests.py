@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from intentc.loading import did_you_mean
-from intentc.loading.checking import DESCRIBED_NAME, LONGEST_NAME, NAME
+from intentc.loading.checking import DESCRIBED_NAME, NAME
+from intentc.loading.checking import LONGEST_NAME as LONGEST_NAME
 from intentc.model import MARK_KEY, Kind, kebab
 from intentc.model.manifest import flattened, is_half_manifest, is_manifest
 from intentc.model.pruning import pruned

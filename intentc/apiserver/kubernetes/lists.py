@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import anyio.lowlevel
+
 from intentc.model import Key
 from intentc.watch.protocol import Compacted, FutureRevision, StoreError, prefix_end
 
 from ..authorization import READ, Caller, Operation
-from ..documents import decode
+from ..documents import BYTES_OF_A_TURN, decode
 from ..errors import Malformed, from_store
 from ..permissions import Access
 from ..service import ApiServer
@@ -58,13 +60,17 @@ async def find(server: ApiServer, offered: Offered, namespace: str, options: Lis
             raise Answered(400, "BadRequest", "continue belongs to another list; list again without it")
     found: list[Manifest] = []
     position = None
-    more = True
+    more, read = True, 0
     while more and position is None:
         page = await _page(server, start, prefix_end(prefix), revision)
         revision, more = revision or page.revision, page.more
         for item in page.items:
             # Before anything else: a page of which nothing is shown must not be read again.
             start = item.key + "\0"
+            read += len(item.value)
+            if read > BYTES_OF_A_TURN:
+                read = 0
+                await anyio.lowlevel.checkpoint()
             uuid = draft.layout.uuid(item.key)
             try:
                 document = decode(offered.kind, item.value, item.key, uuid)

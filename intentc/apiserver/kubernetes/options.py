@@ -8,20 +8,22 @@ Touches: nothing outside memory.
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
+from intentc.loading.bodies import read_json
+
 from ..errors import BadRequest, shortened
-from ..integers import parse_integer
+from ..integers import LARGEST, parse_integer
 from ..requests import decode
 from .failures import wrong_option
 from .selectors import Selector, selector
 
 _LARGEST_PAGE = 10_000
 _LONGEST_NAME = 128
+_LONGEST_TOKEN = 4096
 VALIDATIONS = ("Ignore", "Warn", "Strict")
 """What a client may wish for fields that nobody knows."""
 _PROPAGATIONS = ("Background", "Foreground", "Orphan")
@@ -149,9 +151,14 @@ def _position(text: str) -> Position | None:
     if not text:
         return None
     try:
-        return msgspec.json.decode(base64.urlsafe_b64decode(text), type=Position)
-    except (msgspec.DecodeError, binascii.Error, ValueError):
+        if len(text) > _LONGEST_TOKEN:
+            raise ValueError
+        position = read_json(base64.urlsafe_b64decode(text), Position)
+        if not 0 < position.revision <= LARGEST:
+            raise ValueError
+    except ValueError:
         raise BadRequest("continue is not what this server gave; list again without it") from None
+    return position
 
 
 def number(query: Mapping[str, str], name: str) -> int:

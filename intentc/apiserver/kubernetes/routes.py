@@ -31,6 +31,7 @@ from intentc.model import Key, Name
 from intentc.model.problem import InvalidInput
 from intentc.watch.protocol import StoreError
 
+from ..admission.manifests import LONGEST_NAME
 from ..authorization import Caller, Operation
 from ..errors import ApiError, from_store
 from ..requests import decode, unreadable
@@ -176,6 +177,8 @@ class _Calls:
         namespace = ""
         if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in ("status", "finalize"):
             namespace, rest = rest[1], rest[2:]
+        if max(map(len, rest)) > LONGEST_NAME or len(namespace) > LONGEST_NAME:
+            raise Answered(400, "BadRequest", f"a name in the URL has more than {LONGEST_NAME} characters")
         offered = self._catalog.find(group, version, rest[0])
         name, subresource = (*rest[1:3], "", "")[:2]
         has_subresource = subresource == "" or (subresource == "status" and offered is not None and offered.has_status)

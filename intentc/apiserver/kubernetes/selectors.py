@@ -3,6 +3,8 @@
 Why it exists: clients select resources by text: ``app=web,tier in (a,b),!old``. Fields are ``metadata.name`` and
 ``metadata.namespace`` only, as for custom resources in Kubernetes.
 
+A client may send any text, so the patterns never go back (``*+``): each text is read once.
+
 Pure functions of values.
 
 Touches: nothing outside memory.
@@ -16,9 +18,13 @@ from typing import Any, NamedTuple
 
 from ..errors import BadRequest, shortened
 
-_SET = re.compile(r"\s*(?P<key>[^\s!=,()]+)\s+(?P<not>not)?in\s*\((?P<values>[^()]*)\)\s*")
-_EQUAL = re.compile(r"\s*(?P<key>[^\s!=,()]+)\s*(?P<operator>==|!=|=)\s*(?P<value>[^\s!=,()]*)\s*")
-_PRESENT = re.compile(r"\s*(?P<not>!)?\s*(?P<key>[^\s!=,()]+)\s*")
+_SET = re.compile(r"\s*+(?P<key>[^\s!=,()]++)\s++(?P<not>not)?in\s*+\((?P<values>[^()]*+)\)\s*+")
+_EQUAL = re.compile(r"\s*+(?P<key>[^\s!=,()]++)\s*+(?P<operator>==|!=|=)\s*+(?P<value>[^\s!=,()]*+)\s*+")
+_PRESENT = re.compile(r"\s*+(?P<not>!)?\s*+(?P<key>[^\s!=,()]++)\s*+")
+LONGEST = 16_384
+"""Characters of a selector."""
+MOST = 50
+"""Requirements of a selector; each resource is compared with all of them."""
 _FIELDS = ("metadata.name", "metadata.namespace")
 
 
@@ -58,8 +64,13 @@ def selector(labels: str, fields: str) -> Selector:
 
 
 def _requirements(text: str, parameter: str) -> tuple[Requirement, ...]:
-    found, position = [], 0
+    if len(text) > LONGEST:
+        raise BadRequest(f"{parameter} has {len(text):,} characters; {LONGEST:,} are the most")
+    found: list[Requirement] = []
+    position = 0
     while position < len(text):
+        if len(found) == MOST:
+            raise BadRequest(f"{parameter} has more than {MOST} requirements; use key in (a,b), or list several times")
         for pattern in (_SET, _EQUAL, _PRESENT):
             match = pattern.match(text, position)
             if match is not None and (match.end() == len(text) or text[match.end()] == ","):

@@ -184,6 +184,8 @@ async def test_who_may_not_write_is_rejected_before_a_body_is_read(schema: Schem
         for method, called, media in WRITES:
             answer = await begun(client, method, called, asked | media)
             assert answer.split()[1] == str(status).encode(), (method, called, answer)
+        for called in (f"{MAPPING.removesuffix('/m')}?labelSelector=((", "/mappings?filters=nonsense"):
+            assert (await client.get(called, headers=asked)).status_code == status, called
     await store.close()
 
 

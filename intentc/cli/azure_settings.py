@@ -61,7 +61,7 @@ def settings_of(configuration: Configuration, compilers: Declared) -> Settings:
         record_name(own.settings),
         prefix_in(own.settings),
         {kind: compilers.schema.kind(kind).plural for kind in RECORDS},
-        ttl=int(configuration.compilation.msg_queue_lock_time),
+        ttl=configuration.compilation.lease_seconds,
         heartbeat_seconds=own.watch.heartbeat,
         period_seconds=_period(own.settings),
     )
@@ -71,7 +71,8 @@ def _period(settings: Mapping[str, Any]) -> float:
     from intentc.model import InvalidInput
 
     name = "appgw.reconcilePeriodSeconds"
-    found = settings.get(name) or settings.get("appgw.RECONCILE_PERIOD_SECONDS") or _PERIOD
+    given = [settings[one] for one in (name, "appgw.RECONCILE_PERIOD_SECONDS") if settings.get(one) not in (None, "")]
+    found = given[0] if given else _PERIOD
     try:
         seconds = float(found)
     except (TypeError, ValueError):

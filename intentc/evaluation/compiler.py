@@ -10,6 +10,8 @@ Touches: nothing outside memory.
 
 from __future__ import annotations
 
+import difflib
+import inspect
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -19,6 +21,8 @@ from .intent import Intent
 from .overview import PROBLEMS, Naming, Overview, Remark
 
 _TRUST = ("reads", "reactions")
+_SIMILAR = 0.8
+"""How similar to ``evaluate`` a misspelling is."""
 
 
 class Compiler:
@@ -42,7 +46,8 @@ class Compiler:
     ``makes``: the kinds of the objects that its intents make in a cluster, such as ``apps/v1/Deployment`` or
     ``v1/Service``. Such objects are found again when the store was lost.
 
-    Raises ``InvalidInput`` if two intents compile one kind, if an intent has no kind or an unknown ``trust``, if a view
+    Raises ``InvalidInput`` if two intents compile one kind, if an intent has no kind or an unknown ``trust``, if its
+    ``evaluate`` is misspelt or async, if a view
     has the name of the view that every compiler has, or if an entry of ``makes`` has another form.
 
     >>> class FarmIntent(Intent):
@@ -96,6 +101,7 @@ class Compiler:
                 raise InvalidInput(
                     f"compiler {name}: {intent.__name__}.trust is {intent.trust!r}; it is one of {', '.join(_TRUST)}"
                 )
+            _check_evaluate(name, intent)
             other = found.setdefault(intent.kind, intent)
             if other is not intent:
                 raise InvalidInput(
@@ -110,3 +116,29 @@ class Compiler:
 
     def __repr__(self) -> str:
         return f"<Compiler {self.name}>"
+
+
+def _check_evaluate(compiler: str, intent: type[Intent]) -> None:
+    """Reject an intent whose ``evaluate`` is misspelt, or returns a coroutine. One without ``evaluate`` is valid: it
+    only takes part in relations."""
+    evaluate = intent.evaluate
+    if inspect.iscoroutinefunction(evaluate) or inspect.isasyncgenfunction(evaluate):
+        raise InvalidInput(
+            f"compiler {compiler}: {intent.__name__}.evaluate is async; it can't wait for anything: use `def`",
+            source=_place(evaluate),
+        )
+    if evaluate is not Intent.evaluate:
+        return
+    own = {name: each for base in intent.__mro__ if base not in Intent.__mro__ for name, each in vars(base).items()}
+    for name in difflib.get_close_matches("evaluate", own, 1, _SIMILAR):
+        raise InvalidInput(
+            f"compiler {compiler}: {intent.__name__} has {name!r} and no `evaluate`, so nothing would follow from a "
+            f"{intent.kind}; rename it to `evaluate`",
+            source=_place(own[name]),
+        )
+
+
+def _place(function: object) -> str:
+    """``file:line`` of a function; empty if it has none."""
+    code = getattr(function, "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else ""

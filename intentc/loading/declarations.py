@@ -36,6 +36,7 @@ _FIELD_KEYS = frozenset(FieldSpec.__struct_fields__)
 _PROPERTY_KEYS = _FIELD_KEYS | {
     "writer", "required", "collection", "map_key", "annotation", "compiler_parts", "writer_if_made",
 }  # fmt: skip
+_NUMBERS = ("integer", "number")
 _WRITERS = tuple(writer.value for writer in Writer)
 _WRITERS_IF_MADE = ("", Writer.COMPILER.value)
 _WRITERS_OF_LISTS_IF_MADE = (*_WRITERS_IF_MADE, Writer.SHARED.value)
@@ -43,6 +44,11 @@ _COMMON = {"uuid": "string", "fq_name": {"list": "string"}, "parent_type": "stri
 _OF_MANIFESTS = {METADATA: "ObjectMeta", "api_version": "string"}
 _RESERVED = frozenset({*_COMMON, *_OF_MANIFESTS, "annotations", "name", "display_name", "id_perms", "perms2"})
 """Fields of every Kubernetes-shaped kind; no property can have these names."""
+_RESERVED_EVERYWHERE = frozenset({
+    "annotations", "configuration_version", "fq_name", "href", "key", "kind", "name", "parent_type", "parent_uuid",
+    "perms2", "status", STATUS_CLAIMS, "uuid",
+})  # fmt: skip
+"""Fields of every resource, or names by which evaluations and programs read something else of it."""
 
 
 def check_types(located: Located, types: Types) -> None:
@@ -67,6 +73,11 @@ def check_kind(located: Located, spec: KindSpec, types: Types) -> None:
             ("only_claimed",),
         )
     for name, declared in spec.properties.items():
+        if name in _RESERVED_EVERYWHERE and not (spec.shape == "kubernetes" and name in _RESERVED):
+            raise located.error(
+                f"the name {name!r} is reserved: of every resource it means something else; choose another one",
+                ("properties", name),
+            )
         if spec.shape == "kubernetes" and name in _RESERVED:
             raise located.error(
                 f"every resource has a field {name!r}; call this one otherwise, and move it there in `versions`",
@@ -171,6 +182,27 @@ def _check_field(located: Located, path: Steps, declared: Any, types: Types, key
             msgspec.convert(spec.default, SCALARS[spec.type][0], dec_hook=decode_hook)
         except msgspec.ValidationError as error:
             raise located.error(f"default: {in_words(error)[1]}", (*path, "default")) from None
+    _check_values(located, path, spec)
+
+
+def _check_values(located: Located, path: Steps, spec: FieldSpec) -> None:
+    """Check that enum, bounds and default of a field go together. A default may be outside the bounds: that is how a
+    schema says *not set*."""
+    if spec.enum and spec.type != "string":
+        raise located.error("enum is for texts: declare `type: string`, or take the enum out", (*path, "enum"))
+    if spec.enum and spec.default is not None and spec.default not in spec.enum:
+        raise located.error(
+            f"default: {spec.default!r} is not in the enum{did_you_mean(str(spec.default), spec.enum)}; give one of "
+            f"{', '.join(spec.enum)}",
+            (*path, "default"),
+        )
+    for bound in ("minimum", "maximum"):
+        if getattr(spec, bound) is not None and spec.type not in _NUMBERS:
+            raise located.error(f"{bound} is for numbers: declare `type: integer`, or take it out", (*path, bound))
+    if spec.minimum is not None and spec.maximum is not None and spec.minimum > spec.maximum:
+        raise located.error(
+            f"no value fits: the minimum {spec.minimum} is over the maximum {spec.maximum}", (*path, "minimum")
+        )
 
 
 def _check_collection(located: Located, path: Steps, declared: Mapping[str, Any], types: Types) -> None:

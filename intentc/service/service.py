@@ -41,7 +41,6 @@ from ..inspection.status.pending_work import at
 from ..inspection.status.report import pending, report
 from ..journal.keeping import Keeping
 from ..leading import KeeperFactory, OtherLeader, claim_path
-from ..leading.election import SHORTEST_TTL_SECONDS
 from ..listening.origin import url_host
 from ..loading.configuration import Configuration
 from ..loading.configuration.sections import Diagnostics, Intentc
@@ -129,7 +128,7 @@ def build_service(
             installation=installation,
             process=process,
             address=_address(settings.diagnostics),
-            ttl=max(SHORTEST_TTL_SECONDS, round(compilation.msg_queue_lock_time)),
+            ttl=compilation.lease_seconds,
             versions=compilers.versions,
             max_writes_on_upgrade=settings.limits.max_writes_on_upgrade,
             resources=source,

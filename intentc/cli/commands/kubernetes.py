@@ -70,7 +70,7 @@ async def _run(diagnostics: tuple[str, int], loaded: Loaded) -> int:
         makes=compilers.makes,
         writes=own.kubernetes.writes,
         limits=DeleteLimits(own.limits.max_deletes, own.limits.max_deletes_percent),
-        ttl=int(configuration.compilation.msg_queue_lock_time),
+        ttl=configuration.compilation.lease_seconds,
         heartbeat_seconds=own.watch.heartbeat,
     )
     try:

@@ -18,14 +18,12 @@ from typing import NamedTuple
 from intentc.model import InvalidInput, Schema, kebab
 
 from .building import KeyPath, dotted
-from .sections import Configuration
+from .sections import SHORTEST_LEASE, Configuration
 from .values import Url, is_loopback
 
 _SHOWN = 3
 SHORTEST_TOKEN = 16
 """The fewest characters of the diagnostics' token; a shorter one could be guessed."""
-SHORTEST_LEASE = 2.0
-"""Seconds; etcd's own at its default election timeout."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 

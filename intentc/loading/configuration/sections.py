@@ -21,6 +21,8 @@ from msgspec import Meta
 
 from .values import Address, AtLeast, FilePath, HostName, PrefixInEtcd, Seconds, Secret, Settings, Url
 
+SHORTEST_LEASE = 2.0
+"""Seconds: the shortest life of a lease in etcd, at its default election timeout."""
 Positive = Annotated[int, Meta(ge=1)]
 Natural = Annotated[int, Meta(ge=0)]
 
@@ -204,6 +206,11 @@ class Compilation(Section, frozen=True):
     msg_index_string: str = "MsgIndex"
     read_lock_string: str = "MsgReadLock"
     master_election: bool = True
+
+    @property
+    def lease_seconds(self) -> int:
+        """The lifetime of a leader's lease: what is configured, but not less than etcd grants."""
+        return max(int(SHORTEST_LEASE), round(self.msg_queue_lock_time))
 
 
 class DiagnosticsTls(Section, frozen=True):

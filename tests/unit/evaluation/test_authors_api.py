@@ -66,6 +66,47 @@ def test_a_compiler_that_contradicts_itself_is_rejected(intents: Any, words: Any
         Compiler("toy", intents)
 
 
+class Misspelt(Intent):
+    kind = "misspelt"
+
+    def evalute(self, ctx: Any) -> Any:
+        return ()
+
+
+class Asynchronous(Intent):
+    kind = "asynchronous"
+
+    async def evaluate(self, ctx: Any) -> Any:  # type: ignore[override]
+        return ()
+
+
+@pytest.mark.parametrize(
+    ("intent", "words"),
+    [
+        (Misspelt, "Misspelt has 'evalute' and no `evaluate`, so nothing would follow from a misspelt"),
+        (Asynchronous, "Asynchronous.evaluate is async"),
+    ],
+)
+def test_an_evaluate_that_would_never_run_is_rejected_with_its_line(intent: Any, words: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        Compiler("toy", [intent])
+    assert words in str(caught.value)
+    assert caught.value.source.startswith(f"{__file__}:")
+
+
+def test_a_helper_next_to_evaluate_may_have_a_similar_name() -> None:
+    class Helped(Red):
+        kind = "helped"
+
+        def evaluate(self, ctx: Any) -> Any:
+            return self.evaluated()
+
+        def evaluated(self) -> Any:
+            return ()
+
+    assert Compiler("toy", [Helped]).intents == {"helped": Helped}
+
+
 def test_an_intent_without_evaluate_only_takes_part_in_relations() -> None:
     nothing: Any = None
     assert list(Red.evaluate(nothing, nothing)) == []

@@ -77,6 +77,29 @@ def test_two_compilers_load_together() -> None:
             "kind: thing\ngroup: toy\nreferences:\n  thing: {atribute: Port}",
             "thing.yml:4: unknown key 'references.thing.atribute'; did you mean attribute?",
         ),
+        *(
+            (
+                f"kind: thing\ngroup: toy\nproperties:\n  {name}: string",
+                f"thing.yml:4: the name {name!r} is reserved",
+            )
+            for name in ("name", "uuid", "kind", "fq_name", "status", "key", "parent_uuid", "perms2")
+        ),
+        (
+            "kind: thing\ngroup: toy\nproperties:\n  a: {type: string, enum: [red, blue], default: rd}",
+            "thing.yml:4: default: 'rd' is not in the enum; did you mean red?; give one of red, blue",
+        ),
+        (
+            "kind: thing\ngroup: toy\nproperties:\n  a: {type: integer, enum: [red]}",
+            "thing.yml:4: enum is for texts",
+        ),
+        (
+            "kind: thing\ngroup: toy\nproperties:\n  a:\n    type: integer\n    minimum: 5\n    maximum: 4",
+            "thing.yml:6: no value fits: the minimum 5 is over the maximum 4",
+        ),
+        (
+            "kind: thing\ngroup: toy\nproperties:\n  a: {type: string, maximum: 4}",
+            "thing.yml:4: maximum is for numbers",
+        ),
         (
             "kind: thing\ngroup: toy\nproperties:\n  a: strng",
             "thing.yml:4: a: 'strng' is unknown; did you mean string?",
@@ -174,6 +197,10 @@ def test_a_bad_declaration_is_rejected_where_it_stands(write: Write, kind: str, 
     [
         ("types:\n  Port: {number: intger}", "types.yml:2: number: 'intger' is unknown; did you mean integer?"),
         ("types:\n  Port: {number: {type: integer, writer: user}}", "types.yml:2: unknown key 'writer'"),
+        (
+            "types:\n  Port: {side: {type: string, enum: [left, right], default: up}}",
+            "types.yml:2: default: 'up' is not in the enum",
+        ),
         ("types:\n  Port: {next: Port}", "types.yml: type 'Port' contains itself"),
         ("type: {}", "types.yml:1: unknown key 'type'; did you mean types?"),
     ],

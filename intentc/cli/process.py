@@ -100,17 +100,21 @@ def reloading_of(
     compilers: Iterable[Compiler],
     loaded: Loaded,
     *,
+    check: Callable[[Configuration], object],
     adapted: Callable[[Configuration], Configuration] = lambda configuration: configuration,
     relog: bool = False,
 ) -> Reloader:
-    """A ``Reloader`` for the file of ``loaded``, read again with the same environment. ``adapted``: how the command
-    changes a configuration. ``relog``: set up logs again from the configuration."""
+    """A ``Reloader`` for the file of ``loaded``, read again with the same environment. ``check``: raises
+    ``InvalidInput`` for a configuration with which the command can't start. ``adapted``: how the command changes one.
+    ``relog``: set up logs again from the configuration."""
     from intentc.loading.configuration import load
     from intentc.service.reload import Reloader
 
     def read() -> Loaded:
         again = load(loaded.file, os.environ)
-        return again._replace(configuration=adapted(again.configuration))
+        again = again._replace(configuration=adapted(again.configuration))
+        check(again.configuration)
+        return again
 
     def on_read(again: Loaded) -> None:
         if relog:

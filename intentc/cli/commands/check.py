@@ -80,16 +80,14 @@ def command(
     and kinds' files. An editor with a YAML language server completes and checks a file with the schema that its first
     line names: `# yaml-language-server: $schema=DIR/configuration.schema.json`.
     """
-    from ..connecting import api_server, diagnostics_access, etcd_store
+    from ..checking import check_connections
 
     configuration = with_compilers(loaded.configuration, compilers)
     if files and not reads:
         raise click.UsageError("FILE needs --reads", click.get_current_context())
     if schemas is not None:
         return _write_schemas(schemas, output, configuration)
-    # These connect nothing; they check endpoints and TLS files.
-    for build in (etcd_store, api_server, diagnostics_access):
-        build(configuration)
+    check_connections(configuration)
     found = _findings(configuration)
     if live:
         found += run_service(_live, configuration)
@@ -171,9 +169,11 @@ def _write_schemas(directory: Path, output: str, configuration: Configuration) -
 
 def _findings(configuration: Configuration) -> list[Finding]:
     from intentc.loading.configuration import open_api_server, plain_secrets
-    from intentc.logic.dependencies.check import Finding, findings
+    from intentc.logic.dependencies.check import Finding
     from intentc.model import InvalidInput
-    from intentc.plugins import declared, installed
+    from intentc.plugins import declared
+
+    from ..checking import of_process
 
     reached = open_api_server(configuration)
     found = [Finding("server.address", "warning", "OpenApiServer", reached)] if reached else []
@@ -182,15 +182,15 @@ def _findings(configuration: Configuration) -> list[Finding]:
     if serves and (unsealed := plain_secrets(configuration, declared(configuration).schema)):
         found.append(Finding("intentc.api.secret_keys", "warning", "PlainSecrets", unsealed))
     try:
-        processes = [installed(configuration)]
+        processes = [of_process(configuration)]
     except InvalidInput as error:
         if len(names) < 2:
             raise
         # What several processes compile, one API server and one bridge serve.
         declared(configuration)
-        processes = [installed(_alone(configuration, name)) for name in names]
+        processes = [of_process(_alone(configuration, name)) for name in names]
         found.append(Finding("intentc.compilers", _NOTE, "SeveralProcesses", error.message))
-    return [*found, *(one for compiled in processes for one in findings(compiled.reactions, compiled.schema))]
+    return [*found, *(one for _, of_one in processes for one in of_one)]
 
 
 def _alone(configuration: Configuration, compiler: str) -> Configuration:

@@ -104,7 +104,7 @@ async def _dev(
     loaded: Loaded,
     adapted: Callable[[Configuration], Configuration],
 ) -> int:
-    from intentc.plugins import find_compilers
+    from intentc.plugins import find_compilers, installed
 
     from ..dev_cluster import running_cluster
     from ..dev_echo import running_echoes, wanted
@@ -130,7 +130,8 @@ async def _dev(
         anyio.create_task_group() as group,
     ):
         engine = started.service.engine
-        reloading = reloading_of(engine, find_compilers(configuration.intentc.compilers), loaded, adapted=adapted)
+        compilers = find_compilers(configuration.intentc.compilers)
+        reloading = reloading_of(engine, compilers, loaded, check=installed, adapted=adapted)
         group.start_soon(reloading.run)
         _introduce(started, stays=not again, kubernetes=kubernetes)
         async with _azure_of(started) as azure:

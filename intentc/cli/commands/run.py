@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import anyio
 import click
 
-from ..errors import CommandError, Exit
+from ..errors import Exit
 from ..options import configured
 from ..process import run_service
 
@@ -39,27 +39,23 @@ def command(observe: bool, loaded: Loaded) -> int:
     Health, readiness, status and metrics are served at intentc.diagnostics.address. SIGTERM drains and ends with exit
     code 0; SIGHUP reloads reaction maps, settings and log level, or changes nothing if they are invalid.
     """
-    if not loaded.configuration.compilation.enabled:
-        raise CommandError(
-            "compilation.enabled is false", where="configuration", next_step="set it to true, or run no compiler here"
-        )
     return run_service(_run, observe, loaded)
 
 
 async def _run(observe: bool, loaded: Loaded) -> int:
     from intentc.diagnostics.serving import running_diagnostics
     from intentc.evaluation import CrashMarker, state_directory
-    from intentc.plugins import installed
     from intentc.service.audits import AuditProcess
     from intentc.service.service import build_service
     from intentc.writing.http import http_services
 
+    from ..checking import startable
     from ..connecting import api_server, diagnostics_access, etcd_store, lease_keepers
     from ..process import ended_by_signals, reloading_of
     from ..progress import show_progress
 
     configuration = loaded.configuration
-    compilers = installed(configuration)
+    compilers = startable(configuration)
     address = configuration.intentc.diagnostics.address
     store = etcd_store(configuration)
     spawn = AuditProcess(str(loaded.file or ""), time_limit=configuration.intentc.audit.time_limit)
@@ -78,7 +74,7 @@ async def _run(observe: bool, loaded: Loaded) -> int:
                 spawn=spawn,
                 crash_marker=crash_marker,
             )
-            reloading = reloading_of(service.engine, compilers.compilers, loaded, relog=True)
+            reloading = reloading_of(service.engine, compilers.compilers, loaded, check=startable, relog=True)
             async with (
                 running_diagnostics(
                     service,

@@ -101,6 +101,36 @@ def test_a_hang_up_while_it_starts_ends_nothing_and_is_answered_by_a_reload(star
     assert service.terminate() == 0
 
 
+@pytest.mark.parametrize(
+    ("sections", "words"),
+    [
+        ({"intentc": {"compilers": ["contrial"]}}, "there is no compiler 'contrial'; did you mean contrail?"),
+        ({"etcd": {"tls": {"enabled": True, "trusted_ca_path": "/nowhere/ca.pem"}}}, "/nowhere/ca.pem"),
+        ({"client": {"tls": {"enabled": True, "trusted_ca_path": "/nowhere/ca.pem"}}}, "/nowhere/ca.pem"),
+        ({"intentc": {"diagnostics": {"tls": {"cert": "/nowhere/c.pem", "key": "/nowhere/k.pem"}}}}, "/nowhere/c.pem"),
+        ({"intentc": {"schemas": ["/nowhere/schemas"]}}, "/nowhere/schemas"),
+        ({"compilation": {"enabled": False}}, "compilation.enabled is false"),
+    ],
+    ids=["compiler", "etcd", "client", "diagnostics", "schemas", "disabled"],
+)
+def test_a_reload_rejects_what_a_start_rejects(
+    start: Callable[..., Process], tmp_path: Path, sections: dict[str, dict[str, object]], words: str
+) -> None:
+    service = start(PROGRAM)
+    service.until(lambda: service.says("diagnostics at"))
+    file = tmp_path / "contrail.yml"
+    document = msgspec.json.decode(file.read_bytes())
+    for name, section in sections.items():
+        if name == "client":
+            section = {"endpoint": "https://127.0.0.1:1", **section}
+        document[name] = {**document.get(name, {}), **section}
+    file.write_bytes(msgspec.json.encode(document))
+    service.process.send_signal(signal.SIGHUP)
+    service.until(lambda: service.says("reload rejected, the former configuration stays in force"))
+    assert service.says(words)
+    assert service.terminate() == 0
+
+
 def test_sigterm_ends_it_though_a_reload_hangs_in_a_file(start: Callable[..., Process], tmp_path: Path) -> None:
     stalled = tmp_path / "stalled"
     service = start([sys.executable, "-c", _HANGS], str(stalled))

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from intentc.cli.checking import check_connections
 from intentc.cli.process import reloading_of
 from intentc.diagnostics import logs
 from intentc.loading.configuration import Configuration, load
@@ -52,7 +53,7 @@ async def test_the_level_of_the_log_changes_and_former_secrets_stay_out_of_it(
 ) -> None:
     configure(file, OLD, "warning")
     loaded = load(file, {})
-    reloading = reloading_of(box_system.engine, (), loaded, adapted=_unchanged, relog=True)
+    reloading = reloading_of(box_system.engine, (), loaded, adapted=_unchanged, check=check_connections, relog=True)
     configure(file, NEW, "debug")
     assert await reloading.once()
     logging.getLogger("intentc").debug("%s and %s", OLD, NEW)
@@ -63,7 +64,7 @@ async def test_the_level_of_the_log_changes_and_former_secrets_stay_out_of_it(
 async def test_a_command_that_does_not_log_as_configured_goes_on_so(box_system: BoxSystem, file: Path) -> None:
     configure(file, OLD, "warning")
     before = logging.getLogger().level
-    reloading = reloading_of(box_system.engine, (), load(file, {}), adapted=_unchanged)
+    reloading = reloading_of(box_system.engine, (), load(file, {}), adapted=_unchanged, check=check_connections)
     configure(file, OLD, "debug")
     assert await reloading.once()
     assert logging.getLogger().level == before

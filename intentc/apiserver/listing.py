@@ -31,6 +31,7 @@ from .draft import Draft
 from .errors import BadRequest, Malformed, NotFound, from_store
 from .layout import CHILD, REFERENCE
 from .permissions import Access
+from .secrets import Sight
 
 _PAGE = 1000
 _ANYTHING: Any = Any
@@ -101,11 +102,14 @@ async def find(store: Store, draft: Draft, kind: Kind, query: Query, access: Acc
     found: list[Document] = []
     pages = _all(store, draft, kind, query.marker) if candidates is None else _some(draft, kind, candidates)
     async for uuid, document in pages:
-        if isinstance(document, Malformed) or uuid <= query.marker:
+        if isinstance(document, Malformed) or uuid <= query.marker or not access.allows(document, READ):
             continue
-        # A filter by a secret must not confirm a guess.
-        document = draft.secrets.shown(kind, document, access.sight())
-        if _matches(document, query.parent_type, wanted) and access.allows(document, READ):
+        try:
+            document = draft.secrets.shown(kind, document, access.sight())
+        except Malformed:
+            continue
+        # The shown values count: a filter by a secret must not confirm a guess.
+        if _matches(document, query.parent_type, wanted):
             if computed:
                 document = document | await _computed(draft, kind, uuid, access, View(computed))
             found.append(_only(document, fields))
@@ -222,11 +226,18 @@ async def _computed(draft: Draft, kind: Kind, uuid: str, access: Access, view: V
             continue
         entry: Document = {"uuid": key.uuid, "to": decode_entry(item.value, list[str], item.key)}
         if has_attribute:
-            sight = access.sight(stored=view.sealed)
-            holder_shown = draft.secrets.shown(draft.schema.kind(key.kind), await draft.readable(key) or {}, sight)
-            entry |= _attribute(holder_shown, f"{kind.name}_refs", uuid)
+            entry |= _attribute(await _shown_holder(draft, key, access, view), f"{kind.name}_refs", uuid)
         result.setdefault(field, []).append(entry)
     return result
+
+
+async def _shown_holder(draft: Draft, key: Key, access: Access, view: View) -> Document:
+    """A holder as the caller sees it; secrets that nobody can open are hidden, since the target is asked for."""
+    kind, holder = draft.schema.kind(key.kind), await draft.readable(key) or {}
+    try:
+        return draft.secrets.shown(kind, holder, access.sight(stored=view.sealed))
+    except Malformed:
+        return draft.secrets.shown(kind, holder, Sight.HIDDEN)
 
 
 def _attribute(holder: Document, field: str, target: str) -> Document:

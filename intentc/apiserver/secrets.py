@@ -130,7 +130,7 @@ def _texts(kind: Kind, document: Document) -> list[str]:
 
 
 def _key(line: str) -> _Key:
-    # Imported where there are keys: it takes as long as everything else of a short command.
+    # Imported where there are keys: commands compile in process without any.
     from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
     return _Key(_derived(line, b"intentc secrets: id", 4).hex(), AESSIV(_derived(line, b"intentc secrets: key", 64)))
@@ -202,7 +202,7 @@ def _restored(new: Any, old: Any, hidden: Any, place: str) -> Any:
 
 def _partners(new: list[Any], hidden: list[Any]) -> Iterator[int | None]:
     """For each element of a list, the stored one that it was: the equal one, that with the same uuid, otherwise that at
-    the same place of a list that is as long."""
+    the same place of a list that is as long. A reference to another target must not get the secret of the former."""
     found: dict[int, int] = {}
     free = set(range(len(hidden)))
     for identity in (_content, _target):
@@ -213,8 +213,8 @@ def _partners(new: list[Any], hidden: list[Any]) -> Iterator[int | None]:
             if position not in found and (same := identity(value)) and places.get(same):
                 found[position] = places[same].pop()
                 free.discard(found[position])
-    for position in range(len(new)):
-        is_free = len(new) == len(hidden) and position in free
+    for position, value in enumerate(new):
+        is_free = len(new) == len(hidden) and position in free and not _target(value)
         yield found.get(position, position if is_free else None)
 
 

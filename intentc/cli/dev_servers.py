@@ -126,6 +126,8 @@ def _document(configuration: Configuration) -> dict[str, Any]:
     own: dict[str, Any] = msgspec.to_builtins(configuration.intentc, enc_hook=str)
     # `dev` serves diagnostics on loopback without TLS and token, whatever the configuration says for services.
     own["diagnostics"] = {"address": str(configuration.intentc.diagnostics.address)}
+    # Commands of another terminal need nothing of this: it is for `intentc apiserver`.
+    del own["api"]
     # Another terminal may have another working directory.
     own["schemas"] = [str(Path(folder).resolve()) for folder in own["schemas"]]
     own["reactions"] = {name: str(Path(file).resolve()) for name, file in own["reactions"].items()}

@@ -207,6 +207,19 @@ async def test_hidden_elements_of_a_list_keep_their_own_secret(world: World) -> 
     assert "key_items[2].key" in answer.text and "send the secret" in answer.text
 
 
+async def test_a_hidden_secret_of_one_reference_goes_to_no_other_target(world: World) -> None:
+    above = ["default-domain", "default-project", "ip-fabric", "__default__"]
+    peers = [await world.made("bgp-router", {"fq_name": [*above, name]}) for name in ("a", "b")]
+    session = {"session": [{"attributes": [{"auth_data": keys(k1="hunter2")}]}]}
+    hidden = {"session": [{"attributes": [{"auth_data": keys(k1=HIDDEN)}]}]}
+    refs = [{"uuid": peers[0]["uuid"], "attr": session}]
+    router = await world.made("bgp-router", {"fq_name": [*above, "r"], "bgp_router_refs": refs})
+    for peer, status in zip(peers, (200, 400), strict=True):
+        fields = {"bgp_router_refs": [{"to": peer["fq_name"], "attr": hidden}]}
+        await world.put("admin", "bgp-router", router["uuid"], fields, status)
+    assert "hunter2" in json.dumps(await world.seen("manager", "bgp-router", router["uuid"]))
+
+
 async def test_hidden_and_sealed_texts_are_no_secrets(world: World) -> None:
     """A tenant who found a sealed text must not let the server open it."""
     uuid = await world.router()
@@ -252,6 +265,10 @@ async def test_a_lost_key_is_named_and_hinders_no_other_change(world: World) -> 
     world.keys = [OLD]
     uuid, lost = await world.router(), world.server.secrets.newest
     world.keys = [NEW]
+    await world.made("physical-router", {"fq_name": [*CONFIG, "s"], **login("hunter3")})
+    listed = (await world.call("manager", "GET", "/physical-routers?detail=true")).json()["physical-routers"]
+    assert [one["physical-router"]["name"] for one in listed] == ["s"]
+    assert len((await world.call("member", "GET", "/physical-routers")).json()["physical-routers"]) == 2
     answer = await world.call("manager", "GET", f"/physical-router/{uuid}")
     assert answer.status_code == 422 and lost in answer.text and "intentc.api.secret_keys" in answer.text
     await world.put("member", "physical-router", uuid, {"physical_router_role": "leaf"})

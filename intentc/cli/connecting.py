@@ -36,7 +36,8 @@ def api_server(configuration: Configuration) -> Endpoint:
 
     client, keystone, limits = configuration.client, configuration.keystone, configuration.intentc.limits
     credentials = Credentials(
-        auth_url=keystone.authurl,
+        auth_url=keystone.authurl[0] if keystone.authurl else "",
+        other_auth_urls=keystone.authurl[1:],
         user_id=client.id,
         password=client.password.reveal,
         project_id=client.project_id,
@@ -45,7 +46,8 @@ def api_server(configuration: Configuration) -> Endpoint:
         domain_name=client.domain_name,
     )
     endpoint = Endpoint(
-        url=client.endpoint,
+        url=client.endpoint[0] if client.endpoint else "",
+        others=client.endpoint[1:],
         ca=client.tls.trusted_ca_path if client.tls.enabled else "",
         cert=client.tls.certificate_path if client.tls.enabled else "",
         key=client.tls.key_path if client.tls.enabled else "",
@@ -54,9 +56,9 @@ def api_server(configuration: Configuration) -> Endpoint:
         batch_items=limits.writes_in_batch,
         singles=limits.concurrent_writes,
     )
-    if not endpoint.url:
+    if not all(endpoint.urls):
         raise InvalidInput(
-            "client.endpoint is empty; set it to the API server's http://host:port or https://host:port",
+            "client.endpoint is empty; set it to the API server's http://host:port or https://host:port, or to a list",
             source="client.endpoint",
             reason="InvalidConfiguration",
         )

@@ -91,7 +91,7 @@ def _reaching(configuration: Configuration, etcd: str, server: Any, diagnostics:
     return replace(
         configuration,
         etcd=replace(configuration.etcd, endpoints=(etcd,)),
-        client=replace(configuration.client, endpoint=server),
+        client=replace(configuration.client, endpoint=(server,)),
         intentc=replace(own, diagnostics=replace(own.diagnostics, address=diagnostics)),
     )
 
@@ -133,7 +133,7 @@ def _document(configuration: Configuration) -> dict[str, Any]:
     own["reactions"] = {name: str(Path(file).resolve()) for name, file in own["reactions"].items()}
     return {
         "etcd": {"endpoints": list(configuration.etcd.endpoints), "path": configuration.etcd.path},
-        "client": {"endpoint": str(configuration.client.endpoint)},
+        "client": {"endpoint": [str(url) for url in configuration.client.endpoint]},
         "no_auth": True,
         "intentc": own,
     }

@@ -69,7 +69,7 @@ class Definitions:
                 return {"enum": list(wanted.values)}
             case types.VarTupleType() | types.ListType():
                 listed = {"type": "array", "items": self.of(wanted.item_type)}
-                text = self._settings and isinstance(wanted.item_type, types.StrType)
+                text = self._settings and isinstance(wanted.item_type, types.StrType | types.CustomType)
                 return {"anyOf": [listed, {"type": "string"}]} if text else listed
             case types.DictType():
                 return {"type": "object", "additionalProperties": self.of(wanted.value_type)}

@@ -21,6 +21,7 @@ from intentc import crashpoints
 
 from .answers import Answer
 from .endpoint import Endpoint, trust_lack
+from .failover import Addresses
 from .keystone import TOKEN_HEADER, Tokens
 from .rotating import RotatingTransport
 from .service import UnknownOutcome, Unreachable, Untrusted
@@ -39,13 +40,13 @@ class Connection:
     """A connection to one endpoint. ``transport`` replaces the network; TLS and limits are up to it then."""
 
     def __init__(self, endpoint: Endpoint, *, transport: httpx2.AsyncBaseTransport | None = None) -> None:
-        url = httpx2.URL(endpoint.url)
-        if url.scheme not in {"http", "https"} or not url.host:
-            raise ValueError("the API server's address must be http://host:port or https://host:port")
-        if url.userinfo:
-            raise ValueError("the API server's address must not hold a password: use client.id and client.password")
+        for url in map(httpx2.URL, endpoint.urls):
+            if url.scheme not in {"http", "https"} or not url.host:
+                raise ValueError("the API server's address must be http://host:port or https://host:port")
+            if url.userinfo:
+                raise ValueError("the API server's address must not hold a password: use client.id and client.password")
         self.endpoint = endpoint
-        self._base = endpoint.url.rstrip("/")
+        self._addresses = Addresses(endpoint.urls, "API server")
         # Nothing is read from the environment: a proxy or .netrc for other programs would get the token.
         self._client = httpx2.AsyncClient(
             transport=transport or RotatingTransport(endpoint),
@@ -67,8 +68,9 @@ class Connection:
     ) -> Answer:
         """Send one request once; after a rejected token log in again and repeat it.
 
-        ``points``: the crash points that are reached when the request is sent. Raises ``Unreachable`` if nothing was
-        sent or access is denied, ``UnknownOutcome`` if no answer came.
+        Of several servers the next is asked if nothing was sent to one, if it answers 503 (nothing was written), or if
+        no answer came to a read. ``points``: the crash points that are reached when the request is sent. Raises
+        ``Unreachable`` if nothing was sent or access is denied, ``UnknownOutcome`` if no answer came.
         """
         if self._tokens is None:
             answer = await self._once(method, path, body, headers or {}, points)
@@ -90,26 +92,55 @@ class Connection:
     async def _once(
         self, method: str, path: str, body: bytes | None, headers: dict[str, str], points: Sequence[str]
     ) -> Answer:
+        """Send a request to the server in use, and to the next if that one certainly carried out nothing."""
+        busy: Answer | None = None
+        failures: list[Unreachable | UnknownOutcome] = []
+        for base in self._addresses.in_turn():
+            try:
+                answer = await self._at(base, method, path, body, headers, points)
+            except Unreachable as error:
+                failures.append(error)
+            except UnknownOutcome as error:
+                if method != "GET":
+                    self._addresses.failed(base)
+                    raise
+                failures.append(error)
+            else:
+                if answer.status != HTTPStatus.SERVICE_UNAVAILABLE:
+                    self._addresses.works(base)
+                    return answer
+                busy = answer
+            self._addresses.failed(base)
+        if busy is not None:
+            return busy
+        if len(failures) == 1:
+            raise failures[0]
+        raise type(failures[0])("; ".join(map(str, failures)))
+
+    async def _at(
+        self, base: str, method: str, path: str, body: bytes | None, headers: dict[str, str], points: Sequence[str]
+    ) -> Answer:
         # Only tests arm crash points: with a trace httpx reports each step.
         extensions = {"trace": _reaching(points)} if points and crashpoints.armed() else None
         try:
             answer = await self._client.request(
-                method, self._base + path, content=body, headers=headers, extensions=extensions
+                method, base + path, content=body, headers=headers, extensions=extensions
             )
         except _NOT_SENT as error:
             if lack := trust_lack(error):
-                raise Untrusted(f"no connection to {self._base}: {lack} ({error})") from None
-            raise Unreachable(f"no connection to {self._base}: {type(error).__name__}: {error}") from None
+                raise Untrusted(f"no connection to {base}: {lack} ({error})") from None
+            raise Unreachable(f"no connection to {base}: {type(error).__name__}: {error}") from None
         except httpx2.HTTPError as error:
-            raise UnknownOutcome(f"{method} {path}: no answer: {type(error).__name__}{self._hint(error)}") from None
+            raise UnknownOutcome(f"{method} {path}: no answer: {type(error).__name__}{_hint(error, base)}") from None
         return Answer(answer.status_code, answer.headers, answer.content)
 
-    def _hint(self, error: httpx2.HTTPError) -> str:
-        """A hint for a cut connection: a server that rejects our certificate first accepts the connection."""
-        cut = isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError)
-        if not (cut and self._base.startswith("https")):
-            return ""
-        return "; if it stays so, the server may not take our certificate: see client.tls"
+
+def _hint(error: httpx2.HTTPError, base: str) -> str:
+    """A hint for a cut connection: a server that rejects our certificate first accepts the connection."""
+    cut = isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError)
+    if not (cut and base.startswith("https")):
+        return ""
+    return "; if it stays so, the server may not take our certificate: see client.tls"
 
 
 def in_process(application: Callable[..., Any]) -> Connection:

@@ -38,8 +38,8 @@ class Credentials:
     """A Keystone v3 user by ``user_id``, or by ``user_name`` in the domain, and the project to log in to
     (docs/contrail.md B.3).
 
-    ``auth_url``: without ``/auth/tokens``, ``http://…/keystone/v3``. ``password`` is called at each log-in, since the
-    password may be rotated.
+    ``auth_url``: without ``/auth/tokens``, ``http://…/keystone/v3``; ``other_auth_urls``: tried if that one fails.
+    ``password`` is called at each log-in, since the password may be rotated.
     """
 
     auth_url: str
@@ -50,13 +50,20 @@ class Credentials:
     project_name: str = ""
     domain_id: str = "default"
     domain_name: str = ""
+    other_auth_urls: tuple[str, ...] = ()
+
+    @property
+    def auth_urls(self) -> tuple[str, ...]:
+        """All addresses of Keystone."""
+        return (self.auth_url, *self.other_auth_urls)
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One API server.
+    """One API server, or several over one etcd.
 
-    ``url``: ``http://host:port`` with or without a path; no user or password in it. ``ca``, ``cert``, ``key``: PEM
+    ``url``: ``http://host:port`` with or without a path; no user or password in it. ``others``: used while that one
+    fails. ``ca``, ``cert``, ``key``: PEM
     files, which may be replaced at any time; ``insecure`` trusts any certificate. ``credentials``: None is ``no_auth``.
     ``connect_seconds`` and ``answer_seconds``: after that, a call is ``Unreachable`` or its outcome unknown.
     ``batch_items`` and ``batch_bytes`` limit one ``/sync`` (etcd takes 1.5 MB per request by default), ``batches`` the
@@ -75,11 +82,17 @@ class Endpoint:
     batch_bytes: int = 1_000_000
     batches: int = 4
     singles: int = 12
+    others: tuple[str, ...] = ()
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """All addresses."""
+        return (self.url, *self.others)
 
     @property
     def is_encrypted(self) -> bool:
         """Whether any of our requests go over TLS: to the API server, or to Keystone."""
-        urls = (self.url, self.credentials.auth_url if self.credentials else "")
+        urls = (*self.urls, *(self.credentials.auth_urls if self.credentials else ()))
         return any(url.startswith("https") for url in urls)
 
     def stamps(self) -> tuple[Stamp, ...]:

@@ -5,7 +5,7 @@ quote what we sent. ``connection.py`` sends requests, and repeats them with the 
 
 State: the token, and until when a rejected log-in is not repeated. The password is read again for each log-in.
 
-Touches: clock, HTTP.
+Touches: clock, HTTP; through others: logs.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import httpx2
 import msgspec
 
 from .endpoint import Credentials, trust_lack
+from .failover import Addresses
 from .service import Unreachable, Untrusted
 
 _PAUSE = 1.0
@@ -31,6 +32,7 @@ class Tokens:
 
     def __init__(self, credentials: Credentials, client: httpx2.AsyncClient) -> None:
         self._credentials = credentials
+        self._addresses = Addresses(credentials.auth_urls, "Keystone")
         self._client = client
         self._token = ""
         self._turn = asyncio.Lock()
@@ -51,19 +53,11 @@ class Tokens:
             return self._token
 
     async def _log_in(self) -> str:
-        where = f"{self._credentials.auth_url.rstrip('/')}/auth/tokens"
         password = self._credentials.password()
         clock = asyncio.get_running_loop().time
         if password == self._rejected and clock() < self._rejected_until:
-            raise Unreachable(f"Keystone at {where} gave no token just now; {_CHECK}")
-        try:
-            answer = await self._client.post(
-                where, content=msgspec.json.encode(login_body(self._credentials, password))
-            )
-        except httpx2.HTTPError as error:
-            if lack := trust_lack(error):
-                raise Untrusted(f"no connection to Keystone at {where}: {lack} ({error})") from None
-            raise Unreachable(f"no answer from Keystone at {where}: {type(error).__name__}") from None
+            raise Unreachable(f"Keystone at {self._credentials.auth_url} gave no token just now; {_CHECK}")
+        where, answer = await self._asked(msgspec.json.encode(login_body(self._credentials, password)))
         token = answer.headers.get("X-Subject-Token", "")
         if answer.status_code not in {200, 201} or not token:
             self._rejected, self._rejected_until = password, clock() + _PAUSE
@@ -72,6 +66,31 @@ class Tokens:
             raise Unreachable(f"Keystone at {where} gives no token (status {answer.status_code}): {_CHECK}")
         self._rejected = ""
         return str(token)
+
+    async def _asked(self, body: bytes) -> tuple[str, httpx2.Response]:
+        """The answer of the address in use, or of the next if that one does not answer or says 503; and its URL."""
+        failures: list[Unreachable] = []
+        busy: tuple[str, httpx2.Response] | None = None
+        for base in self._addresses.in_turn():
+            where = f"{base}/auth/tokens"
+            try:
+                answer = await self._client.post(where, content=body)
+            except httpx2.HTTPError as error:
+                if lack := trust_lack(error):
+                    failures.append(Untrusted(f"no connection to Keystone at {where}: {lack} ({error})"))
+                else:
+                    failures.append(Unreachable(f"no answer from Keystone at {where}: {type(error).__name__}"))
+            else:
+                if answer.status_code != httpx2.codes.SERVICE_UNAVAILABLE:
+                    self._addresses.works(base)
+                    return where, answer
+                busy = where, answer
+            self._addresses.failed(base)
+        if busy is not None:
+            return busy
+        if len(failures) == 1:
+            raise failures[0]
+        raise type(failures[0])("; ".join(map(str, failures)))
 
 
 def login_body(credentials: Credentials, password: str) -> dict[str, Any]:

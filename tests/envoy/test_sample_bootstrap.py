@@ -32,5 +32,5 @@ def test_the_bootstrap_asks_where_the_xds_server_listens() -> None:
 def test_the_configuration_names_one_api_server_that_asks_nobody_who_he_is() -> None:
     configuration = load(SAMPLE / "ambassador.yml", {}).configuration
     assert configuration.no_auth
-    assert str(configuration.client.endpoint) == f"http://{configuration.server.address}"
+    assert configuration.client.endpoint == (f"http://{configuration.server.address}",)
     assert "listener" in installed(configuration).schema

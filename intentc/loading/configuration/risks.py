@@ -186,8 +186,10 @@ def risks(configuration: Configuration, secret_files: Mapping[KeyPath, Path]) ->
 
 
 def _servers(configuration: Configuration) -> Iterator[tuple[str, Url]]:
-    yield "client.endpoint", configuration.client.endpoint
-    yield "keystone.authurl", configuration.keystone.authurl
+    for url in configuration.client.endpoint:
+        yield "client.endpoint", url
+    for url in configuration.keystone.authurl:
+        yield "keystone.authurl", url
 
 
 def _private_keys(configuration: Configuration) -> Iterator[tuple[KeyPath, Path]]:

@@ -61,11 +61,12 @@ class Etcd(Section, frozen=True):
 
 
 class Client(Section, frozen=True):
-    """``client``: the API server to which we write, and our credentials; ``tls`` also applies to Keystone."""
+    """``client``: the API servers to which we write, tried in order, and our credentials; ``tls`` also applies to
+    Keystone."""
 
     passed_over: ClassVar[frozenset[str]] = frozenset({"schema_root"})
 
-    endpoint: Url = Url("http://127.0.0.1:9091")
+    endpoint: tuple[Url, ...] = (Url("http://127.0.0.1:9091"),)
     id: str = ""
     password: Secret = Secret()
     project_id: str = ""
@@ -138,7 +139,7 @@ class Keystone(Section, frozen=True):
 
     passed_over: ClassVar[frozenset[str]] = frozenset({"service_user"})
 
-    authurl: Url = Url("")
+    authurl: tuple[Url, ...] = ()
     local: bool = False
     insecure: bool = False
     assignment: KeystoneAssignment = KeystoneAssignment()

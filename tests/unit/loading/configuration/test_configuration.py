@@ -62,7 +62,7 @@ server: {address: ":9091"}
     ).configuration
     assert (configuration.etcd.endpoints, configuration.etcd.path) == (("a:1", "b:2"), "json")
     assert (configuration.etcd.dial_timeout, configuration.etcd.tls.trusted_ca_path) == (90.0, "/ca.pem")
-    assert configuration.client.endpoint == "https://localhost:9091"
+    assert configuration.client.endpoint == ("https://localhost:9091",)
     assert configuration.keystone.insecure and configuration.insecure
     assert configuration.compilation.number_of_workers == 7
     assert configuration.compilation.enabled and not configuration.compilation.master_election

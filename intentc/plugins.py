@@ -27,7 +27,7 @@ from intentc.loading.paths import reactions_file
 from intentc.loading.schemas import load_schema
 from intentc.logic.dependencies import ReactionMap
 from intentc.logic.dependencies.reactions import load
-from intentc.model import InvalidInput, Schema
+from intentc.model import InvalidInput, Schema, described
 
 GROUP = "intentc.compilers"
 """The entry-point group by which packages offer compilers; also the package of those that ship with intentc."""
@@ -274,5 +274,4 @@ def _find(name: str) -> Compiler:
 
 def _described(error: Exception) -> str:
     """The exception of an import, and the lines of the author's code that led to it."""
-    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return "".join([text, *(f"\n    {line}" for line in author_trace(error))])
+    return "".join([described(error), *(f"\n    {line}" for line in author_trace(error))])

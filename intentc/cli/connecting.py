@@ -6,7 +6,7 @@ decides how to use them; heavy imports stay in the functions. ``client`` and ``w
 It reads the certificates and keys that the configuration names, to check them. The connections connect when they are
 used.
 
-Touches: files, sockets.
+Touches: files, sockets; through others: clock.
 """
 
 from __future__ import annotations
@@ -108,8 +108,10 @@ def diagnostics_access(configuration: Configuration) -> Access:
 
 def check_files(certificate: FilePath, key: FilePath, authority: FilePath) -> None:
     """Raise ``InvalidInput``, naming the key and its place in the configuration, for PEM files that can't be read or
-    hold something else. Keys that are not set are skipped."""
+    hold something else, and for expired certificates. Keys that are not set are skipped."""
     import ssl
+
+    from intentc.loading.certificates import File, reject_expired
 
     for file in (authority, certificate, key):
         if lack := file.lack():
@@ -130,6 +132,9 @@ def check_files(certificate: FilePath, key: FilePath, authority: FilePath) -> No
                 source=authority.source,
                 reason="InvalidConfiguration",
             ) from None
+    for used in (File(authority, is_bundle=True), File(certificate, is_bundle=False)):
+        if used.path:
+            reject_expired(used)
     if certificate and key:
         try:
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(certificate, key, password=lambda: "")

@@ -211,6 +211,8 @@ def _innermost(error: BaseException) -> BaseException:
 
 
 def _internal(error: BaseException) -> CommandError:
+    from intentc.model import described
+
     if os.environ.get(TRACEBACK):
         import traceback
 
@@ -222,7 +224,7 @@ def _internal(error: BaseException) -> CommandError:
         trace = trace.tb_next
     where = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else ""
     return CommandError(
-        f"internal error: {type(error).__name__}: {error}",
+        f"internal error: {described(error)}",
         where=where,
         next_step=f"please report it with the output of the same command under {TRACEBACK}=1",
         code=Exit.INTERNAL,

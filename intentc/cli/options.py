@@ -4,7 +4,7 @@ Why it exists: ``--config-file`` means the same before and after a command's nam
 everywhere. ``loading.configuration`` reads and checks the configuration, ``output`` prints. It sets up the logs as the
 configuration says.
 
-Touches: environment, files, logs; through others: terminal.
+Touches: environment, files, logs; through others: clock, terminal.
 """
 
 from __future__ import annotations
@@ -88,6 +88,7 @@ def load_configuration(config_file: str | None, *, service: bool) -> Loaded:
     """Load the configuration named by the command's option, else the group's, else the environment, and set up logs as
     it says."""
     from intentc.diagnostics import logs
+    from intentc.loading.certificates import expiring
     from intentc.loading.configuration import load
 
     before = click.get_current_context().find_root().params.get("config_file")
@@ -98,4 +99,6 @@ def load_configuration(config_file: str | None, *, service: bool) -> Loaded:
     logs.set_up(level, configuration.intentc.log.format, loaded.secrets)
     for note in loaded.notes if service else ():
         _LOG.log(logging.WARNING if note.warning else logging.INFO, "%s", note.text)
+    for _, text in expiring(configuration) if service else ():
+        _LOG.warning("%s", text)
     return loaded

@@ -19,6 +19,7 @@ import httpx2
 
 from intentc.loading.configuration import Address
 from intentc.loading.configuration.sections import Diagnostics
+from intentc.model.exceptions import described
 
 from .errors import CommandError, Exit
 from .status_text import moment
@@ -210,7 +211,7 @@ def _silent(what: str, url: str, error: Exception) -> CommandError:
             code=Exit.UNREACHABLE,
         )
     return CommandError(
-        f"the compiler {what}: {str(error) or type(error).__name__}",
+        f"the compiler {what}: {described(error)}",
         where=url,
         next_step="start it with `intentc run`, and check that intentc.diagnostics.address names it",
         code=Exit.UNREACHABLE,

@@ -63,6 +63,8 @@ GAUGES = (
            "audit.last_success"),
     Figure("intentc_audit_period_seconds", "How often the leader audits; 0: only on demand.", "audit.period"),
     Figure("intentc_reactions_loaded_timestamp_seconds", "When the reaction map was loaded.", "reload.loaded_at"),
+    Figure("intentc_certificate_expiry_timestamp_seconds", "When the certificates in a configured file expire.",
+           "certificates", "file"),
     Figure("intentc_journal_bytes", "Memory of the journal, approximately.", "journal.bytes"),
 )  # fmt: skip
 

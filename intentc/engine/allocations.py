@@ -305,12 +305,11 @@ class Allocations:
         """Retry with back-off; if the server can't be reached, as soon as it may be asked again."""
         throttle = self._throttle
         if self._queued.failures(entry) == 0:
-            _LOG.log(
-                logging.DEBUG if isinstance(error, Unreachable) else logging.WARNING,
-                "a request to the allocator failed, pool %s, owner %s: %s",
-                *entry,
-                error,
-            )
+            level = logging.DEBUG if isinstance(error, Unreachable) else logging.WARNING
+            if entry == _ALL:
+                _LOG.log(level, "the allocations can't be read: %s", error)
+            else:
+                _LOG.log(level, "a request to the allocator failed, pool %s, owner %s: %s", *entry, error)
         match error:
             case Throttled(retry_after=seconds):
                 throttle.throttled(error, entry.name)

@@ -22,6 +22,8 @@ from pathlib import Path
 
 from .records import FORMAT, Process, encoded
 
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""The disk, or what this user may use of it, is full: that passes, and must not stop a start."""
 _PREFIX, _SUFFIX = "journal-", ".jsonl"
 
 
@@ -32,7 +34,8 @@ class UnusableDirectory(OSError):
 class JournalFiles:
     """The ring in ``directory``, open for this process: at most ``files`` files of about ``file_bytes`` each.
 
-    Raises ``UnusableDirectory``. Calls may come from any thread, one at a time.
+    Raises ``UnusableDirectory``, unless only the disk is full: then ``lack`` says so, and each ``append`` tries again
+    to open a file. Calls may come from any thread, one at a time.
     """
 
     def __init__(self, directory: Path, *, files: int, file_bytes: int, process: Process) -> None:
@@ -41,10 +44,15 @@ class JournalFiles:
         self._file_bytes = file_bytes
         self._process = process
         self._has_lines = True
+        self._file, self._size = -1, 0
+        self.lack: OSError | None = None
+        """Why no file could be opened at the start; None if one could."""
         try:
-            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._file, self._size = self._begin()
+            self._open()
         except OSError as error:
+            if error.errno in _FULL:
+                self.lack = error
+                return
             raise UnusableDirectory(
                 error.errno,
                 f"the journal can't be kept in {self.directory}: {error.strerror or error}; "
@@ -54,6 +62,8 @@ class JournalFiles:
     def append(self, lines: bytes) -> None:
         """Write whole lines; a new file begins when this one is full. Raises ``OSError``; some lines may then be in a
         file that is full."""
+        if self._file < 0:
+            self._open()
         while lines:
             end = len(lines)
             if self._size + end > self._file_bytes:
@@ -73,6 +83,10 @@ class JournalFiles:
             os.close(self._file)
             self._file = -1
 
+    def _open(self) -> None:
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._file, self._size = self._begin()
+
     def _change(self) -> None:
         former = self._file
         self._file, self._size = self._create()
@@ -90,7 +104,7 @@ class JournalFiles:
             if size < self._file_bytes and _locked(file) and _stands(path, file):
                 # End a line that a killed process left incomplete, so that it spoils none of ours.
                 torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
-                return file, size + _written(file, (b"\n" if torn else b"") + encoded(self._process))
+                return file, size + _first(file, (b"\n" if torn else b"") + encoded(self._process))
             os.close(file)
             if size < self._file_bytes:
                 continue
@@ -111,7 +125,12 @@ class JournalFiles:
                 break
             os.close(file)
         self._take_away()
-        return file, _written(file, encoded(self._process))
+        try:
+            return file, _first(file, encoded(self._process))
+        except OSError:
+            # Each try would leave an empty file, and the ring would evict others for them.
+            path.unlink(missing_ok=True)
+            raise
 
     def _take_away(self) -> None:
         """Remove the oldest files that no process holds, until the limit is kept."""
@@ -176,6 +195,15 @@ def _stands(path: Path, file: int) -> bool:
         return os.path.samestat(path.lstat(), os.fstat(file))
     except FileNotFoundError:
         return False
+
+
+def _first(file: int, lines: bytes) -> int:
+    """Write the first lines of this process; closes the file if that fails."""
+    try:
+        return _written(file, lines)
+    except OSError:
+        os.close(file)
+        raise
 
 
 def _written(file: int, lines: bytes) -> int:

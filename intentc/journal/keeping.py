@@ -65,6 +65,8 @@ class Keeping:
         self._sequence = journal.first - 1
         """The sequence of the last line that was written, lost, or dropped by a restore."""
         self._void = journal.void
+        if files.lack is not None:
+            self._failed(files.lack)
 
     async def run(self) -> None:
         """Keep lines until cancelled; then call ``end`` for the rest."""
@@ -138,19 +140,22 @@ class Keeping:
         try:
             self.files.append(text)
         except OSError as error:
-            self.failures += 1
-            if self.failure is None:
-                _LOG.error(
-                    "the journal can't be written to %s: %s; it is tried again, and nothing waits for it",
-                    self.files.directory,
-                    error.strerror or error,
-                )
-            self.failure = error.strerror or str(error)
+            self._failed(error)
             return False
         if self.failure is not None:
             _LOG.info("the journal is written to %s again", self.files.directory)
             self.failure = None
         return True
+
+    def _failed(self, error: OSError) -> None:
+        self.failures += 1
+        if self.failure is None:
+            _LOG.error(
+                "the journal can't be written to %s: %s; it is tried again, and nothing waits for it",
+                self.files.directory,
+                error.strerror or error,
+            )
+        self.failure = error.strerror or str(error)
 
 
 def _voided(void: Void | None) -> bytes:

@@ -29,6 +29,7 @@ from typing import Any
 
 import msgspec
 
+from intentc.model.exceptions import described
 from intentc.model.kind import Kind
 from intentc.model.manifest import Conversion
 from intentc.model.problem import InvalidInput
@@ -175,7 +176,7 @@ def _conversion(located: Located, version: str, place: str) -> Conversion:
     except Exception as error:
         # Importing it runs its author's code, which may raise anything.
         *_, last = traceback.walk_tb(error.__traceback__)
-        where = f"{type(error).__name__}: {error} ({last[0].f_code.co_filename}:{last[1]})"
+        where = f"{described(error)} ({last[0].f_code.co_filename}:{last[1]})"
         raise located.error(f"converted: {place!r} can't be loaded: {where}", ("converted", version)) from None
     if not isinstance(found, Conversion):
         raise located.error(f"converted: {place!r} is no Conversion", ("converted", version))

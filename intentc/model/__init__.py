@@ -21,6 +21,7 @@ from .claims import (
     claimed,
 )
 from .events import Batch, Change, Correction, Snapshot
+from .exceptions import described
 from .kind import Kind, Writer
 from .names import Key, Name, escaped_segment, is_escaped, is_uuid, kebab, snake, stored_segment
 from .operations import (
@@ -90,6 +91,7 @@ __all__ = [
     "all_invalid",
     "claimed",
     "claimed_parts",
+    "described",
     "escaped_segment",
     "is_escaped",
     "is_uuid",

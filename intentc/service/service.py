@@ -42,6 +42,7 @@ from ..inspection.status.report import pending, report
 from ..journal.keeping import Keeping
 from ..leading import KeeperFactory, OtherLeader, claim_path
 from ..listening.origin import url_host
+from ..loading.certificates import Expiries
 from ..loading.configuration import Configuration
 from ..loading.configuration.sections import Diagnostics, Intentc
 from ..model import Key
@@ -157,6 +158,7 @@ def build_service(
         keeping=_keeping(engine, settings, process) if settings.journal.directory and not observe else None,
         etcd=", ".join(configuration.etcd.endpoints),
         probe=_probe(read, engine, compilers) if isinstance(write, HttpWriteService) else None,
+        certificates=Expiries(configuration),
         retaining=(
             Keeper(retained, engine.last_good_values, engine),
             Keeper(retained.facts, engine.held_facts, engine),
@@ -225,7 +227,8 @@ class _Believed:
 
 
 class CompilerService:
-    """Runs an engine over ``source`` and implements ``diagnostics.Observed``. ``etcd``: its addresses, for people."""
+    """Runs an engine over ``source`` and implements ``diagnostics.Observed``. ``etcd``: its addresses, for people.
+    ``certificates``: file → when its certificates expire, in seconds since 1970."""
 
     def __init__(
         self,
@@ -247,12 +250,14 @@ class CompilerService:
         probe: ApiServerProbe | None = None,
         retaining: Sequence[Keeper[Any]] = (),
         reports: ProblemReports | None = None,
+        certificates: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
         self.engine = engine
         self._live = engine.read_only
         self._reloads = engine.reloads
         self._retaining = retaining
         self._reports = reports
+        self._certificates = certificates
         self.results = Results(engine.read_only, views or {})
         """The views of the outputs, for ``diagnostics.Browsed``."""
         self.answers = Answers(engine.read_only)
@@ -424,6 +429,7 @@ class CompilerService:
             "leading": self.takeover.report() if self.takeover is not None else None,
             "audit": self.auditing.figures() if self.auditing is not None else None,
             "journal": self._journal(),
+            "certificates": dict(self._certificates()),
             "reload": self._reloads.status(),
             "api_server": {
                 "fences": self._server.fences if self._server is not None else None,

@@ -21,6 +21,7 @@ import grpc.aio
 
 from intentc.watch.protocol import (
     AccessDenied,
+    CertificateExpired,
     Compacted,
     FutureRevision,
     LeaseNotFound,
@@ -41,7 +42,10 @@ _UNAVAILABLE = {
     grpc.StatusCode.INTERNAL,
 }
 _ACCESS_TEXTS = ("permission denied", "user name is empty", "authentication failed", "invalid auth token")
-_REJECTED = "etcd does not take our certificate: check etcd.tls.certificate_path and key_path"
+_REJECTED = (
+    "etcd does not take our certificate: check etcd.tls.certificate_path and key_path, and that it has not expired"
+)
+_EXPIRED = "has expired"
 _TLS_HINTS = {
     "CERTIFICATE_REQUIRED": "etcd asks for our certificate: set etcd.tls.certificate_path and key_path",
     "ALERT_CERTIFICATE_EXPIRED": "our certificate has expired, says etcd: renew etcd.tls.certificate_path",
@@ -52,6 +56,8 @@ _TLS_HINTS = {
     "ALERT_UNKNOWN_CA": _REJECTED,
     "ALERT_ACCESS_DENIED": _REJECTED,
     "ALERT_HANDSHAKE_FAILURE": "etcd and we have no cipher in common: check etcd's flags and the type of our key",
+    "certificate has expired": "etcd's certificate has expired: renew the one that etcd serves",
+    "certificate is not yet valid": "etcd's certificate is not valid yet: check the clocks",
     "CERTIFICATE_VERIFY_FAILED": "etcd's certificate is not trusted: check etcd.tls.trusted_ca_path",
     "Hostname Verification": "etcd's certificate is for other names than etcd.endpoints has",
     "WRONG_VERSION_NUMBER": "etcd speaks no TLS there: check etcd.tls.enabled and https:// in etcd.endpoints",
@@ -88,7 +94,8 @@ def store_error(call: str, details: str, code: grpc.StatusCode | None = None) ->
     if code in _UNAVAILABLE:
         for text, hint in _TLS_HINTS.items():
             if text in details:
-                return NotTrusted(f"etcd {call}: {hint} ({details})")
+                trusted = CertificateExpired if _EXPIRED in hint else NotTrusted
+                return trusted(f"etcd {call}: {hint} ({details})")
         if "failed to connect" in details and "Socket closed" in details:
             return StoreUnavailable(f"{message} (if etcd asks for TLS there, set etcd.tls.enabled)")
         return StoreUnavailable(message)

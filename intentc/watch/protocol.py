@@ -33,6 +33,10 @@ class NotTrusted(StoreUnavailable):
     """One side does not accept the other's certificate: nothing was sent."""
 
 
+class CertificateExpired(NotTrusted):
+    """The certificate of one side has expired: renew it."""
+
+
 class AccessDenied(StoreError):
     """The store rejects our user, or does not know it: fix the user, password or role."""
 

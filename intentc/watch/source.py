@@ -30,6 +30,7 @@ from intentc.watch.listing import DEFAULT_PAGES, PageLimits, list_all
 from intentc.watch.progress import Applied, Progress
 from intentc.watch.protocol import (
     AccessDenied,
+    CertificateExpired,
     Compacted,
     FutureRevision,
     NotTrusted,
@@ -295,6 +296,8 @@ def _reason(error: StoreError) -> str:
             return "compacted"
         case FutureRevision():
             return "revision went back"
+        case CertificateExpired():
+            return "certificate expired"
         case NotTrusted():
             return "not trusted"
         case StoreUnavailable():

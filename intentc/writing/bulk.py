@@ -20,7 +20,7 @@ import logging
 from collections import deque
 from collections.abc import Callable
 
-from intentc.model import Key
+from intentc.model import Key, described
 
 from .answers import Answer, failure
 from .capabilities import Capabilities
@@ -140,7 +140,7 @@ class Gatherer:
             keys = [str(waiting.mutation.key) for waiting in batch[:_LOGGED_KEYS]]
             _LOG.exception("writing failed unexpectedly", extra={"keys": keys})
             for waiting in batch:
-                self._settle(waiting, UnknownOutcome(f"{type(error).__name__} while writing"))
+                self._settle(waiting, UnknownOutcome(f"{described(error)} while writing"))
         except asyncio.CancelledError:
             for waiting in batch:
                 self._settle(waiting, UnknownOutcome("cancelled while writing"))

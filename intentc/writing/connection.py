@@ -18,6 +18,7 @@ from typing import Any
 import httpx2
 
 from intentc import crashpoints
+from intentc.model.exceptions import described
 
 from .answers import Answer
 from .endpoint import Endpoint, trust_lack
@@ -129,9 +130,9 @@ class Connection:
         except _NOT_SENT as error:
             if lack := trust_lack(error):
                 raise Untrusted(f"no connection to {base}: {lack} ({error})") from None
-            raise Unreachable(f"no connection to {base}: {type(error).__name__}: {error}") from None
+            raise Unreachable(f"no connection to {base}: {described(error)}") from None
         except httpx2.HTTPError as error:
-            raise UnknownOutcome(f"{method} {path}: no answer: {type(error).__name__}{_hint(error, base)}") from None
+            raise UnknownOutcome(f"{method} {path}: no answer: {described(error)}{_hint(error, base)}") from None
         return Answer(answer.status_code, answer.headers, answer.content)
 
 

@@ -28,6 +28,7 @@ from intentc.model import (
     Schema,
     Update,
     UpdateStatus,
+    described,
     kebab,
 )
 from intentc.model.metadata import CLAIMED, FINALIZERS, METADATA
@@ -238,4 +239,4 @@ def _json(key: Key, data: Any) -> bytes:
     try:
         return ENCODER.encode(data)
     except (TypeError, ValueError, NotImplementedError, RecursionError, msgspec.MsgspecError) as error:
-        raise Rejected(400, f"{key} can't be written as JSON: {type(error).__name__}: {error}") from None
+        raise Rejected(400, f"{key} can't be written as JSON: {described(error)}") from None

@@ -16,6 +16,8 @@ from typing import Any
 import httpx2
 import msgspec
 
+from intentc.model.exceptions import described
+
 from .endpoint import Credentials, trust_lack
 from .failover import Addresses
 from .service import Unreachable, Untrusted
@@ -79,7 +81,7 @@ class Tokens:
                 if lack := trust_lack(error):
                     failures.append(Untrusted(f"no connection to Keystone at {where}: {lack} ({error})"))
                 else:
-                    failures.append(Unreachable(f"no answer from Keystone at {where}: {type(error).__name__}"))
+                    failures.append(Unreachable(f"no answer from Keystone at {where}: {described(error)}"))
             else:
                 if answer.status_code != httpx2.codes.SERVICE_UNAVAILABLE:
                     self._addresses.works(base)

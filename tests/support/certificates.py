@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import ipaddress
 import shutil
 import subprocess
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from intentc.watch.addresses import Tls
 
@@ -56,6 +63,23 @@ class Authority:
 
     def _run(self, arguments: str) -> None:
         subprocess.run([self._openssl, *arguments.split()], check=True, capture_output=True)
+
+
+def write_dated(directory: Path, begins: datetime, ends: datetime) -> Tls:
+    """A certificate for 127.0.0.1 that is its own authority, valid from ``begins`` to ``ends``."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "dated")])
+    here = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    builder = builder.serial_number(7).not_valid_before(begins).not_valid_after(ends)
+    builder = builder.add_extension(here, False).add_extension(x509.BasicConstraints(True, None), True)
+    tls = Tls(directory / "dated.pem", directory / "dated.pem", directory / "dated.key")
+    assert tls.certificate is not None and tls.key is not None
+    form = serialization.PrivateFormat.PKCS8
+    tls.certificate.write_bytes(builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
+    tls.key.write_bytes(key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()))
+    tls.key.chmod(0o600)
+    return tls
 
 
 def write_certificate(directory: Path) -> Tls:

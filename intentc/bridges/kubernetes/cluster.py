@@ -27,7 +27,7 @@ import httpx2
 import msgspec
 
 from intentc.loading.kubeconfig import ClusterAccess
-from intentc.model import InvalidInput
+from intentc.model import InvalidInput, described
 from intentc.model.files import stamps
 
 from .credentials import Credentials
@@ -159,8 +159,7 @@ class Cluster:
         return self._client
 
     def _unavailable(self, error: httpx2.HTTPError) -> ClusterError:
-        words = str(error) or type(error).__name__
-        return ClusterUnavailable(f"no answer from {self.server}: {words}")
+        return ClusterUnavailable(f"no answer from {self.server}: {described(error)}")
 
 
 class _Opening:

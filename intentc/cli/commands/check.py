@@ -168,6 +168,7 @@ def _write_schemas(directory: Path, output: str, configuration: Configuration) -
 
 
 def _findings(configuration: Configuration) -> list[Finding]:
+    from intentc.loading.certificates import certificate_files, expiring, reject_expired
     from intentc.loading.configuration import open_api_server, plain_secrets
     from intentc.logic.dependencies.check import Finding
     from intentc.model import InvalidInput
@@ -177,6 +178,10 @@ def _findings(configuration: Configuration) -> list[Finding]:
 
     reached = open_api_server(configuration)
     found = [Finding("server.address", "warning", "OpenApiServer", reached)] if reached else []
+    for file in certificate_files(configuration):
+        # Of the API server, too; this user may read its certificate, and need not.
+        reject_expired(file)
+    found += [Finding(source, "warning", "CertificateExpires", text) for source, text in expiring(configuration)]
     names = configuration.intentc.compilers
     serves = bool(configuration.keystone.assignment.data.users)
     if serves and (unsealed := plain_secrets(configuration, declared(configuration).schema)):

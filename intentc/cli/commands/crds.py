@@ -2,7 +2,7 @@
 
 ``custom_resources`` makes them. It reads the compilers' files, and prints.
 
-Touches: terminal; through others: environment, files, logs.
+Touches: terminal; through others: clock, environment, files, logs.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 It asks the diagnostics, and prints.
 
-Touches: terminal; through others: environment, files, HTTP, logs, sockets, threads.
+Touches: terminal; through others: clock, environment, files, HTTP, logs, sockets, threads.
 """
 
 from __future__ import annotations

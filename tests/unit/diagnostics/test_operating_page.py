@@ -108,6 +108,8 @@ def test_the_alerts_are_rules_over_metrics_that_exist() -> None:
         assert rule["annotations"]["summary"]
         counters = {name for name in used if name.endswith("_total")}
         assert all(f"increase({name}[" in rule["expr"] for name in counters), "a counter alone says nothing"
+        born_at_1 = counters & {f"{figure.name}_total" for figure in COUNTERS if figure.label}
+        assert all(f"({name} unless {name} offset " in rule["expr"] for name in born_at_1), "the first is no increase"
 
 
 @pytest.mark.anyio

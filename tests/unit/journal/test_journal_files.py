@@ -170,6 +170,30 @@ def test_a_failed_write_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.
     assert revisions(tmp_path, mark_of_object(RULES)) == [3, 1]
 
 
+def test_a_full_disk_stops_no_start_and_is_tried_again_without_leaving_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: int, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    opened = _open_files()
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "write", full)
+        files = ring(tmp_path / "journal")
+        assert files.lack is not None
+        for _ in range(3):
+            with pytest.raises(OSError, match="No space"):
+                files.append(text(evaluated(1, RULES)))
+        assert list(newest_first(tmp_path / "journal")) == []
+    assert _open_files() == opened
+    files.append(text(evaluated(2, RULES)))
+    assert revisions(tmp_path / "journal", mark_of_object(RULES)) == [2]
+
+
+def _open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
 def test_a_search_reads_no_more_than_it_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = ring(tmp_path, files=100)
     for revision in range(300):

@@ -136,6 +136,29 @@ async def test_a_full_disk_stops_nothing_and_is_said_once(
     }
 
 
+async def test_a_disk_that_is_full_at_the_start_is_counted_said_and_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("intentc.journal.keeping._RETRY", 0.01)
+    monkeypatch.setattr("intentc.journal.keeping._PERIOD", 0.01)
+    with monkeypatch.context() as disk:
+        disk.setattr("intentc.journal.files._written", _full)
+        journalled = KeptJournal(tmp_path)
+    assert (journalled.keeping.failures, journalled.keeping.failure) == (1, "No space left on device")
+    assert "No space left on device; it is tried again" in caplog.text
+    async with anyio.create_task_group() as group:
+        group.start_soon(journalled.keeping.run)
+        journalled.add(1)
+        await until_written(journalled, 1)
+        group.cancel_scope.cancel()
+    assert journalled.kept() == [1]
+    assert journalled.keeping.failure is None
+
+
+def _full(file: int, lines: bytes) -> int:
+    raise OSError(28, "No space left on device")
+
+
 async def test_lines_that_became_void_are_not_found_any_more_whatever_revisions_come_again(
     journalled: KeptJournal,
 ) -> None:

@@ -70,6 +70,20 @@ async def test_a_call_that_breaks_is_unreachable_before_and_unknown_after_sendin
     assert len(calls) == 1, "nothing is repeated blindly"
 
 
+async def test_an_error_without_a_text_has_that_of_its_cause() -> None:
+    def refused(text: str) -> Exception:
+        error = httpx2.ConnectError("")
+        error.__cause__ = OSError("All connection attempts failed")
+        return error
+
+    async with over(broken(refused, [])) as (write, _):
+        with pytest.raises(Unreachable, match=r"ConnectError: All connection attempts failed$"):
+            await write.create(create())
+    async with over(broken(lambda text: httpx2.ConnectError(""), [])) as (write, _):
+        with pytest.raises(Unreachable, match=r"ConnectError$"):
+            await write.create(create())
+
+
 async def test_a_read_that_breaks_is_unreachable() -> None:
     async with over(broken(httpx2.ReadTimeout, [])) as (_, read):
         with pytest.raises(Unreachable):

@@ -46,7 +46,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from intentc.listening.origin import ANY_HOST, JSON_TYPES, Checks, OriginGuard, Rejection
-from intentc.loading.bodies import LARGEST
 from intentc.model import Key, Kind, kebab, snake
 from intentc.model.status import STATUS, STATUS_CLAIMS
 from intentc.watch.protocol import StoreError
@@ -55,12 +54,13 @@ from . import metrics, requests
 from .admission.fields import children_of
 from .auth import Keystone
 from .authorization import Caller, Operation
-from .documents import Document
-from .errors import ApiError, BadRequest, NotFound, TooLarge, from_store
+from .documents import Document, encode_list
+from .errors import ApiError, BadRequest, NotFound, from_store
 from .kubernetes.routes import BODY_TYPES, kubernetes_routes
 from .listing import View
 from .references import ReferenceUpdate
 from .service import ApiServer
+from .threads import Threads, read_body
 
 _LOG = logging.getLogger(__name__)
 
@@ -86,32 +86,39 @@ def create_app(
     ``keystone``: None is ``no_auth``. ``hosts``: the names that ``Host`` may have. ``metrics_token``: gives the token
     for ``/metrics``, if there is one. Requests of web pages and bodies that are no ``application/json`` are rejected.
     """
-    calls = _Calls(server, keystone, metrics_token)
+    threads = Threads(server)
+    calls = _Calls(threads.on_loop, keystone, metrics_token)
+    in_thread = _Calls(threads.in_thread, keystone, metrics_token)
+
+    def either(path: str, name: str, method: str) -> Route:
+        handler = threads.endpoint(getattr(calls, name), getattr(in_thread, name), _failed)
+        return Route(path, handler, methods=[method])
+
     routes = [
-        *kubernetes_routes(server, calls.caller, read_body),
+        *kubernetes_routes(threads, calls.caller, read_body),
         Route("/", calls.about, methods=["GET"]),
         Route("/healthz", calls.healthz, methods=["GET"]),
         Route("/readyz", calls.readyz, methods=["GET"]),
         Route("/metrics", calls.metrics, methods=["GET"]),
-        Route("/ref-update", calls.ref_update, methods=["POST"]),
-        Route("/ref-relax-for-delete", calls.ref_relax, methods=["POST"]),
-        Route("/fqname-to-id", calls.fqname_to_id, methods=["POST"]),
-        Route("/id-to-fqname", calls.id_to_fqname, methods=["POST"]),
-        Route("/prop-collection-get", calls.prop_collection_get, methods=["GET"]),
-        Route("/prop-collection-update", calls.prop_collection_update, methods=["POST"]),
-        Route("/sync", calls.sync, methods=["POST"]),
-        Route("/int-pools", calls.create_pool, methods=["POST"]),
-        Route("/int-pools", calls.drop_pool, methods=["DELETE"]),
-        Route("/int-pool", calls.allocate, methods=["POST"]),
-        Route("/int-pool", calls.free, methods=["DELETE"]),
-        Route("/int-pool", calls.numbers, methods=["GET"]),
-        Route("/{plural}", calls.create, methods=["POST"]),
-        Route("/{plural}", calls.list, methods=["GET"]),
-        Route("/{kind}/{uuid}/status", calls.get_status, methods=["GET"]),
-        Route("/{kind}/{uuid}/status", calls.update_status, methods=["PUT"]),
-        Route("/{kind}/{uuid:path}", calls.get, methods=["GET"]),
-        Route("/{kind}/{uuid:path}", calls.update, methods=["PUT"]),
-        Route("/{kind}/{uuid:path}", calls.delete, methods=["DELETE"]),
+        either("/ref-update", "ref_update", "POST"),
+        either("/ref-relax-for-delete", "ref_relax", "POST"),
+        either("/fqname-to-id", "fqname_to_id", "POST"),
+        either("/id-to-fqname", "id_to_fqname", "POST"),
+        either("/prop-collection-get", "prop_collection_get", "GET"),
+        either("/prop-collection-update", "prop_collection_update", "POST"),
+        either("/sync", "sync", "POST"),
+        either("/int-pools", "create_pool", "POST"),
+        either("/int-pools", "drop_pool", "DELETE"),
+        either("/int-pool", "allocate", "POST"),
+        either("/int-pool", "free", "DELETE"),
+        either("/int-pool", "numbers", "GET"),
+        either("/{plural}", "create", "POST"),
+        either("/{plural}", "list", "GET"),
+        either("/{kind}/{uuid}/status", "get_status", "GET"),
+        either("/{kind}/{uuid}/status", "update_status", "PUT"),
+        either("/{kind}/{uuid:path}", "get", "GET"),
+        either("/{kind}/{uuid:path}", "update", "PUT"),
+        either("/{kind}/{uuid:path}", "delete", "DELETE"),
     ]
     if keystone is not None:
         routes.insert(0, Route("/keystone/v3/auth/tokens", calls.log_in, methods=["POST"]))
@@ -257,10 +264,10 @@ class _Calls:
             found = [self._linked(request, Key(kind.name, one["uuid"]), one) for one in found]
         if requests.flag(parameters, "detail"):
             found = [requests.created(one, kind) for one in found]
-        answer: dict[str, Any] = {kebab(kind.plural): found}
+        answer: dict[str, Any] = {}
         if requests.flag(parameters, "unreadable"):
             answer["unreadable"] = await self._server.unreadable(kind.name, caller=caller)
-        return _answer(answer)
+        return Response(encode_list(answer, kebab(kind.plural), found), media_type="application/json")
 
     async def ref_update(self, request: Request) -> Response:
         caller = self.caller(request)
@@ -440,16 +447,6 @@ def _answer(
     return Response(msgspec.json.encode(body), status, all_headers, media_type="application/json")
 
 
-async def read_body(request: Request, largest: int = LARGEST) -> bytes:
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > largest:
-            raise TooLarge(f"the body is larger than {largest:,} bytes; split the request")
-        parts.append(part)
-    return b"".join(parts)
-
-
 def _href(request: Request, key: Key) -> str:
     return f"{str(request.base_url).rstrip('/')}/{kebab(key.kind)}/{key.uuid}"
 
@@ -466,6 +463,10 @@ def _rejected(rejection: Rejection) -> Response:
 
 async def _api_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, ApiError)
+    return _failed(error)
+
+
+def _failed(error: ApiError) -> Response:
     headers = {"Retry-After": _PAUSE_SECONDS} if error.status in (429, 503) else {}
     place: dict[str, Any] = {} if error.item is None else {"item": error.item, "detail": error.detail}
     if error.rejected:

@@ -7,10 +7,14 @@ values are allowed. Calls that only read use a draft, too.
 
 State: one mutation under way, in memory. It reads the store (``reading``), and writes nothing there.
 
-Touches: nothing itself; through others: etcd.
+Touches: clock; through others: etcd.
 """
 
 from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import anyio
 
 from intentc.model import Key, Name, Schema
 from intentc.watch.protocol import Compare, Store, present
@@ -39,7 +43,15 @@ class Draft:
     """The state that a mutation leads to, over what is stored. Callers must not change the documents it returns."""
 
     def __init__(
-        self, store: Store, schema: Schema, layout: Layout, limit: int, pool_share: float, secrets: Secrets
+        self,
+        store: Store,
+        schema: Schema,
+        layout: Layout,
+        limit: int,
+        pool_share: float,
+        secrets: Secrets,
+        most_read: int | None = None,
+        pause: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
         self.schema = schema
         self.pool_share = pool_share
@@ -47,7 +59,9 @@ class Draft:
         self.secrets = secrets
         """Seals and opens secrets in resources; documents of the draft hold them as they are stored."""
         self.layout = layout
-        self.reading = Reading(store, limit)
+        self.pause = pause
+        """Waits for some seconds; for 0, lets others run."""
+        self.reading = Reading(store, limit, most_read)
         self.staged: dict[Key, Staged] = {}
         self.writes: dict[str, bytes | None] = {}
         """Keys of the index and the pools to write; None deletes."""

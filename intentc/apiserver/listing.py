@@ -9,7 +9,7 @@ the others; ``unreadable`` lists them with the reasons, and leaves the check of 
 
 It writes nothing.
 
-Touches: etcd.
+Touches: nothing itself; through others: etcd.
 """
 
 from __future__ import annotations
@@ -17,12 +17,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import anyio.lowlevel
-
 from intentc.loading.bodies import read_json
 from intentc.model import Key, Kind, Name, Schema, kebab
 from intentc.model.problem import InvalidInput
-from intentc.watch.protocol import Store, StoreError, prefix_end
+from intentc.watch.protocol import StoreError, prefix_end
 
 from .admission.fields import children_of
 from .authorization import READ
@@ -93,14 +91,14 @@ async def show(draft: Draft, key: Key, access: Access, view: View = WHOLE) -> tu
     return _only(shown, view.fields), item.mod_revision
 
 
-async def find(store: Store, draft: Draft, kind: Kind, query: Query, access: Access) -> list[Document]:
+async def find(draft: Draft, kind: Kind, query: Query, access: Access) -> list[Document]:
     """The resources that match a query and that the caller may read, by uuid."""
     _check(draft.schema, query)
     candidates = await _candidates(draft, kind, query)
     wanted, fields = _wanted(query.filters), frozenset(query.fields)
     computed = sorted(fields & _computed_fields(draft.schema, kind).keys())
     found: list[Document] = []
-    pages = _all(store, draft, kind, query.marker) if candidates is None else _some(draft, kind, candidates)
+    pages = _all(draft, kind, query.marker) if candidates is None else _some(draft, kind, candidates)
     async for uuid, document in pages:
         if isinstance(document, Malformed) or uuid <= query.marker or not access.allows(document, READ):
             continue
@@ -118,13 +116,13 @@ async def find(store: Store, draft: Draft, kind: Kind, query: Query, access: Acc
     return found
 
 
-async def unreadable(store: Store, draft: Draft, kind: Kind) -> list[Document]:
+async def unreadable(draft: Draft, kind: Kind) -> list[Document]:
     """The values of a kind that can't be read: ``{"uuid", "fq_name", "message"}``, by uuid.
 
     ``uuid``: the one in the key in etcd, escaped; ``fq_name``: the one in the index, or empty.
     """
     found = []
-    async for uuid, document in _all(store, draft, kind, ""):
+    async for uuid, document in _all(draft, kind, ""):
         if isinstance(document, Malformed):
             known = await draft.identity(uuid)
             fq_name = known.fq_name if known is not None and known.kind == kind.name else ()
@@ -159,14 +157,14 @@ async def _holders(draft: Draft, targets: Sequence[str], kind: str, sort: str) -
     return {holder.key.uuid for holder in holders if holder.sort == sort}
 
 
-async def _all(store: Store, draft: Draft, kind: Kind, marker: str) -> AsyncIterator[tuple[str, Document | Malformed]]:
+async def _all(draft: Draft, kind: Kind, marker: str) -> AsyncIterator[tuple[str, Document | Malformed]]:
     """All resources of one kind at one revision, by pages; for an unreadable value the error."""
     prefix = draft.layout.values(kind.name)
     start, revision = f"{draft.layout.value(Key(kind.name, marker))}\0" if marker else prefix, 0
     more, decoded = True, 0
     while more:
         try:
-            page = await store.range(start, prefix_end(prefix), limit=_PAGE, revision=revision)
+            page = await draft.reading.page(start, prefix_end(prefix), _PAGE, revision)
         except StoreError as error:
             raise from_store(error, writing=False) from error
         revision = page.revision
@@ -175,7 +173,7 @@ async def _all(store: Store, draft: Draft, kind: Kind, marker: str) -> AsyncIter
             decoded += len(item.value)
             if decoded > BYTES_OF_A_TURN:
                 decoded = 0
-                await anyio.lowlevel.checkpoint()
+                await draft.pause(0)
             try:
                 document: Document | Malformed = decode(kind, item.value, item.key, uuid)
             except Malformed as error:

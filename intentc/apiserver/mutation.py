@@ -10,13 +10,14 @@ It commits to the store, reads through the draft, which it completes, and waits 
 
 State: of one mutation, its draft, how often it was tried, and the revision of its result.
 
-Touches: clock, etcd, randomness.
+Touches: clock, etcd, randomness; through others: threads.
 """
 
 from __future__ import annotations
 
+import copy
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from types import TracebackType
 from typing import NamedTuple, Protocol
 
@@ -78,12 +79,32 @@ class Mutator:
         self._limit = limit
         self._pool_share = pool_share
         self._secrets = secrets
+        self._most_read: int | None = None
         self.own = OwnWrites()
         """What was committed here; ``index/follower.py`` checks what others wrote."""
+        self.pause: Callable[[float], Awaitable[None]] = anyio.sleep
+        """Waits for some seconds."""
+
+    def over(
+        self, store: Store, most_read: int | None = None, pause: Callable[[float], Awaitable[None]] = anyio.sleep
+    ) -> Mutator:
+        """The same over another way to the store. ``most_read``: as of a ``Reading``; ``pause`` waits for seconds."""
+        other = copy.copy(self)
+        other._store, other._most_read, other.pause = store, most_read, pause
+        return other
 
     def draft(self) -> Draft:
         """Create an empty draft."""
-        return Draft(self._store, self._schema, self._layout, self._limit, self._pool_share, self._secrets)
+        return Draft(
+            self._store,
+            self._schema,
+            self._layout,
+            self._limit,
+            self._pool_share,
+            self._secrets,
+            self._most_read,
+            self.pause,
+        )
 
     def mutation(
         self,
@@ -147,7 +168,7 @@ class Mutation:
         if self._attempts:
             # Another writer changed what was read. With many writers a random pause lets one of them succeed.
             longest = min(_LONGEST_PAUSE_SECONDS, 0.0005 * (self._attempts - 1))
-            await anyio.sleep(random.uniform(0, longest))  # noqa: S311
+            await self._mutator.pause(random.uniform(0, longest))  # noqa: S311
         if self._turn is not None:
             await self._turn.acquire()
         self._draft = self._mutator.draft()

@@ -3,6 +3,8 @@
 Why it exists: a mutation decides by what it reads and then commits under compares of exactly that, so reads and
 compares come from one place. Reads are gathered: a batch of a hundred resources costs a few round trips.
 
+What a call in the event loop may read is limited: it raises ``NeedsThread`` then, and ``threads`` makes it again.
+
 State: what one draft has read. ``mutation`` writes.
 
 Touches: etcd.
@@ -16,6 +18,7 @@ from intentc.watch.protocol import (
     Compare,
     Get,
     KeyValue,
+    RangeResult,
     Relation,
     Store,
     StoreError,
@@ -27,13 +30,27 @@ from intentc.watch.protocol import (
 
 from .errors import from_store
 
+MOST_ON_LOOP = 16 * 1024
+"""Bytes of a body, or of what a call reads, that are worked on in the loop: at most some 20 ms of CPU."""
+_LISTED = 8
+"""Bytes that a list may have in the place of one: it is looked at once, not compared and checked."""
+_KEY = 8
+"""What an index key counts."""
+
+
+class NeedsThread(Exception):
+    """A call in the event loop has met more than it may work on there. It has done nothing yet."""
+
 
 class Reading:
-    """Remembered reads of a store. ``limit``: operations that one transaction takes."""
+    """Remembered reads of a store. ``limit``: operations that one transaction takes. ``most``: bytes to read until
+    ``NeedsThread`` is raised; None: any."""
 
-    def __init__(self, store: Store, limit: int) -> None:
+    def __init__(self, store: Store, limit: int, most: int | None = None) -> None:
         self._store = store
         self._limit = limit
+        self._most = most
+        self._read = 0
         self._items: dict[str, KeyValue | None] = {}
         self._ranges: dict[str, tuple[tuple[KeyValue, ...], int]] = {}
         self.revision = 0
@@ -51,6 +68,7 @@ class Reading:
             self.revision = answer.revision
             for key, found in zip(part, answer.results, strict=True):
                 self._items[key] = found[0] if found else None
+            self._count(sum(len(found[0].value) for found in answer.results if found))
 
     async def item(self, key: str) -> KeyValue | None:
         """One key of the store; None if it is absent."""
@@ -74,12 +92,24 @@ class Reading:
             self.revision = answer.revision
             for prefix, found in zip(part, answer.results, strict=True):
                 self._ranges[prefix] = (found, answer.revision)
+            self._count(_KEY * sum(map(len, answer.results)))
 
     async def below(self, prefix: str) -> tuple[KeyValue, ...]:
         """All keys with ``prefix``, in order."""
         if prefix not in self._ranges:
             await self.load_below([prefix])
         return self._ranges[prefix][0]
+
+    async def page(self, start: str, end: str, limit: int, revision: int) -> RangeResult:
+        """Read a page of a list, which is not remembered. Raises what the store raises."""
+        found = await self._store.range(start, end, limit=limit, revision=revision)
+        self._count(sum(len(item.value) for item in found.items) // _LISTED)
+        return found
+
+    def _count(self, size: int) -> None:
+        self._read += size
+        if self._most is not None and self._read > self._most:
+            raise NeedsThread
 
     def seen(self, key: str) -> Compare:
         """A compare that holds while ``key`` is as it was read."""

@@ -7,7 +7,7 @@ from settings.
 
 It writes through ``ApiServer``, as the server itself, and changes no object that exists.
 
-Touches: nothing itself; through others: clock, etcd, randomness.
+Touches: nothing itself; through others: clock, etcd, randomness, threads.
 """
 
 from __future__ import annotations

@@ -8,12 +8,13 @@ are bound to the store.
 All state that outlives a call is in etcd, but for the readiness (``readiness``) and whether the server ends; a lock
 lets one call at a time take numbers.
 
-Touches: nothing itself; through others: clock, etcd, logs, randomness.
+Touches: clock; through others: etcd, logs, randomness, threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
 import anyio
@@ -90,7 +91,22 @@ class ApiServer:
         # Set when the server drains: answers that would go on, as watches do, end then.
         self.is_ending = anyio.Event()
         # Two requests of this process that allocate from one pool would only fail each other's transaction.
-        self._numbers = anyio.Lock()
+        self._numbers: anyio.Lock | None = anyio.Lock()
+
+    def over(
+        self,
+        store: Store,
+        *,
+        most_read: int | None = None,
+        pause: Callable[[float], Awaitable[None]] | None = None,
+    ) -> ApiServer:
+        """The same server over ``store``, which is another way to the same etcd. ``most_read``: as of a ``Reading``.
+        ``pause``: waits outside of the event loop, where nobody waits for a turn to take numbers."""
+        other = copy.copy(self)
+        other.store = store
+        other._mutator = self._mutator.over(store, most_read, pause or anyio.sleep)
+        other._numbers = None if pause is not None else self._numbers
+        return other
 
     def kind(self, name: str) -> Kind:
         """A served kind by its name, in kebab-case or snake_case. Raises ``BadRequest``."""
@@ -216,7 +232,7 @@ class ApiServer:
         draft, found = self._mutator.draft(), self.kind(kind)
         access = await self.permissions.access(draft, caller)
         access.rule(found, Operation.READ)
-        return await listing.find(self.store, draft, found, query, access)
+        return await listing.find(draft, found, query, access)
 
     async def unreadable(self, kind: str, *, caller: Caller = ANYONE) -> list[Document]:
         """The stored values of a kind that can't be read: ``{"uuid", "fq_name", "message"}`` each.
@@ -225,7 +241,7 @@ class ApiServer:
         """
         draft, found = self._mutator.draft(), self.kind(kind)
         access = await self.permissions.access(draft, caller)
-        return await listing.unreadable(self.store, draft, found) if access.reads_all else []
+        return await listing.unreadable(draft, found) if access.reads_all else []
 
     async def update_reference(
         self,

@@ -5,7 +5,7 @@ turns both into findings.
 
 It reads files, or asks the diagnostics; it prints on stderr.
 
-Touches: terminal; through others: API server, clock, etcd, files, HTTP, logs, processes, randomness, sockets.
+Touches: terminal; through others: API server, clock, etcd, files, HTTP, logs, processes, randomness, sockets, threads.
 """
 
 from __future__ import annotations

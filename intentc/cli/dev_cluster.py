@@ -5,7 +5,7 @@ cluster. It is the one of ``intentc.testing``: nothing runs in it, and it says t
 
 It writes what it observes through the API server, and prints what happens to objects on stderr.
 
-Touches: clock, terminal; through others: etcd, files, HTTP, logs, randomness, sockets.
+Touches: clock, terminal; through others: etcd, files, HTTP, logs, randomness, sockets, threads.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ already have can be given to them again.
 
 State: that engine, its store, the seeds, and the numbers that were given, in memory.
 
-Touches: nothing itself; through others: API server, clock, etcd, files, logs, processes, randomness.
+Touches: nothing itself; through others: API server, clock, etcd, files, logs, processes, randomness, threads.
 """
 
 from __future__ import annotations

@@ -7,5 +7,5 @@ resource, ``entries`` derives them, and ``rules`` names stored values that break
 
 State: what is still to be checked, in memory; the index itself is in etcd.
 
-Touches: clock, etcd, logs; through others: randomness.
+Touches: clock, etcd, logs, threads; through others: randomness.
 """

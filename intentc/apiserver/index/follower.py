@@ -8,12 +8,13 @@ too, which costs one or two reads each.
 
 State: changes to check, and which resources have lost their name to which; in memory. It writes entries of the index.
 
-Touches: clock, etcd, logs; through others: randomness.
+Touches: clock, etcd, logs, threads; through others: randomness.
 """
 
 from __future__ import annotations
 
 import logging
+import threading
 from collections import Counter
 from contextlib import aclosing
 from itertools import islice
@@ -44,9 +45,10 @@ _AT_ONCE = 30
 
 
 class OwnWrites:
-    """The revisions of this server's transactions, as long as their events may still arrive."""
+    """The revisions of this server's transactions, as long as their events may still arrive. Threads may note some."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         # In the order in which they were noted, which is nearly theirs.
         self._revisions: dict[int, None] = {}
 
@@ -55,15 +57,17 @@ class OwnWrites:
 
     def note(self, revision: int) -> None:
         """Note a transaction that wrote values and entries together."""
-        self._revisions[revision] = None
-        if len(self._revisions) > _MOST_OWN:
-            # Those that are forgotten too early are checked, no more.
-            del self._revisions[next(iter(self._revisions))]
+        with self._lock:
+            self._revisions[revision] = None
+            if len(self._revisions) > _MOST_OWN:
+                # Those that are forgotten too early are checked, no more.
+                del self._revisions[next(iter(self._revisions))]
 
     def forget(self, revision: int) -> None:
         """Forget what was written up to ``revision``."""
-        while self._revisions and (first := next(iter(self._revisions))) <= revision:
-            del self._revisions[first]
+        with self._lock:
+            while self._revisions and (first := next(iter(self._revisions))) <= revision:
+                del self._revisions[first]
 
 
 class Follower:

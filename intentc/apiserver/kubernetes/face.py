@@ -6,7 +6,7 @@ never overwrites what somebody else has written meanwhile. ``lists`` reads many 
 
 It reads and writes the store through ``ApiServer``. No state.
 
-Touches: randomness; through others: clock, etcd.
+Touches: randomness; through others: clock, etcd, threads.
 """
 
 from __future__ import annotations

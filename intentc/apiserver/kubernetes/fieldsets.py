@@ -179,18 +179,18 @@ def _without(value: Any, tree: _Tree, forms: Forms, names: Path) -> Any:
 def to_json(fields: Iterable[Path]) -> dict[str, Any]:
     """As ``FieldsV1``."""
     tree: dict[str, Any] = {}
-    for path in sorted(fields):
+    for path in fields:
         node = tree
         for step in path:
             node = node.setdefault(step, {})
         node[_WHOLE] = {}
-    return {step: _without_lone_marks(node) for step, node in tree.items()}
+    return {step: _without_lone_marks(tree[step]) for step in sorted(tree)}
 
 
 def _without_lone_marks(node: dict[str, Any]) -> dict[str, Any]:
     if node.keys() == {_WHOLE}:
         return {}
-    return {step: {} if step == _WHOLE else _without_lone_marks(below) for step, below in node.items()}
+    return {step: {} if step == _WHOLE else _without_lone_marks(node[step]) for step in sorted(node)}
 
 
 def from_json(tree: Any) -> Fields:

@@ -56,6 +56,11 @@ def patched(target: Any, operations: Any) -> Any:
     return patch.root
 
 
+def copies(operations: Any) -> bool:
+    """Whether a JSON patch may make much more than it holds."""
+    return isinstance(operations, list) and any(isinstance(one, dict) and one.get("op") == "copy" for one in operations)
+
+
 class _Patch:
     """A document under change, and what the operations have cost so far."""
 

@@ -4,20 +4,19 @@ Why it exists: a client that lists and then watches must see each state of a res
 names its revision, and all its pages read that one. Values that can't be read, and resources that the caller may not
 read, are left out. ``listing.py`` lists for the REST API.
 
-Touches: etcd.
+Touches: nothing itself; through others: clock, etcd.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import anyio.lowlevel
-
 from intentc.model import Key
-from intentc.watch.protocol import Compacted, FutureRevision, StoreError, prefix_end
+from intentc.watch.protocol import Compacted, FutureRevision, RangeResult, StoreError, prefix_end
 
 from ..authorization import READ, Caller, Operation
 from ..documents import BYTES_OF_A_TURN, decode
+from ..draft import Draft
 from ..errors import Malformed, from_store
 from ..permissions import Access
 from ..service import ApiServer
@@ -62,7 +61,7 @@ async def find(server: ApiServer, offered: Offered, namespace: str, options: Lis
     position = None
     more, read = True, 0
     while more and position is None:
-        page = await _page(server, start, prefix_end(prefix), revision)
+        page = await _page(draft, start, prefix_end(prefix), revision)
         revision, more = revision or page.revision, page.more
         for item in page.items:
             # Before anything else: a page of which nothing is shown must not be read again.
@@ -70,7 +69,7 @@ async def find(server: ApiServer, offered: Offered, namespace: str, options: Lis
             read += len(item.value)
             if read > BYTES_OF_A_TURN:
                 read = 0
-                await anyio.lowlevel.checkpoint()
+                await draft.pause(0)
             uuid = draft.layout.uuid(item.key)
             try:
                 document = decode(offered.kind, item.value, item.key, uuid)
@@ -116,9 +115,9 @@ async def with_beside(server: ApiServer, offered: Offered, items: list[Manifest]
     return result
 
 
-async def _page(server: ApiServer, start: str, end: str, revision: int) -> Any:
+async def _page(draft: Draft, start: str, end: str, revision: int) -> RangeResult:
     try:
-        return await server.store.range(start, end, limit=_PAGE, revision=revision)
+        return await draft.reading.page(start, end, _PAGE, revision)
     except Compacted:
         raise Expired(
             f"the revision {revision} is compacted; list again without continue and resourceVersion"

@@ -8,19 +8,17 @@ caller is: a token comes as ``Authorization: Bearer``, which is how kubectl send
 It keeps no state but the OpenAPI documents of version 2, made once; it reaches the store only through ``face``,
 ``lists``, ``watches`` and the caller's permissions.
 
-Touches: clock, environment, HTTP, threads; through others: etcd, randomness.
+Touches: clock, environment, HTTP; through others: etcd, randomness, threads.
 """
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import anyio
-import anyio.to_thread
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
@@ -33,14 +31,17 @@ from intentc.watch.protocol import StoreError
 
 from ..admission.manifests import LONGEST_NAME
 from ..authorization import Caller, Operation
+from ..documents import encode_list
 from ..errors import ApiError, from_store
+from ..reading import NeedsThread
 from ..requests import decode, unreadable
 from ..service import ApiServer
+from ..threads import Threads
 from . import discovery, json_patches, openapi, openapi_messages, patches, tables
 from .catalog import Offered
 from .face import Edit, Face, Place, Written
 from .failures import Answered, failure
-from .lists import find, with_beside
+from .lists import Listed, find, with_beside
 from .options import DeleteOptions, delete_options, flag, list_options, watch_options, write_options
 from .shown import Manifest
 from .streams import EventStream
@@ -70,19 +71,20 @@ Body = Callable[[Request], Awaitable[bytes]]
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def kubernetes_routes(server: ApiServer, authenticate: Authenticate, body: Body) -> list[Route]:
+def kubernetes_routes(threads: Threads, authenticate: Authenticate, body: Body) -> list[Route]:
     """The routes; none if no served kind is written as manifests. ``authenticate(request, reading=…)``: the caller, or
     an ``ApiError``; ``body``: reads a request's body, up to a limit."""
-    face = Face(server)
-    if not face.catalog:
+    calls = _Calls(threads, threads.on_loop, authenticate, body)
+    if not calls.offers:
         return []
-    calls = _Calls(face, authenticate, body)
+    in_thread = _Calls(threads, threads.in_thread, authenticate, body)
+    below = threads.endpoint(calls.below, in_thread.below, _failed)
     return [
         Route("/version", calls.version, methods=["GET"]),
         Route("/livez", calls.livez, methods=["GET"]),
         Route("/openapi/{path:path}", calls.openapi, methods=["GET"]),
         *(
-            Route(path, calls.below, methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
+            Route(path, below, methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
             for path in ("/api", "/apis", "/api/{path:path}", "/apis/{path:path}")
         ),
     ]
@@ -100,14 +102,19 @@ class Target(NamedTuple):
 
 
 class _Calls:
-    def __init__(self, face: Face, authenticate: Authenticate, body: Body) -> None:
-        self._face = face
-        self._server = face.server
-        self._catalog = face.catalog
+    def __init__(self, threads: Threads, server: ApiServer, authenticate: Authenticate, body: Body) -> None:
+        self._threads = threads
+        self._in_thread = server is threads.in_thread
+        self._face = Face(server)
+        self._server = server
+        self._catalog = self._face.catalog
         self._authenticate = authenticate
         self._body = body
-        # One at a time: threads that decode take turns with the loop.
-        self._reading_yaml = anyio.Lock()
+
+    @property
+    def offers(self) -> bool:
+        """Whether any served kind is written as manifests."""
+        return bool(self._catalog)
 
     async def version(self, request: Request) -> Response:
         return _answer(_VERSION)
@@ -254,20 +261,26 @@ class _Calls:
         if is_update:
             return _after(await self._face.replace(place, decode(raw, _ANYTHING), options, caller))
         if is_apply:
-            return _after(await self._face.apply(place, await self._configuration(raw), options, caller))
-        edit = _edit(media, decode(raw, _ANYTHING), place.offered)
+            return _after(await self._face.apply(place, self._configuration(raw), options, caller))
+        patch = decode(raw, _ANYTHING)
+        if media == patches.JSON and json_patches.copies(patch) and not self._in_thread:
+            # A short one may copy much.
+            raise NeedsThread
+        edit = _edit(media, patch, place.offered)
         return _after(await self._face.change(place, edit, options, caller))
 
-    async def _configuration(self, raw: bytes) -> Any:
+    def _configuration(self, raw: bytes) -> Any:
         """What a client applies: YAML, or JSON, as kubectl sends. Raises ``BadRequest`` and ``TooLarge``."""
         try:
             return read_json(raw, _ANYTHING)
         except InvalidInput as error:
             if error.reason == TOO_LARGE:
                 raise unreadable(error) from None
+        if not self._in_thread:
+            # YAML takes twenty times as long as JSON, and a few bytes of it may be many values.
+            raise NeedsThread
         try:
-            async with self._reading_yaml:
-                return await anyio.to_thread.run_sync(read_yaml, raw)
+            return read_yaml(raw)
         except InvalidInput as error:
             raise unreadable(error) from None
 
@@ -286,31 +299,36 @@ class _Calls:
         listed = await find(self._server, offered, place.namespace, list_options(query), caller)
         if version := tables.wanted(request.headers.get("accept", "")):
             included = query.get("includeObject", "Metadata")
-            return _answer(
-                tables.table(
-                    offered, listed.items, _now(), version=version, included=included, metadata=listed.metadata
-                )
+            table = tables.table(
+                offered, listed.items, _now(), version=version, included=included, metadata=listed.metadata
             )
+            return _list_of(table, "rows", table["rows"])
         items = await with_beside(self._server, offered, listed.items)
         body = {"kind": f"{offered.name}List", "apiVersion": offered.api_version, "metadata": listed.metadata}
-        return _answer({**body, "items": items})
+        return _list_of(body, "items", items)
 
     async def _watch(self, request: Request, place: Place, caller: Caller) -> Response:
         options = watch_options(request.query_params)
-        watching = Watching(self._server, place.offered, place.namespace, options, caller)
+        watching = Watching(self._threads, place.offered, place.namespace, options, caller)
         version = tables.wanted(request.headers.get("accept", ""))
         included = request.query_params.get("includeObject", "Metadata")
         return EventStream(watching, place.offered, options.seconds, version, included, self._server.is_ending)
 
     async def _delete_all(self, request: Request, place: Place, caller: Caller) -> Response:
         options: DeleteOptions = delete_options(request.query_params, await self._body(request))
-        listed = await find(self._server, place.offered, place.namespace, list_options(request.query_params), caller)
+        selected = list_options(request.query_params)
+
+        def found(server: ApiServer) -> Coroutine[Any, Any, Listed]:
+            return find(server, place.offered, place.namespace, selected, caller)
+
+        # The deletions are small ones, so they stay in the loop.
+        listed = await (found(self._server) if self._in_thread else self._threads.call(found))
         for one in listed.items:
             metadata = one["metadata"]
             each = Place(place.offered, metadata.get("namespace", ""), metadata["name"])
             await self._face.delete(each, options._replace(uid=metadata["uid"]), caller)
         body = {"kind": f"{place.offered.name}List", "apiVersion": place.offered.api_version}
-        return _answer({**body, "metadata": listed.metadata, "items": listed.items})
+        return _list_of({**body, "metadata": listed.metadata}, "items", listed.items)
 
 
 _VERSION = {
@@ -355,6 +373,11 @@ def _name_of(sent: Any) -> str:
 
 def _answer(body: Mapping[str, Any], *, status: int = 200, media: str = _JSON) -> Response:
     return Response(msgspec.json.encode(body), status, media_type=media)
+
+
+def _list_of(body: Mapping[str, Any], field: str, items: Sequence[Any]) -> Response:
+    rest = {name: value for name, value in body.items() if name != field}
+    return Response(encode_list(rest, field, items), media_type=_JSON)
 
 
 def _after(written: Written) -> Response:

@@ -7,7 +7,7 @@ bookmarks get one every 30 s. ``watches`` makes the events.
 
 State: whether the columns of the table, and the end, were sent.
 
-Touches: clock, HTTP; through others: etcd.
+Touches: clock, HTTP; through others: etcd, threads.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ twice. The state before an event, which a deletion shows and a selector needs, i
 
 State: how far the client has come.
 
-Touches: etcd.
+Touches: etcd; through others: clock, threads.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, NamedTuple
+
+from anyio.lowlevel import checkpoint
 
 from intentc.watch.protocol import (
     Compacted,
@@ -34,7 +36,7 @@ from ..authorization import Caller, Operation
 from ..documents import Document, decode
 from ..errors import Malformed, from_store
 from ..permissions import Access
-from ..service import ApiServer
+from ..threads import Threads
 from .catalog import Offered
 from .failures import Expired
 from .lists import find, is_shown, selects
@@ -56,15 +58,16 @@ class Watching:
     """One client's watch of one kind. ``namespace``: empty for all."""
 
     def __init__(
-        self, server: ApiServer, offered: Offered, namespace: str, options: WatchOptions, caller: Caller
+        self, threads: Threads, offered: Offered, namespace: str, options: WatchOptions, caller: Caller
     ) -> None:
-        self._server = server
+        self._threads = threads
+        self._server = threads.server
         self._offered = offered
         self._namespace = namespace
         self._options = options
         self._caller = caller
         self._position = 0
-        self._layout = server.draft().layout
+        self._layout = self._server.draft().layout
         self._prefix = self._layout.values(offered.kind.name)
 
     def bookmark(self) -> Event | None:
@@ -76,10 +79,13 @@ class Watching:
         later; other errors of the store end it."""
         revision, is_resumed = self._options.revision, True
         if revision is None:
-            listed = await find(
-                self._server, self._offered, self._namespace, ListOptions(self._options.selector), self._caller
+            selected = ListOptions(self._options.selector)
+            listed = await self._threads.call(
+                lambda server: find(server, self._offered, self._namespace, selected, self._caller)
             )
             for one in listed.items:
+                # Sending waits only for a slow client.
+                await checkpoint()
                 yield Event(ADDED, one)
             revision, is_resumed = listed.revision, False
             if self._options.marks_initial:
@@ -127,29 +133,33 @@ class Watching:
                 yield shown
 
     async def _shown(self, event: WatchEvent, access: Access) -> Event | None:
-        now = None if event.deleted else self._visible(event.item, access)
+        now = None if event.deleted else await self._visible(event.item, access)
         is_new = not event.deleted and event.item.create_revision == event.item.mod_revision
         may_have_been = event.deleted or (not is_new and (now is None or bool(self._options.selector)))
         before = await self._before(event.item, access) if may_have_been else None
         if now is not None:
             is_added = is_new or (may_have_been and before is None)
-            return Event(ADDED if is_added else MODIFIED, manifest(self._offered, now, event.item.mod_revision))
-        if before is not None:
-            return Event(DELETED, manifest(self._offered, before, event.item.mod_revision))
-        return None
+            return Event(ADDED if is_added else MODIFIED, await self._manifest(now, event.item))
+        return Event(DELETED, await self._manifest(before, event.item)) if before is not None else None
+
+    async def _manifest(self, document: Document, item: KeyValue) -> Manifest:
+        return await self._threads.run(len(item.value), manifest, self._offered, document, item.mod_revision)
 
     async def _before(self, item: KeyValue, access: Access) -> Document | None:
         """The resource before an event, if the client saw it."""
         found = await self._server.store.range(item.key, revision=item.mod_revision - 1)
-        return self._visible(found.items[0], access) if found.items else None
+        return await self._visible(found.items[0], access) if found.items else None
 
-    def _visible(self, item: KeyValue, access: Access) -> Document | None:
+    async def _visible(self, item: KeyValue, access: Access) -> Document | None:
         try:
             document = decode(self._offered.kind, item.value, item.key, self._layout.uuid(item.key))
         except Malformed:
             return None
-        is_seen = is_shown(document, self._offered, self._namespace, access)
-        return document if is_seen and selects(self._options.selector, document, self._offered) else None
+        if not is_shown(document, self._offered, self._namespace, access):
+            return None
+        size = len(item.value) if self._options.selector else 0
+        is_selected = await self._threads.run(size, selects, self._options.selector, document, self._offered)
+        return document if is_selected else None
 
     def _bookmark(self, revision: int, *, is_initial: bool = False) -> Event:
         metadata: dict[str, Any] = {"resourceVersion": str(revision), "creationTimestamp": None}

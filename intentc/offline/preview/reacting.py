@@ -5,7 +5,7 @@ reads, and the writes that it would cause, which a second copy compiled with the
 
 It lets the trials that it gets converge, in memory, and writes nothing else.
 
-Touches: nothing itself; through others: API server, clock, etcd, files, logs, processes, randomness.
+Touches: nothing itself; through others: API server, clock, etcd, files, logs, processes, randomness, threads.
 """
 
 from __future__ import annotations

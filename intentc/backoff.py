@@ -90,27 +90,38 @@ CONTENDED = Backoff(60.0, 3600.0, jitter=0)
 
 
 class PartRepairs:
-    """One part of an object that another writer reverts: when it was repaired, and until when it backs off."""
+    """One part of an object that another writer reverts: when it was repaired, and until when it backs off.
 
-    __slots__ = ("contentions", "times", "until")
+    A revert within a pause's length after its end begins the next pause, which is twice as long if the former one ran
+    to its end. So no pause is longer than the contention before it lasted, plus 1 minute. A part that stands for longer
+    begins anew."""
+
+    __slots__ = ("contentions", "is_cut_short", "times", "until")
 
     def __init__(self) -> None:
         self.times: tuple[float, ...] = ()
         self.contentions = 0
         self.until = 0.0
+        self.is_cut_short = False
+        """Whether the last pause did not run to its end."""
 
     @property
     def rest(self) -> float:
         """The length of its last pause in seconds."""
         return CONTENDED.seconds(self.contentions) if self.contentions else 0.0
 
+    def cut_short(self, now: float) -> None:
+        """End a pause: the part is to be written at once, for another reason than the end of the pause."""
+        if self.until > now:
+            self.until, self.is_cut_short = now, True
+
     def repaired(self, now: float) -> bool:
         """Count one more repair. True if the part becomes contended by it."""
         self.times = (*self.times[1 - CONTENTION_REVERTS :], now)
         again = self.contentions > 0 and now - self.until < self.rest
         if again or (len(self.times) == CONTENTION_REVERTS and now - self.times[0] <= CONTENTION_SECONDS):
-            self.contentions = self.contentions + 1 if again else 1
-            self.until = now + self.rest
+            self.contentions = self.contentions + (not self.is_cut_short) if again else 1
+            self.until, self.is_cut_short = now + self.rest, False
             self.times = ()
             return True
         if now - self.times[0] > CONTENTION_SECONDS:

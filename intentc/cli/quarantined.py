@@ -29,7 +29,8 @@ _HELD = frozenset({"held", "suspect", "unreadable"})
 
 class Entry(msgspec.Struct, frozen=True):
     """One entry of ``quarantine`` in ``/status``. ``name``: fq_name joined by ``:``; ``uuid``: empty if there is none
-    yet; ``since``: seconds since 1970; ``tries``: failures in a row; ``on``: the unreadable resource that it reads, as
+    yet; ``since``: seconds since 1970; ``tries``: failures in a row; ``next_try``: when it is
+    tried again by itself, seconds since 1970; ``on``: the unreadable resource that it reads, as
     ``{"kind", "name", "uuid"}``."""
 
     kind: str
@@ -40,6 +41,7 @@ class Entry(msgspec.Struct, frozen=True):
     message: str = ""
     since: float | None = None
     tries: int = 0
+    next_try: float | None = None
     on: dict[str, str] | None = None
 
     @property

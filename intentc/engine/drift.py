@@ -5,7 +5,8 @@ journalled as drift. An object that others made and that is deleted, since nobod
 again within ten minutes. A difference that our own writes cause (a target is replaced, a deferred removal is due) is no
 drift: the object's revision is unchanged since it stood right. If others revert a part of an object five times in ten
 minutes, that part (one field, one reference, or the object itself) is in contention: it is retried after 1 minute, and
-the pause doubles up to 1 hour (``backoff``). The other parts are written as usual.
+a pause that runs to its end and is followed by a revert doubles, up to 1 hour (``backoff``). The other parts are
+written as usual.
 
 State: the revision at which each object was last right, the repairs of each part, and counts of repairs and
 contentions. ``repairs`` decides what is written.
@@ -56,8 +57,8 @@ class Drift:
         for name in names:
             self._standing.pop(name, None)
             for record in self._records.get(name, {}).values() if self._records else ():
-                # The desired state changed: it is written at once, and a revert of it counts as the next round.
-                record.until = min(record.until, self._clock())
+                # The desired state changed: it is written at once, and a revert of it begins the pause anew.
+                record.cut_short(self._clock())
 
     def __contains__(self, name: Name) -> bool:
         """Whether anything is known of this object; if not, its differences are neither drift nor contention."""

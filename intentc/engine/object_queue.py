@@ -80,6 +80,10 @@ class ObjectQueue:
         """Whether the object is in a back-off."""
         return self._queue.backs_off(name)
 
+    def seconds_left(self, name: Name) -> float | None:
+        """Seconds until the object's back-off ends; None if it is in none."""
+        return self._queue.seconds_left(name)
+
     @property
     def delayed(self) -> Set[Name]:
         """The objects in a back-off."""

@@ -83,6 +83,10 @@ class Scheduler:
         """How often the evaluation of this intent has failed in a row."""
         return self._jobs.failures(key)
 
+    def seconds_left(self, key: Key) -> float | None:
+        """Seconds until the intent's back-off ends; None if it is in none."""
+        return self._jobs.seconds_left(key)
+
     def is_resync(self, key: Key) -> bool:
         """Whether the intent is evaluated now although nothing may have changed."""
         return self._jobs.is_resync(key)

@@ -3,5 +3,5 @@
 State: the engines and stores in memory that it makes. It writes to no live system; ``audit`` and ``preview`` read one,
 and ``preview`` saves plans in files.
 
-Touches: nothing itself; through others: API server, clock, etcd, files, logs, processes, randomness, threads.
+Touches: clock; through others: API server, etcd, files, logs, processes, randomness, threads.
 """

@@ -7,12 +7,13 @@ already have can be given to them again.
 
 State: that engine, its store, the seeds, and the numbers that were given, in memory.
 
-Touches: nothing itself; through others: API server, clock, etcd, files, logs, processes, randomness, threads.
+Touches: clock; through others: API server, etcd, files, logs, processes, randomness, threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..apiserver.admission import RULES
@@ -46,7 +47,7 @@ class Offline:
     services that replace the server's own (mocks); ``healing``: whether recorded reads run intents that the map misses;
     ``given``: allocations that owners already have; ``store``: the store of an earlier instance, as after a restart;
     ``observe``: plan and write nothing; ``guard``: limits mass deletions; ``source``: chooses uuids and times for the
-    server; ``last_good``: last good values of held resources."""
+    server; ``last_good``: last good values of held resources; ``clock``: of the engine, in seconds."""
 
     def __init__(
         self,
@@ -63,6 +64,7 @@ class Offline:
         guard: DeleteGuard | None = None,
         source: Source | None = None,
         last_good: LastGoodValues | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.installation = installation
         self.store = store or MemoryStore(max_txn_ops=_UNLIMITED)
@@ -84,6 +86,7 @@ class Offline:
             observe=observe,
             guard=guard,
             last_good=last_good,
+            clock=clock,
         )
         self._layout = Layout.of(f"/{PATH}/")
         self._before: dict[Key, bytes] = {}

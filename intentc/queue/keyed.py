@@ -175,6 +175,13 @@ class KeyedQueue(Generic[K]):
         """Whether another run of ``key`` was requested while it is being worked on."""
         return key in self._again
 
+    def seconds_left(self, key: K) -> float | None:
+        """Seconds until the back-off of ``key`` ends; None if it is in none."""
+        if key not in self._delayed:
+            return None
+        clock = self._clock or asyncio.get_running_loop()
+        return max(0.0, self._delayed[key][0] - clock.time())
+
     def delayed(self) -> dict[K, float]:
         """The keys in a back-off, with the clock's time at which each is due."""
         return {key: due for key, (due, _) in self._delayed.items()}

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -153,8 +154,14 @@ class BoxSystem(MemorySystem):
 
     write: Failing
 
-    def __init__(self, store: MemoryStore | None = None, *, observe: bool = False) -> None:
-        super().__init__(boxes_and_parts(), write=Failing(), store=store, observe=observe)
+    def __init__(
+        self,
+        store: MemoryStore | None = None,
+        *,
+        observe: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(boxes_and_parts(), write=Failing(), store=store, observe=observe, clock=clock)
         self._fail_instead_of_hanging()
 
     def _fail_instead_of_hanging(self) -> None:

@@ -8,7 +8,8 @@ Use it for whatever the engine does and no cut or kill is needed for. Which one:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
@@ -36,12 +37,16 @@ class MemorySystem:
     def __init__(
         self, loaded: Loaded, *, write: Recording | None = None, store: MemoryStore | None = None,
         observe: bool = False, healing: bool = True, choices: Choices | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         """``store``: of an earlier system, as after a restart. ``observe``: the engine plans and writes nothing.
-        ``healing``: recorded reads run intents that the map does not name. ``choices``: uuids and times."""
+        ``healing``: recorded reads run intents that the map does not name. ``choices``: uuids and times.
+        ``clock``: of the engine, in seconds."""
         self.loaded = loaded
         self.write = write or Recording(Acknowledging())
-        self.offline = Offline(loaded, write=self.write, store=store, observe=observe, healing=healing, source=choices)
+        self.offline = Offline(
+            loaded, write=self.write, store=store, observe=observe, healing=healing, source=choices, clock=clock
+        )
         self.write.target = self.offline.local
         self.store = self.offline.store
         self.engine = self.offline.engine

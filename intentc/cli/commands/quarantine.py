@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from intentc.loading.configuration import Loaded
     from intentc.model import Key
 
-_COLUMNS = ("kind", "name", "state", "since", "tries", "message")
+_COLUMNS = ("kind", "name", "state", "since", "tries", "next try", "message")
 
 
 @click.group(name="quarantine")
@@ -90,7 +90,15 @@ async def _list(output: str, loaded: Loaded) -> int:
     diagnostics = loaded.configuration.intentc.diagnostics
     entries = await whole(diagnostics, await current_status(diagnostics))
     rows = [
-        (entry.kind, entry.name or entry.uuid, entry.state, _time(entry.since), str(entry.tries), entry.message)
+        (
+            entry.kind,
+            entry.name or entry.uuid,
+            entry.state,
+            _time(entry.since),
+            str(entry.tries),
+            _time(entry.next_try),
+            entry.message,
+        )
         for entry in entries
     ]
     print_document(output, {"quarantine": [msgspec.structs.asdict(entry) for entry in entries]}, _COLUMNS, rows)

@@ -2,7 +2,7 @@
 
 It reads ``state_tables`` and the queues, live, and changes nothing.
 
-Touches: nothing outside memory.
+Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations
@@ -123,3 +123,12 @@ class States:
     def failed_writes(self, name: Name) -> int:
         """How often the writes of this object have failed in a row."""
         return self._objects.failures(name)
+
+    def next_evaluation(self, key: Key) -> float | None:
+        """Seconds until this intent is evaluated again after a failure; None if no time is set for that."""
+        return self._scheduler.seconds_left(key)
+
+    def next_write(self, name: Name) -> float | None:
+        """Seconds until this object is planned again after a failure, or after its contention; None if no time is set
+        for that."""
+        return self._objects.seconds_left(name)

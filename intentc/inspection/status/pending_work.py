@@ -6,20 +6,21 @@ contents.
 
 It reads the engine and changes nothing.
 
-Touches: nothing itself; through others: clock.
+Touches: clock.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence, Sized
+import time
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from datetime import UTC, datetime
 from itertools import islice
 
 from intentc.engine.permission import OBSERVING, UPGRADE
 from intentc.engine.read_only import Progress, ReadOnly, States, World
 from intentc.logic import Pending
-from intentc.model import Read
+from intentc.model import Name, Read
 
 from .quarantined import held_intents, paused_intents, unreadable_others
 from .rates import Rates
@@ -65,7 +66,7 @@ def work_left(world: World, states: States, progress: Progress, rates: Rates) ->
         name = next(iter(states.delayed))
         entry, more = states.delayed.get(name), _more(states.delayed)
         because = f": {entry.problem.message}" if entry is not None else ""
-        yield f"the next attempt to write {name.kind} {':'.join(name.fq_name)}{more}{because}"
+        yield f"the next attempt to write {name.kind} {':'.join(name.fq_name)}{more}{_due(states, (name,))}{because}"
     if states.planned and OBSERVING not in progress.withheld:
         yield f"permission to write the plans of {counted(len(states.planned), 'object')}"
 
@@ -110,13 +111,20 @@ def attention(live: ReadOnly, pending: int, examples: Sequence[Pending]) -> Iter
     if states.contended:
         shown = [f"{name.kind} {':'.join(name.fq_name)}" for name in islice(states.contended, _NAMED)]
         more = f" and {len(states.contended) - _NAMED:,} more" if len(states.contended) > _NAMED else ""
-        yield f"reverted by another writer: {', '.join(shown)}{more}: `intentc quarantine list`"
+        due = _due(states, islice(states.contended, _NAMED))
+        yield f"reverted by another writer: {', '.join(shown)}{more}{due}: `intentc quarantine list`"
     if states.dropped:
         yield f"dropped by an operator: {counted(len(states.dropped), 'intent')}: `intentc quarantine list`"
     for key, link in islice(examples, 1):
         holder = f"{key.kind} {live.world.name_of(key)}"
         more = f", and {counted(pending - 1, 'more reference')} like that" if pending > 1 else ""
         yield f"missing: {link.kind} {link.value}, to which {holder} refers{more}: `intentc why {holder}`"
+
+
+def _due(states: States, names: Iterable[Name]) -> str:
+    """When the first of these objects is written again; empty if no time is set for that."""
+    seconds = [left for name in names if (left := states.next_write(name)) is not None]
+    return f", next try at {at(time.time() + min(seconds))}" if seconds else ""
 
 
 def _requested_numbers(world: World, states: States, requested: int) -> str:

@@ -6,11 +6,12 @@ entry that is added meanwhile moves later ones back, so a page may repeat one, a
 
 It reads the engine and changes nothing.
 
-Touches: nothing outside memory.
+Touches: clock.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 from typing import Any
@@ -82,12 +83,13 @@ def quarantine_count(live: ReadOnly) -> int:
 
 def quarantine(live: ReadOnly, offset: int, limit: int) -> list[Entry]:
     """The entries from ``offset`` on, at most ``limit``: ``{"kind", "name", "uuid", "state", "reason", "message",
-    "since", "tries", "on"}``.
+    "since", "tries", "next_try", "on"}``.
 
     ``state``: ``unreadable``, ``held``, ``paused``, ``suspect``, ``dropped``, ``rejected``, ``contended``, ``withheld``
     (one entry for all deletes of a kind). ``since``: seconds since 1970, None if not kept. ``tries``: failures in a
-    row. ``on``: the unreadable resource that it reads, ``{"kind", "name", "uuid"}``; None if it is held for a reason of
-    its own."""
+    row. ``next_try``: when it is tried again by itself (seconds since 1970), None if only a change or an operator
+    causes that. ``on``: the unreadable resource that it reads, ``{"kind", "name", "uuid"}``; None if it is held for a
+    reason of its own."""
     found: list[Entry] = []
     for block in blocks(live, offset, limit):
         found += block
@@ -137,6 +139,7 @@ def _tables(live: ReadOnly) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _
         on = {"kind": other.kind, "name": live.world.name_of(other), "uuid": other.uuid} if other is not None else None
         return lambda: {
             **_entry(key, live.world.name_of(key), held.problem, state, held.since, tries(key)),
+            "next_try": _moment(live.states.next_evaluation(key)),
             "on": on,
         }
 
@@ -161,9 +164,10 @@ def _tables(live: ReadOnly) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _
             if held is None:
                 return None
             tries = live.states.failed_writes
-            return lambda: _entry(
-                live.outputs.key_of(name), held.problem.name, held.problem, state, held.since, tries(name)
-            )
+            return lambda: {
+                **_entry(live.outputs.key_of(name), held.problem.name, held.problem, state, held.since, tries(name)),
+                "next_try": _moment(live.states.next_write(name)),
+            }
 
         return of_object
 
@@ -193,8 +197,14 @@ def _entry(key: Key, name: str, problem: Problem, state: str, since: float | Non
         "message": problem.message,
         "since": since,
         "tries": tries,
+        "next_try": None,
         "on": None,
     }
+
+
+def _moment(seconds: float | None) -> float | None:
+    """The time in so many seconds, as seconds since 1970."""
+    return None if seconds is None else round(time.time() + seconds, 3)
 
 
 def _unreadable_intents(world: World) -> int:

@@ -7,7 +7,7 @@ only. ``service/status.py`` adds what people read first.
 
 It reads the engine and changes nothing.
 
-Touches: nothing outside memory.
+Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

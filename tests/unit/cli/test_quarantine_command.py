@@ -19,7 +19,7 @@ NOBODY = "127.0.0.1:1"
 
 def entry(uuid: str, state: str = "held", name: str = "d:p:web", kind: str = "security_group") -> dict[str, Any]:
     return {"kind": kind, "name": name, "uuid": uuid, "state": state, "reason": "Raised", "message": "it raises",
-            "since": 1_767_225_600.0, "tries": 3, "on": None}  # fmt: skip
+            "since": 1_767_225_600.0, "tries": 3, "next_try": 1_767_225_660.0, "on": None}  # fmt: skip
 
 
 def status(*quarantine: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -45,8 +45,9 @@ def web(connected: ToyApiServer, etcd: OrderingEtcd) -> str:
 
 def test_the_list_shows_what_is_held_since_when_and_why(intentc: Intentc, web: str) -> None:
     header, row = intentc("quarantine", "list").out.splitlines()
-    assert header.split() == ["KIND", "NAME", "STATE", "SINCE", "TRIES", "MESSAGE"]
-    assert row.split() == ["security_group", "d:p:web", "held", "2026-01-01T00:00:00+00:00", "3", "it", "raises"]
+    assert header.split() == ["KIND", "NAME", "STATE", "SINCE", "TRIES", "NEXT", "TRY", "MESSAGE"]
+    since, next_try = "2026-01-01T00:00:00+00:00", "2026-01-01T00:01:00+00:00"
+    assert row.split() == ["security_group", "d:p:web", "held", since, "3", next_try, "it", "raises"]
 
 
 @pytest.mark.parametrize(("form", "read"), [("json", json.loads), ("yaml", lambda text: load_yaml(text).value)])

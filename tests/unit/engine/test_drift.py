@@ -85,6 +85,23 @@ def test_what_stood_for_longer_than_the_rest_begins_anew(drift: Drift, clock: Cl
     assert drift.contention(NAME) is None
 
 
+def test_a_pause_that_ends_early_since_the_desired_state_changed_does_not_double(drift: Drift, clock: Clock) -> None:
+    reverted(drift, CONTENTION_REVERTS)
+    for _ in range(10):
+        clock.now += 1
+        drift.meant([NAME])
+        assert drift.contention(NAME) is None
+        reverted(drift, 1)
+        contention = drift.contention(NAME)
+        assert contention is not None
+        assert contention.rest == pytest.approx(CONTENDED.first)
+    clock.now += CONTENDED.first
+    reverted(drift, 1)
+    contention = drift.contention(NAME)
+    assert contention is not None
+    assert contention.rest == pytest.approx(2 * CONTENDED.first), "that pause ran to its end"
+
+
 def test_what_was_long_ago_is_forgotten(drift: Drift, clock: Clock) -> None:
     reverted(drift, CONTENTION_REVERTS)
     clock.now += CONTENTION_SECONDS + 2 * CONTENDED.first

@@ -13,9 +13,12 @@ Touches: clock, randomness.
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 _LARGEST_EXPONENT = 62
@@ -46,6 +49,23 @@ class Backoff(NamedTuple):
 
 RECONNECT = Backoff(0.1, 3.0)
 """For connections to a store: short enough that nobody waits for it, long enough that nobody notices the attempts."""
+
+
+def retry_after(text: str, longest: float, unknown: float = 0.0) -> float:
+    """The seconds for which a ``Retry-After`` asks: a number or a date, at most ``longest``; ``unknown`` if it is
+    absent or means nothing.
+
+    >>> [retry_after(text, 300.0) for text in ("7", "-7", "inf", "999999999", "nan", "soon", "")]
+    [7.0, 0.0, 300.0, 300.0, 0.0, 0.0, 0.0]
+    """
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            seconds = (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds()
+        except (ValueError, TypeError, OverflowError):
+            return unknown
+    return unknown if math.isnan(seconds) else min(max(seconds, 0.0), longest)
 
 
 class Retries:

@@ -4,7 +4,7 @@
 It knows neither intents nor objects, only hashable keys, so one implementation serves the jobs (by intent), the plans
 (by object) and the allocator's requests. The engine does that work; bridges have theirs done by ``KeyedWorker``.
 
-Touches: clock; through others: randomness.
+Touches: clock, logs; through others: randomness.
 """
 
 from .keyed import Clock, KeyedQueue, Timer

@@ -7,11 +7,12 @@ key, and which errors concern them all.
 
 State: the queue of keys, and how often in a row all of them had to wait.
 
-Touches: clock; through others: randomness.
+Touches: clock, logs; through others: randomness.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
@@ -21,6 +22,7 @@ from intentc.backoff import Backoff
 
 from .keyed import Clock, KeyedQueue
 
+_LOG = logging.getLogger(__name__)
 K = TypeVar("K", bound=Hashable)
 
 
@@ -108,6 +110,11 @@ class KeyedWorker(Generic[K]):
             self._queue.add(key, resync=True)
             self._pauses += 1
             return max(seconds, self._pause.seconds(self._pauses))
+        except Exception:
+            # A fault of our own, perhaps in what somebody wrote into this object: the others go on.
+            _LOG.exception("work failed unexpectedly", extra={"key": str(key)})
+            self._queue.retry(key, resync=True)
+            return 0.0
         self._pauses = 0
         self._queue.forget(key)
         return 0.0

@@ -2,18 +2,18 @@
 
 It reads status, headers and body, and changes none of them. Callers decide what follows from an error.
 
-Touches: clock.
+Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import NamedTuple
 
 import msgspec
+
+from intentc.backoff import retry_after
 
 from .service import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, WriteError
 
@@ -23,6 +23,8 @@ DEFAULT_PAUSE = 1.0
 LONGEST_PAUSE = 300.0
 """Seconds; a longer ``Retry-After`` counts as a mistake."""
 
+_LONGEST_REVISION = 19
+"""Digits: etcd counts in 64 bits."""
 _NO_ROUTE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED})
 _GATEWAY = frozenset({HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT})
 
@@ -63,18 +65,18 @@ class Answer(NamedTuple):
     def _error_body(self) -> _ErrorBody:
         try:
             return msgspec.json.decode(self.content, type=_ErrorBody)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return _ErrorBody()
 
     @property
     def revision(self) -> int | None:
         text = self.headers.get(REVISION_HEADER, "")
-        return int(text) if text.isascii() and text.isdecimal() else None
+        return int(text) if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_REVISION else None
 
     @property
     def no_route(self) -> bool:
         """Whether the server seems not to know the path."""
-        return self.status in _NO_ROUTE and self.message in {"", HTTPStatus(self.status).phrase}
+        return self.status in _NO_ROUTE and self.message in {"", _phrase(self.status)}
 
 
 class RejectedItem(msgspec.Struct, frozen=True):
@@ -96,7 +98,7 @@ def failure(answer: Answer, *, relates: bool = False) -> WriteError:
     status, message = answer.status, answer.message
     match status:
         case 429 | 503:
-            return Throttled(_pause(answer.headers.get("Retry-After", "")), message)
+            return Throttled(retry_after(answer.headers.get("Retry-After", ""), LONGEST_PAUSE, DEFAULT_PAUSE), message)
         case 412 if message.lower().startswith("fence"):
             return Fenced(status, message)
         case 412 if "quota" in message.lower():
@@ -117,15 +119,3 @@ def _phrase(status: int) -> str:
         return HTTPStatus(status).phrase
     except ValueError:
         return ""
-
-
-def _pause(text: str) -> float:
-    """Seconds from a ``Retry-After``: a number or a date."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        try:
-            seconds = (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds()
-        except (ValueError, TypeError):
-            return DEFAULT_PAUSE
-    return min(max(seconds, 0.0), LONGEST_PAUSE) if seconds == seconds else DEFAULT_PAUSE

@@ -21,6 +21,7 @@ from intentc import crashpoints
 from intentc.model.exceptions import described
 
 from .answers import Answer
+from .bounded import UNCOMPRESSED, received
 from .endpoint import Endpoint, trust_lack
 from .failover import Addresses
 from .keystone import TOKEN_HEADER, Tokens
@@ -33,6 +34,10 @@ FENCE_HEADER = "X-Intentc-Fence"
 Trace = Callable[[str, dict[str, Any]], Awaitable[None]]
 """httpx's callback for the steps of a request: (step, details)."""
 
+_LARGEST_ANSWER = 256 * 1024 * 1024
+"""Bytes: the numbers of all pools of an installation are one answer."""
+_WHOLE_ANSWER_SECONDS = 600.0
+"""Beyond the time-outs for each piece of an answer."""
 _SENT = "http11.send_request_body.complete"
 _NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
 
@@ -54,7 +59,7 @@ class Connection:
             trust_env=False,
             # Waiting for a free connection has no limit: the other timeouts limit those that use one.
             timeout=httpx2.Timeout(endpoint.answer_seconds, connect=endpoint.connect_seconds, pool=None),
-            headers={"Content-Type": "application/json"},
+            headers={"Content-Type": "application/json", **UNCOMPRESSED},
         )
         self._tokens = Tokens(endpoint.credentials, self._client) if endpoint.credentials else None
 
@@ -124,16 +129,18 @@ class Connection:
         # Only tests arm crash points: with a trace httpx reports each step.
         extensions = {"trace": _reaching(points)} if points and crashpoints.armed() else None
         try:
-            answer = await self._client.request(
+            request = self._client.build_request(
                 method, base + path, content=body, headers=headers, extensions=extensions
             )
+            sent = self._client.send(request, stream=True)
+            answer = await received(sent, most=_LARGEST_ANSWER, seconds=_WHOLE_ANSWER_SECONDS)
         except _NOT_SENT as error:
             if lack := trust_lack(error):
                 raise Untrusted(f"no connection to {base}: {lack} ({error})") from None
             raise Unreachable(f"no connection to {base}: {described(error)}") from None
         except httpx2.HTTPError as error:
             raise UnknownOutcome(f"{method} {path}: no answer: {described(error)}{_hint(error, base)}") from None
-        return Answer(answer.status_code, answer.headers, answer.content)
+        return Answer(*answer)
 
 
 def _hint(error: httpx2.HTTPError, base: str) -> str:

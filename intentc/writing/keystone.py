@@ -18,12 +18,16 @@ import msgspec
 
 from intentc.model.exceptions import described
 
+from .bounded import Received, received
 from .endpoint import Credentials, trust_lack
 from .failover import Addresses
 from .service import Unreachable, Untrusted
 
 _PAUSE = 1.0
 """Seconds before a rejected password is tried again, so that many calls count once against the account."""
+_LARGEST_ANSWER = 4 * 1024 * 1024
+"""Bytes: a token with the catalogue of services."""
+_ANSWER_SECONDS = 60.0
 _CHECK = "check client.id, client.password, and the client's project and domain"
 
 TOKEN_HEADER = "X-Auth-Token"  # noqa: S105 - the header's name
@@ -61,29 +65,30 @@ class Tokens:
             raise Unreachable(f"Keystone at {self._credentials.auth_url} gave no token just now; {_CHECK}")
         where, answer = await self._asked(msgspec.json.encode(login_body(self._credentials, password)))
         token = answer.headers.get("X-Subject-Token", "")
-        if answer.status_code not in {200, 201} or not token:
+        if answer.status not in {200, 201} or not token:
             self._rejected, self._rejected_until = password, clock() + _PAUSE
-            if answer.status_code == httpx2.codes.TOO_MANY_REQUESTS:
+            if answer.status == httpx2.codes.TOO_MANY_REQUESTS:
                 raise Unreachable(f"Keystone at {where} gives no token: too many log-ins (429), try again later")
-            raise Unreachable(f"Keystone at {where} gives no token (status {answer.status_code}): {_CHECK}")
+            raise Unreachable(f"Keystone at {where} gives no token (status {answer.status}): {_CHECK}")
         self._rejected = ""
         return str(token)
 
-    async def _asked(self, body: bytes) -> tuple[str, httpx2.Response]:
+    async def _asked(self, body: bytes) -> tuple[str, Received]:
         """The answer of the address in use, or of the next if that one does not answer or says 503; and its URL."""
         failures: list[Unreachable] = []
-        busy: tuple[str, httpx2.Response] | None = None
+        busy: tuple[str, Received] | None = None
         for base in self._addresses.in_turn():
             where = f"{base}/auth/tokens"
             try:
-                answer = await self._client.post(where, content=body)
+                sent = self._client.send(self._client.build_request("POST", where, content=body), stream=True)
+                answer = await received(sent, most=_LARGEST_ANSWER, seconds=_ANSWER_SECONDS)
             except httpx2.HTTPError as error:
                 if lack := trust_lack(error):
                     failures.append(Untrusted(f"no connection to Keystone at {where}: {lack} ({error})"))
                 else:
                     failures.append(Unreachable(f"no answer from Keystone at {where}: {described(error)}"))
             else:
-                if answer.status_code != httpx2.codes.SERVICE_UNAVAILABLE:
+                if answer.status != httpx2.codes.SERVICE_UNAVAILABLE:
                     self._addresses.works(base)
                     return where, answer
                 busy = where, answer

@@ -9,6 +9,6 @@ well.
 
 Nothing is imported here, so that only processes that publish load Azure's libraries (extra ``azure``).
 
-Touches: clock, files, HTTP, logs, metrics; through others: environment, etcd, gRPC, processes, randomness, sockets,
-threads.
+Touches: clock, files, HTTP, logs, metrics, threads; through others: environment, etcd, gRPC, processes, randomness,
+sockets.
 """

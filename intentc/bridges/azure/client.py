@@ -1,18 +1,20 @@
 """Reads and writes one application gateway, and reads its public addresses, through Azure Resource Manager, over the
 library of Azure.
 
-``azure.core`` has the wire, the tokens' header, and how long-running operations are polled; what a status means for the
-publisher is decided here (docs/appgw.md §11). ``rejections`` reads a rejection in an answer's body; that of a failed
-operation is read here. Nothing is retried, but for a request whose token Azure challenges: the publisher decides after
-a new look at the gateway.
+``azure.core`` has the tokens' header, and how long-running operations are polled; ``transport`` sends, within limits,
+and to no other host, whatever address an answer names. What a status means for the publisher is decided here
+(docs/appgw.md §11). ``rejections`` reads a rejection in an answer's body; that of a failed operation is read here.
+Nothing is retried, but for a request whose token Azure challenges: the publisher decides after a new look at the
+gateway.
 
 State: the connections and the token.
 
-Touches: HTTP.
+Touches: clock, HTTP; through others: threads.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Mapping
 from types import TracebackType
 from typing import Any
@@ -24,12 +26,10 @@ from azure.core.pipeline import PipelineResponse
 from azure.core.pipeline.policies import (
     AsyncBearerTokenCredentialPolicy,
     AsyncRetryPolicy,
-    ContentDecodePolicy,
     HeadersPolicy,
     RequestIdPolicy,
     UserAgentPolicy,
 )
-from azure.core.pipeline.transport import AsyncioRequestsTransport
 from azure.core.polling import AsyncLROPoller
 from azure.core.polling.async_base_polling import AsyncLROBasePolling
 from azure.core.polling.base_polling import (
@@ -41,14 +41,18 @@ from azure.core.polling.base_polling import (
 from azure.core.rest import AsyncHttpResponse, HttpRequest
 
 from intentc import crashpoints
+from intentc.backoff import retry_after
 
 from .rejections import Rejection, rejection_of
+from .transport import LONGEST_PAUSE, BoundedTransport
 
 API_VERSION = "2023-11-01"
 _POLL_SECONDS = 10.0
 """Between polls where Azure does not say how long to wait."""
-_ANSWER_SECONDS = 60
-"""For an answer to one request."""
+_OPERATION_SECONDS = 2 * 3600.0
+"""For a write; Azure takes up to half an hour."""
+_LONGEST_PAUSE = 300.0
+"""Seconds; a longer ``Retry-After`` counts as a mistake."""
 
 Document = dict[str, Any]
 
@@ -109,9 +113,8 @@ class ResourceManagerClient:
             UserAgentPolicy("intentc"),
             AsyncRetryPolicy(retry_total=0),
             AsyncBearerTokenCredentialPolicy(credential, f"{self._url}/.default"),
-            ContentDecodePolicy(),
         ]
-        transport = AsyncioRequestsTransport(connection_timeout=_ANSWER_SECONDS, read_timeout=_ANSWER_SECONDS)
+        transport = BoundedTransport(self._url)
         self._client: AsyncPipelineClient[HttpRequest, AsyncHttpResponse] = AsyncPipelineClient(
             base_url=self._url, policies=policies, transport=transport
         )
@@ -151,12 +154,12 @@ class ResourceManagerClient:
             LocationPolling(),
             StatusCheckPolling(),
         ]
-        polling: AsyncLROBasePolling[Any, Any, Any] = AsyncLROBasePolling(
-            self._poll_seconds, lro_algorithms=ways, enforce_https=self._with_tls
-        )
-        poller = AsyncLROPoller(self._client, initial, lambda response: None, polling)
+        polling = _Polling(self._poll_seconds, lro_algorithms=ways, enforce_https=self._with_tls)
         try:
-            await poller.result()
+            async with asyncio.timeout(_OPERATION_SECONDS):
+                await AsyncLROPoller(self._client, initial, lambda response: None, polling).result()
+        except TimeoutError:
+            raise Unanswered(f"the operation has not ended within {_OPERATION_SECONDS / 3600:g} hours") from None
         except HttpResponseError as error:
             raise _failed(error) from None
         except AzureError as error:
@@ -185,6 +188,8 @@ def _raise_for(response: AsyncHttpResponse) -> None:
     status = response.status_code
     if status < 300:
         return
+    if status < 400:
+        raise Unanswered(f"it answers with a redirect ({status}), and the token is sent to no other address")
     words = _rejection(response)
     match status:
         case 401 | 403:
@@ -194,7 +199,7 @@ def _raise_for(response: AsyncHttpResponse) -> None:
         case 412:
             raise Changed(words.words)
         case 429:
-            raise Throttled(_seconds(response.headers.get("Retry-After", "")))
+            raise Throttled(retry_after(response.headers.get("Retry-After", ""), _LONGEST_PAUSE))
         case _ if status < 500 and status not in (408, 409):
             raise NotAccepted(words)
         case _:
@@ -203,7 +208,7 @@ def _raise_for(response: AsyncHttpResponse) -> None:
 
 def _failed(error: HttpResponseError) -> Exception:
     """An operation that did not end well: rejected after all, or to be tried again."""
-    if error.status_code is not None and error.status_code >= 400:
+    if error.status_code is not None and error.status_code >= 300:
         # The question how far it is was answered so, and not the operation.
         return Unanswered(str(error.message))
     odata = error.error
@@ -242,8 +247,8 @@ def _rejection(response: AsyncHttpResponse) -> Rejection:
         return Rejection(str(response.status_code), response.text()[:500])
 
 
-def _seconds(text: str) -> float:
-    try:
-        return max(0.0, float(text))
-    except ValueError:
-        return 0.0
+class _Polling(AsyncLROBasePolling[Any, Any, Any]):
+    def _extract_delay(self) -> float:
+        """Seconds until the next poll. The library's own reads ``inf`` and fails at other words."""
+        text = self._pipeline_response.http_response.headers.get("Retry-After", "")
+        return retry_after(text, LONGEST_PAUSE) or self._timeout

@@ -6,7 +6,7 @@ cache and their renewal are ``azure.identity``'s. ``given`` reads other settings
 
 State: none.
 
-Touches: files, HTTP.
+Touches: files, HTTP; through others: clock, threads.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from typing import Any, NamedTuple
 import msgspec
 from azure.core.credentials import AccessToken
 from azure.core.credentials_async import AsyncTokenCredential
-from azure.core.pipeline.transport import AsyncioRequestsTransport
 from azure.identity.aio import ClientSecretCredential, ManagedIdentityCredential, WorkloadIdentityCredential
 
 from intentc.model import InvalidInput
+
+from .transport import BoundedTransport
 
 
 class Cloud(NamedTuple):
@@ -101,8 +102,8 @@ def credential(
         found = _read(cluster)
         return _service_principal(found.tenant_id, found.aad_client_id, found.aad_client_secret, where, cluster)
     if environment.get("AZURE_FEDERATED_TOKEN_FILE"):
-        return WorkloadIdentityCredential(transport=AsyncioRequestsTransport())
-    return ManagedIdentityCredential(client_id=client or None, transport=AsyncioRequestsTransport())
+        return WorkloadIdentityCredential(transport=BoundedTransport())
+    return ManagedIdentityCredential(client_id=client or None, transport=BoundedTransport())
 
 
 def _service_principal(tenant: str, client: str, secret: str, where: Cloud, file: str) -> AsyncTokenCredential:
@@ -110,9 +111,7 @@ def _service_principal(tenant: str, client: str, secret: str, where: Cloud, file
         raise InvalidInput(
             "it does not name a tenant, a client and its secret", source=file, reason="InvalidConfiguration"
         )
-    return ClientSecretCredential(
-        tenant, client, secret, authority=where.authority, transport=AsyncioRequestsTransport()
-    )
+    return ClientSecretCredential(tenant, client, secret, authority=where.authority, transport=BoundedTransport())
 
 
 def _read(file: str) -> _Principal:

@@ -291,6 +291,10 @@ class Bridge:
             found = Pass("FailedWriting", f"the API server: {error}", failed=True)
         except NotShown as error:
             found = Pass("FailedWriting", str(error), failed=True)
+        except Exception as error:
+            # Perhaps at what Azure answers or somebody wrote: the next pass looks again.
+            _LOG.exception("a pass failed unexpectedly")
+            found = Pass("InternalError", f"{type(error).__name__}, see the log", failed=True)
         if (found.state, found.message) != (self.last.state, self.last.message):
             _LOG.log(logging.WARNING if found.failed else logging.INFO, "%s: %s", found.state, found.message)
         self.last = found

@@ -40,6 +40,7 @@ from .informer import Complete, Deleted, Finding, Put
 from .made_kinds import MadeKinds, Readiness
 from .made_objects import Body, MadeObjects, Sort, sort_of, uid_of
 from .stored_manifests import FqName, Manifest, StoredManifests
+from .wire import UNUSABLE
 
 _LOG = logging.getLogger(__name__)
 _UNAVAILABLE = Backoff(0.2, 30.0)
@@ -208,7 +209,10 @@ class Carrier:
                 await anyio.lowlevel.checkpoint()
                 await self._carry_out(name, self.stored.manifests.get(name), fence)
                 self._failures, self.last_error = 0, ""
-            except (ClusterError, msgspec.MsgspecError) as error:
+            except UNUSABLE as error:
+                _LOG.warning("%s can't be read: %r", self._title(name), error)
+                self._rejected(name, (), f"it can't be read: {error}")
+            except ClusterError as error:
                 if shared_pause(error) is None:
                     # A read of this object was rejected, for example: it waits, and the others don't.
                     self._rejected(name, (), words_of(error))
@@ -430,7 +434,7 @@ class Carrier:
                 case Put(found):
                     try:
                         name = self.objects.put(sort, found.body)
-                    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                    except UNUSABLE as error:
                         _LOG.warning("%s %s can't be read: %s", sort.kind, found.identity, error)
                         continue
                     if name is not None:

@@ -8,7 +8,7 @@ were replaced, and tokens that ended, are taken without a restart. ``informing``
 I/O: HTTP to the cluster, reads of the files of its credentials and of their times, a temporary file for a certificate
 that is no file, and the log. State: the connections, the credentials, and the times of their files.
 
-Touches: files, HTTP, logs, randomness, sockets; through others: clock, environment, processes.
+Touches: clock, files, HTTP, logs, randomness, sockets; through others: environment, processes.
 """
 
 from __future__ import annotations
@@ -26,18 +26,24 @@ import anyio
 import httpx2
 import msgspec
 
+from intentc.backoff import retry_after
 from intentc.loading.kubeconfig import ClusterAccess
 from intentc.model import InvalidInput, described
 from intentc.model.files import stamps
+from intentc.writing.bounded import UNCOMPRESSED, AnswerTooLarge, check_uncompressed, read, received
 
 from .credentials import Credentials
-from .errors import ClusterError, ClusterUnavailable, Expired, Forbidden, NotServed, Rejected, Unauthenticated
+from .errors import ClusterError, ClusterUnavailable, Expired, Forbidden, NotServed, Rejected, TooLarge, Unauthenticated
 from .gathering import gathered
 
 _LOG = logging.getLogger(__name__)
 _CONNECT_SECONDS = 5.0
 _ANSWER_SECONDS = 60.0
 """A list of 500 large objects takes a server some seconds."""
+_WHOLE_ANSWER_SECONDS = 300.0
+"""For an answer as a whole: each piece of it has the time-out above."""
+LARGEST_ANSWER = 32 * 1024 * 1024
+"""Bytes. A page of a list that is larger is asked for again with fewer objects; the largest object has 1.5 MB."""
 _LONGEST_ERROR = 64 * 1024
 _LONGEST_PAUSE = 60.0
 
@@ -82,7 +88,7 @@ class Cluster:
         for again in (True, False):
             client = await self._current()
             try:
-                answer = await client.request(
+                request = client.build_request(
                     method,
                     self._access.server + path,
                     params=dict(parameters or {}),
@@ -90,13 +96,15 @@ class Cluster:
                     headers={**headers, **await self._credentials.header()},
                     extensions=self._extensions(),
                 )
+                sent = client.send(request, stream=True)
+                answer = await received(sent, most=LARGEST_ANSWER, seconds=_WHOLE_ANSWER_SECONDS)
             except httpx2.HTTPError as error:
                 raise self._unavailable(error) from None
-            if not (again and answer.status_code == HTTPStatus.UNAUTHORIZED and self._credentials.renew()):
+            if not (again and answer.status == HTTPStatus.UNAUTHORIZED and self._credentials.renew()):
                 break
-        if answer.is_success:
+        if 200 <= answer.status < 300:
             return answer.content
-        raise _error(answer.status_code, answer.headers, answer.content)
+        raise _error(*answer)
 
     @asynccontextmanager
     async def watching(
@@ -120,12 +128,17 @@ class Cluster:
                 if not answer.is_success:
                     if answer.status_code == HTTPStatus.UNAUTHORIZED:
                         self._credentials.renew()
-                    raise _error(answer.status_code, answer.headers, await answer.aread())
+                    with anyio.fail_after(_ANSWER_SECONDS):
+                        body = await read(answer, _LONGEST_ERROR)
+                    raise _error(answer.status_code, answer.headers, body)
+                check_uncompressed(answer)
                 yield gathered(answer.aiter_bytes())
             finally:
                 # A watch mostly ends by a cancellation, which must not keep its connection open.
                 with anyio.CancelScope(shield=True):
                     await answer.aclose()
+        except TimeoutError:
+            raise ClusterUnavailable(f"no whole answer from {self.server} within {_ANSWER_SECONDS:g} s") from None
         except httpx2.HTTPError as error:
             raise self._unavailable(error) from None
 
@@ -159,6 +172,8 @@ class Cluster:
         return self._client
 
     def _unavailable(self, error: httpx2.HTTPError) -> ClusterError:
+        if isinstance(error, AnswerTooLarge):
+            return TooLarge(f"{self.server}: {error}", is_about_request=True)
         return ClusterUnavailable(f"no answer from {self.server}: {described(error)}")
 
 
@@ -184,9 +199,9 @@ class _Opening:
 def _error(status: int, headers: Mapping[str, str], body: bytes) -> ClusterError:
     try:
         found = msgspec.json.decode(body[:_LONGEST_ERROR], type=_Status)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         found = _Status(body[:200].decode(errors="replace").strip())
-    words = f"{found.message or HTTPStatus(status).phrase} ({status})"
+    words = f"{found.message or _phrase(status)} ({status})"
     match status:
         case 401:
             return Unauthenticated(words)
@@ -211,8 +226,14 @@ def _names_an_object(found: _Status) -> bool:
 
 
 def _pause(headers: Mapping[str, str]) -> float:
-    text = headers.get("Retry-After", "")
-    return min(float(text), _LONGEST_PAUSE) if text.isascii() and text.isdecimal() else 0.0
+    return retry_after(headers.get("Retry-After", ""), _LONGEST_PAUSE)
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "no words"
 
 
 def _client(access: ClusterAccess) -> httpx2.AsyncClient:
@@ -224,7 +245,7 @@ def _client(access: ClusterAccess) -> httpx2.AsyncClient:
         timeout=httpx2.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS, pool=None),
         # One connection for each watch, and a few for the other requests.
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=16, keepalive_expiry=30.0),
-        headers={"Accept": "application/json", "User-Agent": "intentc-kubernetes"},
+        headers={"Accept": "application/json", "User-Agent": "intentc-kubernetes", **UNCOMPRESSED},
         follow_redirects=False,
     )
 

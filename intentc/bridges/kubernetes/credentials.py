@@ -112,7 +112,7 @@ async def _ask(program: Exec) -> _Given:
         raise AccessDenied(f"{name} gave no credentials: it ended with {done.returncode}")
     try:
         status = msgspec.json.decode(done.stdout, type=_ExecCredential).status
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise AccessDenied(f"{name} gave no ExecCredential: {error}") from None
     if not status.token:
         raise AccessDenied(f"{name} gave no token (certificates from programs are not supported)")

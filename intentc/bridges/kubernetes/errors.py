@@ -26,6 +26,10 @@ class ClusterUnavailable(ClusterError):
         self.is_about_request = is_about_request
 
 
+class TooLarge(ClusterUnavailable):
+    """An answer has more bytes than we read: ask for less at once."""
+
+
 class AccessDenied(ClusterError):
     """401 or 403: the credentials are not accepted, or RBAC does not permit it."""
 

@@ -82,6 +82,7 @@ class Informer:
         self._resuming = False
         self._expired = 0
         self._doubt = ""
+        self._page = PAGE
 
     @property
     def listing(self) -> bool:
@@ -92,7 +93,7 @@ class Informer:
         """What to ask next."""
         if self._listing:
             whole = self._expired > _EXPIRED_LISTS
-            return ListPage(0 if whole else PAGE, self._next)
+            return ListPage(0 if whole else self._page, self._next)
         return Probe() if self._resuming else Watch(self.version)
 
     def page(self, page: Page) -> list[Finding]:
@@ -110,7 +111,7 @@ class Informer:
         self.version = page.version
         self.complete = True
         self._listing = self._resuming = False
-        self._expired, self._doubt, self._seen = 0, "", set()
+        self._expired, self._doubt, self._seen, self._page = 0, "", set(), PAGE
         return findings
 
     def probed(self, page: Page) -> None:
@@ -144,6 +145,12 @@ class Informer:
     def cut(self) -> None:
         """Note that a watch ended, by whichever side. A list continues with the page that is missing."""
         self._resuming = not self._listing
+
+    def too_large(self) -> None:
+        """Note that a page had too many bytes: ask for fewer objects, from the page that is missing on."""
+        self._page = max(1, self._page // 4)
+        self._expired = 0
+        self.cut()
 
     def expired(self) -> None:
         """Note that the server has compacted what was asked for (410): list from the beginning."""

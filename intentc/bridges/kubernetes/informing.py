@@ -20,13 +20,14 @@ from enum import Enum
 from typing import NamedTuple
 
 import anyio
+import anyio.lowlevel
 
 from intentc import crashpoints
 from intentc.backoff import Backoff, Retries
 
 from .cluster import Cluster
 from .discovery import ManifestKind, Served, find
-from .errors import AccessDenied, ClusterError, ClusterUnavailable, Expired, NotServed
+from .errors import AccessDenied, ClusterError, ClusterUnavailable, Expired, NotServed, TooLarge
 from .informer import Finding, Informer, ListPage, Probe, Watch
 from .wire import Lines, Unreadable, decode_event, decode_page
 
@@ -36,6 +37,8 @@ _WATCH_SECONDS = 300
 client-go asks for the same."""
 SILENCE_SECONDS = 90.0
 """A server sends a bookmark each minute; a watch without a byte for this long is taken for dead, and resumed."""
+_AT_ONCE = 20
+"""Objects of a page that are applied in one turn of the loop."""
 _MISSING = Backoff(1.0, 30.0)
 """Between attempts for a kind that is not served, or that we may not read."""
 
@@ -113,6 +116,9 @@ class KindWatcher:
             except AccessDenied as error:
                 self.informer.cut()
                 pause = self._failed("denied", Phase.DENIED, error, self._missing)
+            except TooLarge as error:
+                self.informer.too_large()
+                pause = self._failed("too_large", Phase.LISTING, error, self._retries)
             except (ClusterError, Unreadable) as error:
                 self.informer.cut()
                 pause = self._failed("cut", Phase.DISCONNECTED, error, self._retries)
@@ -157,7 +163,11 @@ class KindWatcher:
             parameters["continue"] = following
         page = decode_page(await self._cluster.get(served.path, parameters))
         self.counters["listed"] += len(page.objects)
-        self._apply(self.informer.page(page))
+        findings = self.informer.page(page)
+        for start in range(0, len(findings), _AT_ONCE):
+            self._apply(findings[start : start + _AT_ONCE])
+            # A page may be large, and others use the loop as well.
+            await anyio.lowlevel.checkpoint()
         crashpoints.reach("cluster.page")
 
     async def _watch(self, served: Served, version: str) -> None:

@@ -19,7 +19,7 @@ import msgspec
 from intentc.outgoing import Target, name_of
 
 from .stored_manifests import FqName
-from .wire import Identity, newer
+from .wire import UNUSABLE, Identity, newer
 
 Body = dict[str, Any]
 
@@ -83,7 +83,7 @@ class MadeObjects:
         known = self.get(sort, name)
         if known is not None and known["metadata"].get("uid") == uid:
             del self._live[sort][name]
-            self._ended[sort, name] = msgspec.json.decode(raw, type=dict[str, Any]) if raw else known
+            self._ended[sort, name] = _last(raw, known)
         return name
 
     def gone(self, sort: Sort, name: FqName) -> None:
@@ -100,6 +100,13 @@ class MadeObjects:
     def names(self) -> list[tuple[Sort, FqName]]:
         """All objects."""
         return [(sort, name) for sort, objects in self._live.items() for name in objects]
+
+
+def _last(raw: bytes, known: Body) -> Body:
+    try:
+        return msgspec.json.decode(raw, type=dict[str, Any]) if raw else known
+    except UNUSABLE:
+        return known
 
 
 def uid_of(body: Body) -> str:

@@ -28,7 +28,7 @@ from intentc.queue import KeyedWorker
 from .cluster import Cluster
 from .discovery import Served
 from .errors import ClusterError, NotServed, Rejected, shared_pause
-from .wire import Identity
+from .wire import UNUSABLE, Identity
 
 _LOG = logging.getLogger(__name__)
 _AGAIN = Backoff(0.2, 30.0)
@@ -199,5 +199,5 @@ class OwnerFinalizers:
 def _read(value: bytes) -> _Metadata | None:
     try:
         return _DECODER.decode(value).metadata
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNUSABLE:
         return None

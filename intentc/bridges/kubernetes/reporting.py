@@ -31,6 +31,7 @@ from .cluster import Cluster
 from .discovery import Served
 from .errors import ClusterError, NotServed, Rejected, shared_pause
 from .status_patch import MANAGER, Live, Said, live_of, said_of, status_patch
+from .wire import UNUSABLE
 
 _LOG = logging.getLogger(__name__)
 _AGAIN = Backoff(0.2, 30.0)
@@ -92,7 +93,7 @@ class Reporter:
             return
         try:
             self._live[key] = live_of(body)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except UNUSABLE as error:
             _LOG.debug("the status of %s can't be read: %s", key, error)
             return
         self._worker.add(key, unchanged=True)

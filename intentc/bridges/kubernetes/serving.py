@@ -22,7 +22,6 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import anyio
-import msgspec
 
 from intentc.diagnostics.registry import registry_of
 from intentc.directives import Book
@@ -59,6 +58,7 @@ from .status import status_of
 from .stored import StoredCopies
 from .stored_manifests import FOLLOWED
 from .synced import SyncedMarks
+from .wire import UNUSABLE
 
 _LOG = logging.getLogger(__name__)
 _TEND_SECONDS = 1.0
@@ -334,9 +334,9 @@ class Bridge:
                         continue
                     try:
                         mirror.put(key, projector.wanted(found.body, version)._replace(fingerprint=fingerprint))
-                    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                    except UNUSABLE as error:
                         _LOG.warning("%s %s can't be mirrored: %s", name, found.identity, error)
-                        mirror.cannot_copy(key, found.identity, str(error))
+                        mirror.cannot_copy(key, found.identity, str(error) or type(error).__name__)
                 case Deleted(found):
                     mirror.deleted(Key(name, found.uid))
                     self.reporter.live(Key(name, found.uid), None)

@@ -20,6 +20,12 @@ LONGEST_LINE = 16_000_000
 """Bytes; etcd takes 1.5 MB in one request, so a longer line is no event."""
 
 
+_LONGEST_VERSION = 256
+"""Characters; a kube-apiserver's is a number of 64 bits."""
+_LONGEST_TOKEN = 64 * 1024
+"""Characters of the token for the next page, which is part of the next request."""
+
+
 class Identity(NamedTuple):
     """The place of an object in its kind; ``namespace`` is empty for kinds of the whole cluster."""
 
@@ -55,6 +61,19 @@ class Event(NamedTuple):
     object: Object
     code: int = 0
     message: str = ""
+
+
+UNUSABLE = (
+    msgspec.MsgspecError,
+    ValueError,
+    RecursionError,
+    OverflowError,
+    AttributeError,
+    KeyError,
+    TypeError,
+    IndexError,
+)
+"""What reading an object raises whose content is not as its kind says: anybody may have written it."""
 
 
 class Unreadable(ValueError):
@@ -103,19 +122,21 @@ class Lines:
 
     def fed(self, piece: bytes) -> Iterator[bytes]:
         """The lines that ``piece`` completes, without empty ones. Raises ``Unreadable`` for one without an end."""
-        while True:
-            line, end, piece = piece.partition(b"\n")
-            if line:
-                self._pieces.append(line)
-                self._size += len(line)
-                if self._size > LONGEST_LINE:
-                    raise Unreadable(f"a line of the watch has more than {LONGEST_LINE:,} bytes")
-            if not end:
-                return
+        first, *others = piece.split(b"\n")
+        self._take(first)
+        for line in others:
             if self._pieces:
                 complete = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
                 self._pieces, self._size = [], 0
                 yield complete
+            self._take(line)
+
+    def _take(self, line: bytes) -> None:
+        if line:
+            self._pieces.append(line)
+            self._size += len(line)
+        if self._size > LONGEST_LINE:
+            raise Unreadable(f"a line of the watch has more than {LONGEST_LINE:,} bytes")
 
 
 def decode_page(body: bytes) -> Page:
@@ -125,7 +146,9 @@ def decode_page(body: bytes) -> Page:
         objects = tuple([_object(item) for item in found.items or ()])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise Unreadable(f"a list can't be read: {error}") from None
-    return Page(objects, found.metadata.version, found.metadata.next)
+    if len(found.metadata.next) > _LONGEST_TOKEN:
+        raise Unreadable(f"a list can't be read: its token has more than {_LONGEST_TOKEN:,} characters")
+    return Page(objects, _checked(found.metadata.version), found.metadata.next)
 
 
 def decode_event(line: bytes) -> Event:
@@ -143,8 +166,16 @@ def decode_event(line: bytes) -> Event:
 def newer(version: str, other: str) -> bool | None:
     """Whether a resourceVersion is newer than another; None if they can't be compared, which their contract allows."""
     if version.isascii() and version.isdecimal() and other.isascii() and other.isdecimal():
-        return int(version) > int(other)
+        # As text: a number of thousands of digits can't be converted.
+        first, second = version.lstrip("0"), other.lstrip("0")
+        return (len(first), first) > (len(second), second)
     return None
+
+
+def _checked(version: str) -> str:
+    if len(version) > _LONGEST_VERSION:
+        raise Unreadable(f"a resourceVersion has more than {_LONGEST_VERSION} characters: {version[:20]}…")
+    return version
 
 
 def _object(raw: msgspec.Raw) -> Object:
@@ -153,4 +184,4 @@ def _object(raw: msgspec.Raw) -> Object:
 
 def _of(head: _Head, raw: msgspec.Raw) -> Object:
     meta = head.metadata
-    return Object(Identity(meta.namespace, meta.name), meta.uid, meta.version, bytes(raw))
+    return Object(Identity(meta.namespace, meta.name), meta.uid, _checked(meta.version), bytes(raw))

@@ -84,6 +84,9 @@ class _World:
         await until(lambda: bridge.sender.idle)
         return bridge.sender.counters["written"]
 
+    async def has_quote(self) -> bool:
+        return "quote" in await self.stored()
+
     async def synced(self) -> bool:
         return bool((await self.store.range(synced_key("test", "mapping"))).items)
 
@@ -468,3 +471,30 @@ async def test_its_figures_are_metrics(world: _World) -> None:
         assert figures["intentc_kubernetes_writes_total", "written"] == 1
         assert figures["intentc_kubernetes_problems_watching", ""] == 1
         assert figures["intentc_kubernetes_problems", ""] == figures["intentc_kubernetes_problems_reported", ""] == 0
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *({"metadata": odd} for odd in ({"labels": ["a"]}, {"finalizers": "a"}, {"managedFields": "a"})),
+        {"metadata": {"managedFields": [{"manager": "intentc-status", "fieldsV1": {"f:status": {"f:state": {}}}}]}},
+        *({"metadata": {"generation": 10**30}}, {"spec": ["a"]}, {"status": ["a"]}, {"status": "a"}),
+        {"spec": {"prefix": "/x/", "service": "x", "weight": 10**30}},
+        {"spec": {"prefix": {"a": ["b"]}, "service": 7}},
+        {"status": {"state": {"a": []}, "conditions": ["a", {"type": ["b"]}]}},
+    ],
+    ids=repr,
+)
+async def test_an_object_of_any_content_stops_nothing(world: _World, content: dict[str, Any]) -> None:
+    odd = _mapping("odd")
+    metadata = odd["metadata"] | content.get("metadata", {})
+    async with world.bridge() as bridge:
+        await until_true(world.synced)
+        world.cluster.put(MAPPINGS, {**odd, **content, "metadata": metadata})
+        world.cluster.put(MAPPINGS, _mapping())
+        await until_true(world.has_quote)
+        await _claim(world, {"state": "Error"})
+        await until(lambda: world.cluster.objects[MAPPINGS]["default", "quote"]["status"]["state"] == "Error")
+        if "odd" in await world.stored():
+            await _claim(world, {"state": "Error"}, "odd")
+        await until(lambda: bridge.healthy() and bridge.sender.idle)

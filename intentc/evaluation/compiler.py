@@ -18,7 +18,7 @@ from pathlib import Path
 from intentc.model import InvalidInput
 
 from .intent import Intent
-from .overview import PROBLEMS, Naming, Overview, Remark
+from .overview import PLANNED, PROBLEMS, Naming, Overview, Remark
 
 _TRUST = ("reads", "reactions")
 _SIMILAR = 0.8
@@ -84,8 +84,9 @@ class Compiler:
                 raise InvalidInput(f"compiler {name}: makes: {one!r} is no apiVersion/Kind, such as apps/v1/Deployment")
         self.settings = None if settings is None else frozenset(settings)
         self.views: Mapping[str, Overview] = dict(views or {})
-        if PROBLEMS in self.views:
-            raise InvalidInput(f"compiler {name}: every compiler has a view {PROBLEMS!r}; rename yours")
+        for view in (PROBLEMS, PLANNED):
+            if view in self.views:
+                raise InvalidInput(f"compiler {name}: every compiler has a view {view!r}; rename yours")
         self.names: Mapping[str, Naming] = dict(names or {})
         self.remarks: Mapping[str, Remark] = dict(remarks or {})
         self.intents: Mapping[str, type[Intent]] = self._by_kind(name, intents)

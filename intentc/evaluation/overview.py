@@ -23,8 +23,8 @@ Row = dict[str, Any]
 """Column → JSON value: a text, a number, a bool, or a list of texts or of flat objects."""
 
 
-PROBLEMS = "problems"
-"""The view of what people must fix, which exists whichever compilers run."""
+PROBLEMS, PLANNED = "problems", "planned"
+"""The views that exist whichever compilers run: of what people must fix, and of what would be written."""
 
 
 class Compiled(Protocol):

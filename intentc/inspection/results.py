@@ -22,7 +22,7 @@ import msgspec
 
 from ..engine.read_only import ReadOnly, World
 from ..evaluation import Compiled, Overview, Row
-from ..evaluation.overview import PROBLEMS
+from ..evaluation.overview import PLANNED, PROBLEMS
 from ..model import HeldInput, Problem, Resource, verb, written_fields
 from ..model.sensitive import cleared_resource, concealed
 from .secrets import Behind, holders_of_secrets, read_for_each, secrets_in
@@ -38,8 +38,6 @@ _PROBLEMS = Overview(
     ("kind", "name", "reason", "message"),
     _problem_rows,
 )
-PLANNED = "planned"
-"""The view of what would be written, which exists whichever compilers run."""
 
 
 class Results:

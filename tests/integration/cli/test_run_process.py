@@ -71,7 +71,7 @@ async def test_the_successor_of_a_lone_compiler_that_was_killed_does_not_wait_fo
 async def test_the_running_compiler_can_be_asked_for_its_views(world: LiveSystem, intentc: Intentc) -> None:
     service = intentc.start()
     await service.settled(world.revision)
-    assert sorted((await service.get("/views")).json()["views"]) == ["leftovers", "problems"]
+    assert sorted((await service.get("/views")).json()["views"]) == ["leftovers", "planned", "problems"]
     assert (await service.get("/views/problems")).json()["rows"] == []
 
 

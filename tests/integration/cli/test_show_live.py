@@ -83,7 +83,7 @@ async def gateway(etcd_store: EtcdStore, monkeypatch: pytest.MonkeyPatch) -> Asy
 
 
 async def test_before_the_first_resource_every_view_answers_with_nothing(gateway: Gateway) -> None:
-    assert [await gateway.show(view) for view in gateway.service.results.views] == [[]] * 5
+    assert [await gateway.show(view) for view in gateway.service.results.views] == [[]] * 6
 
 
 async def test_a_problem_stays_while_others_change_and_goes_when_its_resource_is_fixed(gateway: Gateway) -> None:

@@ -39,7 +39,7 @@ def test_a_view_is_json_for_programs(intentc: Intentc, file: Path) -> None:
 def test_an_unknown_view_is_rejected_with_those_that_there_are(intentc: Intentc, file: Path) -> None:
     ended = intentc("compile", "--compiler", "ambassador", "--view", "route", file)
     assert ended.code == Exit.USAGE
-    assert "there is no view 'route'; there are problems, routes, " in ended.err
+    assert "there is no view 'route'; there are problems, planned, routes, " in ended.err
 
 
 def test_a_view_is_no_configuration_of_envoy(intentc: Intentc, file: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from intentc.engine.permission import OBSERVING
 from intentc.evaluation import Compiled, Compiler, Overview, Row
 from intentc.inspection.results import Results
 from intentc.model import InvalidInput
@@ -59,7 +60,7 @@ async def test_only_rows_that_are_wanted_come(box_system: BoxSystem) -> None:
 async def test_before_anything_was_listed_there_is_nothing_to_see() -> None:
     box_system = BoxSystem()
     found = results(box_system, parts=PARTS)
-    assert [await found.rows(view, everything) for view in found.views] == [[], []]
+    assert [await found.rows(view, everything) for view in found.views] == [[], [], []]
 
 
 async def test_rows_are_read_in_a_thread_so_that_the_loop_is_not_held(box_system: BoxSystem) -> None:
@@ -74,7 +75,7 @@ async def test_problems_are_a_view_of_every_compiler(box_system: BoxSystem) -> N
     found = results(box_system)
     (row,) = await found.rows("problems", everything)
     assert (row["name"], "no such colour" in row["message"]) == ("a:one", True)
-    assert list(found.views) == ["problems"]
+    assert list(found.views) == ["problems", "planned"]
 
 
 async def test_a_problem_stays_while_others_change_and_ends_when_it_is_fixed(box_system: BoxSystem) -> None:
@@ -92,9 +93,17 @@ async def test_an_unknown_view_is_a_key_error(box_system: BoxSystem) -> None:
         await results(box_system).rows("parts", everything)
 
 
-def test_no_compiler_may_call_a_view_problems() -> None:
-    with pytest.raises(InvalidInput, match="every compiler has a view 'problems'"):
-        Compiler("toy", [], views={"problems": PARTS})
+@pytest.mark.parametrize("name", ["problems", "planned"])
+def test_no_compiler_may_have_a_view_with_the_name_of_one_of_ours(name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"every compiler has a view '{name}'"):
+        Compiler("toy", [], views={name: PARTS})
+
+
+async def test_what_would_be_written_is_a_view_of_every_compiler(box_system: BoxSystem) -> None:
+    box_system.engine.withhold(OBSERVING, "--observe")
+    await box_system.boxes("a")
+    rows = await results(box_system).rows("planned", everything)
+    assert rows == [{"kind": "part", "name": "a:one", "write": "create", "fields": []}]
 
 
 def test_two_compilers_with_a_view_of_one_name_are_rejected() -> None:

@@ -22,7 +22,7 @@ CONTENDED = "intentc_appgw_contended_parts"
 def metrics(status: Mapping[str, Any]) -> Iterator[Metric]:
     """The metrics of one scrape, from ``Bridge.status``."""
     yield GaugeMetricFamily(LEADING, "1 if this process publishes.", value=int(status["leading"]))
-    yield GaugeMetricFamily(APPLIED, "1 if the gateway has what was compiled.", value=int(status["converged"]))
+    yield GaugeMetricFamily(APPLIED, "1 if the gateway has what was compiled.", value=int(bool(status["converged"])))
     yield CounterMetricFamily(DOCUMENTS, "Documents that Azure accepted.", value=status["documents"])
     contended = len(status["contended"])
     yield GaugeMetricFamily(CONTENDED, "Parts of the gateway that another writer reverts, and that wait.", contended)

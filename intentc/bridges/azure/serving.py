@@ -171,7 +171,8 @@ class Bridge:
         applied = self.last.state == "Applied"
         shown = f"{self.last.state}: {self.last.message}" if self.last.message else self.last.state
         return {
-            "converged": applied,
+            # While etcd is away, nobody knows whether this is still what is compiled.
+            "converged": (True if self._source.state.ready else None) if applied else False,
             "leading": self.election.fence() is not None,
             "leader": self.election.leader() or "",
             "gateway": self._settings.gateway.gateway,

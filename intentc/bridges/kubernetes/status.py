@@ -26,10 +26,11 @@ def status_of(bridge: Bridge) -> dict[str, Any]:
     """The status of ``bridge``."""
     carrier = bridge.carrier
     kinds = {name: _kind_status(bridge, name, task) for name, task in bridge.tasks.items()}
+    listed = all(task.mark and task.is_listed for task in bridge.tasks.values())
+    converged = bool(kinds) and bridge.is_idle and listed
     return {
-        "converged": bool(kinds)
-        and bridge.is_idle
-        and all(task.mark and task.is_listed for task in bridge.tasks.values()),
+        # While etcd or the cluster is away, nobody knows whether it still is.
+        "converged": (True if bridge.ready()[0] else None) if converged else False,
         "leading": bridge.election.fence() is not None,
         "leader": bridge.election.leader() or "",
         "cluster": bridge.cluster.server,

@@ -122,6 +122,7 @@ def create_app(
     ]
     if keystone is not None:
         routes.insert(0, Route("/keystone/v3/auth/tokens", calls.log_in, methods=["POST"]))
+        routes.insert(0, Route("/keystone/v3/auth/tokens", calls.log_out, methods=["DELETE"]))
     app = Starlette(
         routes=routes,
         middleware=[Middleware(OriginGuard, checks=_checks(hosts), answer=_rejected)],
@@ -178,8 +179,13 @@ class _Calls:
     async def log_in(self, request: Request) -> Response:
         assert self._keystone is not None
         body = requests.decode(await read_body(request, _LARGEST_LOG_IN), dict[str, Any])
-        token = self._keystone.log_in(body, request.client.host if request.client else "")
+        token = await self._keystone.log_in(body, request.client.host if request.client else "")
         return _answer(token.body, status=201, headers={"X-Subject-Token": token.text})
+
+    async def log_out(self, request: Request) -> Response:
+        assert self._keystone is not None
+        await self._keystone.log_out(requests.token(request.headers), request.headers.get("x-subject-token", ""))
+        return Response(status_code=204)
 
     async def create(self, request: Request) -> Response:
         caller, kind = self.caller(request), self._of_plural(request)
@@ -393,9 +399,7 @@ class _Calls:
         """The caller. One without any right to this sort of call is rejected before its body is read."""
         if self._keystone is None:
             return Caller()
-        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
-        token = request.headers.get("x-auth-token", "") or (bearer.strip() if scheme.lower() == "bearer" else "")
-        caller = self._keystone.caller(token)
+        caller = self._keystone.caller(requests.token(request.headers))
         self._server.permissions.admit(caller, reading=reading)
         return caller
 

@@ -1,12 +1,13 @@
 """Authenticates the users of the configuration: issues Keystone v3 tokens, and recognizes them (docs/contrail.md B.3).
 
 Why it exists: Contrail's clients log in before anything else. This is the small part of Keystone that they use, for
-static users; with ``no_auth`` there is none, and ``app`` asks nobody. Tokens are kept in this process: after a restart
-clients get 401 and log in again. ``authorization`` decides what a caller may do.
+static users; with ``no_auth`` there is none, and ``app`` asks nobody. ``tokens`` shares the tokens with the other
+servers over one etcd; without it they are known to this process alone. ``authorization`` decides what a caller may do.
 
-State: the tokens and the rates of log-ins, in memory (``logins``). The passwords' files are read again at each log-in.
+State: the tokens' digests and the rates of log-ins, in memory (``logins``). The passwords' files are read again at each
+log-in.
 
-Touches: clock, randomness; through others: files.
+Touches: clock, randomness; through others: etcd, files.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -25,8 +26,8 @@ from intentc.loading.configuration.sections import Keystone as KeystoneSection
 
 from .authorization import Caller
 from .documents import Document
-from .errors import BadRequest, TooManyRequests, Unauthorized
-from .logins import Rate, Session, Sessions, network_of
+from .errors import BadRequest, NotFound, TooManyRequests, Unauthorized
+from .logins import Rate, Session, Sessions, digest_of, network_of
 
 _BURST, _PER_SECOND = 100, 10.0
 """The rate of log-ins of one user."""
@@ -128,6 +129,18 @@ class Token(NamedTuple):
     body: Document
 
 
+class Registry(Protocol):
+    """Makes tokens known to other servers."""
+
+    async def publish(self, digest: str, session: Session, lifetime: float, displaced: list[str]) -> None:
+        """Share a token, and end those that it displaces. Raises ``ApiError``."""
+        ...
+
+    async def revoke(self, digest: str) -> None:
+        """End a token. Raises ``ApiError``."""
+        ...
+
+
 class Keystone:
     """Issues tokens to ``users`` and recognizes them. ``lifetime``: seconds. ``clock``: monotonic seconds."""
 
@@ -141,12 +154,13 @@ class Keystone:
         self._users = tuple(users)
         self._lifetime = lifetime
         self._clock = clock
-        self._sessions = Sessions(clock)
+        self.sessions = Sessions(clock)
+        self.registry: Registry | None = None
         self._succeeded = Rate(_BURST, _PER_SECOND, clock)
         self._failed = Rate(_FAILED_BURST, _FAILED_PER_SECOND, clock)
 
-    def log_in(self, body: Any, address: str = "") -> Token:
-        """Answer ``POST /auth/tokens`` for a client at ``address``.
+    async def log_in(self, body: Any, address: str = "") -> Token:
+        """Answer ``POST /auth/tokens`` for a client at ``address``, once all servers may know the token.
 
         Raises ``BadRequest``, ``TooManyRequests``, and ``Unauthorized``, which never says whether the user or the
         password is wrong. No hash is computed: static passwords are known in plain text, so a log-in is cheap.
@@ -174,20 +188,52 @@ class Keystone:
             )
         self._succeeded.count(user.id)
         roles = _roles(user, auth.scope)
-        return self._give(user, roles)
+        return await self._give(user, roles)
+
+    async def log_out(self, token: str, subject: str) -> None:
+        """Answer ``DELETE /auth/tokens``: end ``subject``, a token of the same user as ``token``, on all servers.
+
+        Raises ``Unauthorized``, and ``NotFound`` for a token that is not valid or another user's."""
+        own, other = self._session(token), self.sessions.find(digest_of(subject))
+        if other is None or other.user != own.user:
+            raise NotFound("X-Subject-Token is no valid token of this user")
+        if self.registry is not None:
+            await self.registry.revoke(digest_of(subject))
+        self.sessions.remove(digest_of(subject))
+
+    def learn(self, digest: str, user_id: str, project_id: str, seconds: float) -> None:
+        """Accept a token that another server has issued, with the roles that the configuration gives now. One of a
+        user or project that it doesn't name is not accepted."""
+        user = next((user for user in self._users if user.id == user_id), None)
+        if user is None:
+            return
+        roles = [role for role in user.roles if role.project_id == project_id]
+        if project_id and not roles:
+            return
+        self.sessions.add(digest, Session(user.id, _caller(user, roles), self._clock() + seconds))
 
     def caller(self, token: str) -> Caller:
         """The caller of a request with ``X-Auth-Token``. Raises ``Unauthorized``."""
-        caller = self._sessions.find(token)
-        if caller is None:
-            raise Unauthorized("the token is missing, unknown or expired; log in at /keystone/v3/auth/tokens")
-        return caller
+        return self._session(token).caller
 
-    def _give(self, user: StaticUser, roles: Sequence[StaticRole]) -> Token:
+    def _session(self, token: str) -> Session:
+        session = self.sessions.find(digest_of(token))
+        if session is None:
+            raise Unauthorized("the token is missing, unknown or expired; log in at /keystone/v3/auth/tokens")
+        return session
+
+    async def _give(self, user: StaticUser, roles: Sequence[StaticRole]) -> Token:
         text = secrets.token_hex(32)
+        digest = digest_of(text)
         project = roles[0].project_id if roles else ""
-        caller = _caller(user, roles)
-        self._sessions.add(text, Session(user.id, caller, self._clock() + self._lifetime))
+        session = Session(user.id, _caller(user, roles), self._clock() + self._lifetime)
+        displaced = self.sessions.add(digest, session)
+        if self.registry is not None:
+            try:
+                await self.registry.publish(digest, session, self._lifetime, displaced)
+            except BaseException:
+                self.sessions.remove(digest)
+                raise
         issued = datetime.now(UTC)
         domain = {"id": user.domain_id, "name": user.domain_name}
         body: Document = {

@@ -9,6 +9,7 @@ every watched prefix, below ``/intentc/apiserver/<path>/``, mirrors the resource
     links/<target>/<kind>/<uuid>/<sort>          one that does not (derived, or relaxed)
     beside/<kind>/<uuid>                         what clients of the Kubernetes face keep of a resource (``kubernetes``)
     pool/<pool>, pool-owner/…, pool-value/…      numbers (``pools.py``)
+    token/sha256/<digest>                        a log-in (``tokens.py``)
     pool-share/<pool>/<project>                  how many numbers of a pool a project holds (``shares.py``)
 
 ``<sort>`` is ``child`` or ``reference``, the value is the holder's fq_name. So "nothing blocks this deletion" is one

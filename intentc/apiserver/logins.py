@@ -3,13 +3,14 @@
 Why it exists: a log-in needs no token, so without limits one client could guess passwords at full speed, or fill the
 table of tokens until everybody else's are displaced. ``auth`` checks passwords, and sets the rates.
 
-State: attempts and tokens, in memory; ``auth`` alone changes them.
+State: attempts and digests of tokens, in memory; ``auth`` changes them, and ``tokens`` as other servers do.
 
 Touches: nothing outside memory.
 """
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 from collections.abc import Callable, Hashable
 from typing import NamedTuple
@@ -58,36 +59,51 @@ class Session(NamedTuple):
     expires: float
 
 
+def digest_of(token: str) -> str:
+    """What is kept of a token, here and in etcd."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 class Sessions:
-    """The valid tokens: at most ``MOST_TOKENS`` of each user. ``clock``: seconds."""
+    """The valid tokens by their digests: at most ``MOST_TOKENS`` of each user. ``clock``: seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._sessions: dict[str, Session] = {}
-        # User → that user's tokens, the oldest first.
+        # User → the digests of that user's tokens, the oldest first.
         self._tokens: dict[str, dict[str, None]] = {}
 
-    def add(self, token: str, session: Session) -> None:
-        """Remember a token; if there are too many, the user's oldest is dropped."""
+    def add(self, digest: str, session: Session) -> list[str]:
+        """Remember a token; returns the user's oldest ones, which are dropped if there are too many."""
+        if digest in self._sessions:
+            return []
         tokens = self._tokens.setdefault(session.user, {})
-        while len(tokens) >= MOST_TOKENS:
-            self._remove(next(iter(tokens)))
-        tokens[token] = None
-        self._sessions[token] = session
+        displaced = list(tokens)[: max(0, len(tokens) - MOST_TOKENS + 1)]
+        for one in displaced:
+            self.remove(one)
+        # Removing the last one of a user has removed the user.
+        self._tokens.setdefault(session.user, tokens)[digest] = None
+        self._sessions[digest] = session
+        return displaced
 
-    def find(self, token: str) -> Caller | None:
-        """The caller of a request with this token; None if the token is unknown or expired."""
-        session = self._sessions.get(token)
+    def find(self, digest: str) -> Session | None:
+        """The session of a token; None if it is unknown or expired."""
+        session = self._sessions.get(digest)
         if session is None:
             return None
         if session.expires <= self._clock():
-            self._remove(token)
+            self.remove(digest)
             return None
-        return session.caller
+        return session
 
-    def _remove(self, token: str) -> None:
-        session = self._sessions.pop(token)
-        del self._tokens[session.user][token]
+    def remove(self, digest: str) -> None:
+        """Forget a token, if it is known."""
+        session = self._sessions.pop(digest, None)
+        if session is not None:
+            tokens = self._tokens[session.user]
+            del tokens[digest]
+            if not tokens:
+                del self._tokens[session.user]
 
 
 def network_of(address: str) -> str:

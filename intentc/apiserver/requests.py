@@ -257,3 +257,9 @@ def _filter(text: str) -> tuple[str, str]:
     if not separator or not field:
         raise BadRequest(f"filter {shortened(text)!r} is not of the form field==value")
     return field, value
+
+
+def token(headers: Mapping[str, str]) -> str:
+    """The token of a request, in Keystone's header or as a bearer token; empty if there is none."""
+    scheme, _, bearer = headers.get("authorization", "").partition(" ")
+    return headers.get("x-auth-token", "") or (bearer.strip() if scheme.lower() == "bearer" else "")

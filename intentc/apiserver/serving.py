@@ -37,6 +37,7 @@ from .seeds import write_seeds
 from .service import DEFAULT_MAX_TXN_OPS, ApiServer
 from .shares import DEFAULT_PERCENT
 from .sources import Source
+from .tokens import SharedTokens
 
 _END_WITHIN_SECONDS = 5
 _MOST_CONNECTIONS = 1024
@@ -133,13 +134,18 @@ async def running_api_server(
         scheme = "https" if certificate else "http"
         bound_host, bound_port = listener.getsockname()[:2]
         failure: Exception | None = None
-        following, sealing = anyio.CancelScope(), anyio.CancelScope()
+        following, sharing, sealing = anyio.CancelScope(), anyio.CancelScope(), anyio.CancelScope()
         async with anyio.create_task_group() as tasks:
             try:
                 # Before anybody can ask for a name, and before the seeds take theirs.
                 await server.follower.ask()
                 tasks.start_soon(_until_cancelled, following, server.follower.run)
                 await server.follower.indexed()
+                if keystone is not None:
+                    tokens = SharedTokens(store, path, keystone)
+                    tasks.start_soon(_until_cancelled, sharing, tokens.run)
+                    await tokens.listed()
+                    keystone.registry = tokens
                 if seeds:
                     await write_seeds(server)
                 sockets: list[socket.socket] = [listener]
@@ -151,6 +157,7 @@ async def running_api_server(
                 failure = error
             finally:
                 following.cancel()
+                sharing.cancel()
                 server.is_ending.set()
                 http.should_exit = True
                 sealing.cancel()

@@ -96,12 +96,10 @@ async def opened_world() -> AsyncIterator[World]:
     """The world, until the block is left."""
     store, schema = MemoryStore(max_txn_ops=128), load_schema("contrail")
     keystone = Keystone([StaticUser(name, name, lambda: "pw", roles=roles) for name, roles in ROLES.items()])
-    tokens = {
-        name: keystone.log_in(
-            {"auth": {"identity": {"methods": ["password"], "password": {"user": {"id": name, "password": "pw"}}}}}
-        ).text
-        for name in ROLES
-    }
+    tokens: dict[str, str] = {}
+    for name in ROLES:
+        identity = {"methods": ["password"], "password": {"user": {"id": name, "password": "pw"}}}
+        tokens[name] = (await keystone.log_in({"auth": {"identity": identity}})).text
     clients = {}
     for mode in Mode:
         server = ApiServer(store, schema, policy=Policy(mode, "admin", "auditor", frozenset({"compiler"})))

@@ -20,6 +20,8 @@ from intentc.loading.configuration.values import Secret
 
 from .conftest import rejected
 
+pytestmark = pytest.mark.anyio
+
 ALICE = StaticUser("a", "Alice", lambda: "secret", roles=(StaticRole("admin", "p1", "Project"),))
 BOB = StaticUser("b", "Bob", lambda: "other", roles=(StaticRole("Member", "p2", "Demo"),))
 
@@ -29,10 +31,10 @@ def log_in(password: str = "secret", scope: dict[str, Any] | None = None, **user
     return {"auth": {"identity": identity, **({"scope": scope} if scope else {})}}
 
 
-def test_a_user_by_id_or_name_gets_a_token_that_says_who_calls() -> None:
+async def test_a_user_by_id_or_name_gets_a_token_that_says_who_calls() -> None:
     keystone = Keystone([ALICE, BOB])
     for user in ({"id": "a"}, {"name": "Alice", "domain": {"id": "default"}}):
-        token = keystone.log_in(log_in(scope={"project": {"id": "p1"}}, **user))
+        token = await keystone.log_in(log_in(scope={"project": {"id": "p1"}}, **user))
         caller = keystone.caller(token.text)
         assert (caller.project_id, caller.roles) == ("p1", frozenset({"admin"}))
         assert token.body["token"]["project"]["id"] == "p1"
@@ -47,21 +49,21 @@ def test_a_user_by_id_or_name_gets_a_token_that_says_who_calls() -> None:
         log_in(scope={"project": {"id": "p2"}}),
     ],
 )
-def test_a_wrong_log_in_is_rejected_without_saying_why(body: Any) -> None:
+async def test_a_wrong_log_in_is_rejected_without_saying_why(body: Any) -> None:
     with rejected(401):
-        Keystone([ALICE, BOB]).log_in(body)
+        await Keystone([ALICE, BOB]).log_in(body)
 
 
 @pytest.mark.parametrize("body", [{}, {"auth": {"identity": {"methods": ["token"]}}}])
-def test_what_is_no_password_log_in_is_rejected(body: Any) -> None:
+async def test_what_is_no_password_log_in_is_rejected(body: Any) -> None:
     with rejected(400):
-        Keystone([ALICE]).log_in(body)
+        await Keystone([ALICE]).log_in(body)
 
 
-def test_tokens_end() -> None:
+async def test_tokens_end() -> None:
     now = [0.0]
     keystone = Keystone([ALICE], lifetime=10, clock=lambda: now[0])
-    token = keystone.log_in(log_in()).text
+    token = (await keystone.log_in(log_in())).text
     now[0] = 9.9
     keystone.caller(token)
     now[0] = 10.0
@@ -70,14 +72,14 @@ def test_tokens_end() -> None:
             keystone.caller(text)
 
 
-def test_a_users_tokens_displace_only_that_users_own() -> None:
+async def test_a_users_tokens_displace_only_that_users_own() -> None:
     now = [0.0]
     keystone = Keystone([ALICE, BOB], clock=lambda: now[0])
-    bobs = keystone.log_in(log_in("other", id="b")).text
+    bobs = (await keystone.log_in(log_in("other", id="b"))).text
     alices = []
     for _ in range(MOST_TOKENS + 1):
         now[0] += 1
-        alices.append(keystone.log_in(log_in()).text)
+        alices.append((await keystone.log_in(log_in())).text)
     keystone.caller(bobs)
     with rejected(401):
         keystone.caller(alices[0])
@@ -85,36 +87,36 @@ def test_a_users_tokens_displace_only_that_users_own() -> None:
         keystone.caller(token)
 
 
-def test_log_ins_of_a_user_past_a_rate_are_rejected_for_a_while() -> None:
+async def test_log_ins_of_a_user_past_a_rate_are_rejected_for_a_while() -> None:
     now = [0.0]
     keystone = Keystone([ALICE, BOB], clock=lambda: now[0])
     with rejected(429, "use a token again"):
         for _ in range(1000):
-            keystone.log_in(log_in())
-    keystone.log_in(log_in("other", id="b"))
+            await keystone.log_in(log_in())
+    await keystone.log_in(log_in("other", id="b"))
     now[0] += 1
-    keystone.log_in(log_in())
+    await keystone.log_in(log_in())
 
 
-def test_failed_log_ins_of_a_client_are_limited_and_the_right_password_always_gets_in() -> None:
+async def test_failed_log_ins_of_a_client_are_limited_and_the_right_password_always_gets_in() -> None:
     now = [0.0]
     keystone = Keystone([ALICE, BOB], clock=lambda: now[0])
     for wrong in (log_in("wrong"), log_in("wrong", id="nobody")):
         for _ in range(10):
             with rejected(401):
-                keystone.log_in(wrong, "2001:db8::1")
+                await keystone.log_in(wrong, "2001:db8::1")
         with rejected(429, "too many failed"):
-            keystone.log_in(wrong, "2001:db8::2")
-    keystone.caller(keystone.log_in(log_in(), "2001:db8::1").text)
+            await keystone.log_in(wrong, "2001:db8::2")
+    keystone.caller((await keystone.log_in(log_in(), "2001:db8::1")).text)
     with rejected(429, "too many failed"):
-        keystone.log_in(log_in("wrong"), "2001:db8::1")
+        await keystone.log_in(log_in("wrong"), "2001:db8::1")
     with rejected(401):
-        keystone.log_in(log_in("wrong"), "127.0.0.1")
+        await keystone.log_in(log_in("wrong"), "127.0.0.1")
     with rejected(401):
-        keystone.log_in(log_in("wrong", id="b"), "2001:db8::1")
+        await keystone.log_in(log_in("wrong", id="b"), "2001:db8::1")
     now[0] += 1
     with rejected(401):
-        keystone.log_in(log_in("wrong"), "2001:db8::1")
+        await keystone.log_in(log_in("wrong"), "2001:db8::1")
 
 
 @pytest.mark.parametrize(
@@ -143,15 +145,15 @@ def test_users_come_from_contrails_configuration() -> None:
     assert "pw" not in repr(found)
 
 
-def test_a_user_without_a_password_can_not_log_in_by_leaving_it_out() -> None:
+async def test_a_user_without_a_password_can_not_log_in_by_leaving_it_out() -> None:
     keystone = Keystone([StaticUser("a", "Alice", str, roles=ALICE.roles)])
     with rejected(401, "wrong"):
-        keystone.log_in(
+        await keystone.log_in(
             {"auth": {"identity": {"methods": ["password"], "password": {"user": {"id": "a", "password": ""}}}}}
         )
 
 
-def test_roles_of_another_project_never_count() -> None:
+async def test_roles_of_another_project_never_count() -> None:
     """Neither in a log-in that names no project, nor for a project of the same name elsewhere."""
     roles = (
         StaticRole("Member", "p1", "Demo"),
@@ -164,7 +166,7 @@ def test_roles_of_another_project_never_count() -> None:
         ({"project": {"name": "Demo"}}, "p1", "default", "Member"),
         ({"project": {"id": "p2"}}, "p2", "Second", "admin"),
     ):
-        token = keystone.log_in(log_in(scope=scope))
+        token = await keystone.log_in(log_in(scope=scope))
         caller = keystone.caller(token.text)
         assert (caller.project_id, caller.domain_name, caller.roles) == (project, domain, frozenset({role}))
         assert caller.user_id == "a"

@@ -45,17 +45,15 @@ class World:
         users = [
             StaticUser(name, name, lambda: "pw", roles=(StaticRole(role, "p", "p"),)) for name, role in ROLES.items()
         ]
-        keystone = Keystone(users)
-        self.tokens = {
-            name: keystone.log_in(
-                {"auth": {"identity": {"methods": ["password"], "password": {"user": {"id": name, "password": "pw"}}}}}
-            ).text
-            for name in ROLES
-        }
-        transport = httpx2.ASGITransport(app=create_app(self.server, keystone))
+        self.keystone = Keystone(users)
+        self.tokens: dict[str, str] = {}
+        transport = httpx2.ASGITransport(app=create_app(self.server, self.keystone))
         self.client = httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", trust_env=False)
 
     async def begin(self) -> None:
+        for name in ROLES:
+            identity = {"methods": ["password"], "password": {"user": {"id": name, "password": "pw"}}}
+            self.tokens[name] = (await self.keystone.log_in({"auth": {"identity": identity}})).text
         await write_seeds(self.server)
         rules = [
             {"rule_object": kind, "rule_perms": [perm("Member:CRUD"), perm("device-manager:CRUD")]} for kind in KINDS

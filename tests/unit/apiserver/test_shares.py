@@ -147,12 +147,10 @@ async def test_the_metrics_need_their_token_or_one_that_reads_everything(store: 
         StaticUser(name, name, lambda: "pw", roles=(StaticRole(name, "p", "p"),)) for name in ("admin", "auditor", "x")
     ]
     keystone = Keystone(users)
-    tokens = [
-        keystone.log_in(
-            {"auth": {"identity": {"methods": ["password"], "password": {"user": {"id": user.id, "password": "pw"}}}}}
-        ).text
-        for user in users
-    ]
+    tokens: list[str] = []
+    for user in users:
+        identity = {"methods": ["password"], "password": {"user": {"id": user.id, "password": "pw"}}}
+        tokens.append((await keystone.log_in({"auth": {"identity": identity}})).text)
     server = ApiServer(store, schema, policy=Policy(Mode.RBAC, "admin", "auditor"))
     transport = httpx2.ASGITransport(app=create_app(server, keystone, metrics_token=lambda: "scraper"))
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", trust_env=False) as client:

@@ -24,7 +24,7 @@ Client = Callable[[str], httpx2.AsyncClient]
 
 
 @pytest.fixture
-def client(store: MemoryStore) -> Client:
+async def client(store: MemoryStore) -> Client:
     """A client with the token of a user: admin, auditor (reads everything), member (no rights); empty: none."""
 
     def user(name: str) -> StaticUser:
@@ -34,11 +34,13 @@ def client(store: MemoryStore) -> Client:
     policy = Policy(Mode.CLOUD_ADMIN, global_read_only_role="auditor")
     app = create_app(ApiServer(store, load_schema("ambassador"), path="t", policy=policy), keystone)
 
+    tokens: dict[str, str] = {}
+    for name in ("admin", "auditor", "member"):
+        identity = {"methods": ["password"], "password": {"user": {"name": name, "password": "p"}}}
+        tokens[name] = (await keystone.log_in({"auth": {"identity": identity}})).text
+
     def opened(name: str) -> httpx2.AsyncClient:
-        headers = {}
-        if name:
-            identity = {"methods": ["password"], "password": {"user": {"name": name, "password": "p"}}}
-            headers["authorization"] = f"Bearer {keystone.log_in({'auth': {'identity': identity}}).text}"
+        headers = {"authorization": f"Bearer {tokens[name]}"} if name else {}
         return httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://face", headers=headers)
 
     return opened

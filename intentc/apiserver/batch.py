@@ -14,6 +14,7 @@ Touches: nothing itself; through others: clock, etcd, randomness.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -27,13 +28,15 @@ from .admission.manifests import flat_body
 from .authorization import Caller
 from .documents import Document, decode_text, relationships
 from .draft import Draft
-from .errors import ApiError, BadRequest
+from .errors import ApiError, BadRequest, TooLarge
 from .resources import Condition, Mirror, Resources
 from .statuses import StatusUpdate
 
 CREATE, UPDATE, UPDATE_STATUS, DELETE = "CREATE", "UPDATE", "UPDATE_STATUS", "DELETE"
 _MOST_REJECTIONS = 100
 """Rejected items that an error lists."""
+MOST_OF_ONE = 16
+"""Items of one request that name the same resource: each costs as much as the whole resource."""
 _ITEM_FIELDS = frozenset({"kind", "operation", "data", "if_match", "if_none_match", "relaxed", "field_mask", "mirror"})
 
 
@@ -173,6 +176,7 @@ async def apply(draft: Draft, resources: Resources, items: Sequence[Item], calle
     """
     await gather_reads(draft, items)
     items = [await _placed(draft, item) for item in items]
+    _check_repetitions(items)
     rejections = _Rejections()
     deletes = [item for item in items if item.operation == DELETE]
     creates: list[Item] = []
@@ -220,6 +224,17 @@ async def apply(draft: Draft, resources: Resources, items: Sequence[Item], calle
             raise
         raise error.within(item_of_error.place, str(item_of_error)) from None
     return applied
+
+
+def _check_repetitions(items: Sequence[Item]) -> None:
+    counts: Counter[Key] = Counter()
+    for item in items:
+        key = Key(item.kind.name, item.uuid)
+        counts[key] += bool(item.uuid)
+        if counts[key] > MOST_OF_ONE:
+            raise TooLarge(
+                f"{item}: a request may have at most {MOST_OF_ONE} items of one resource; send what it is to be at last"
+            )
 
 
 async def _placed(draft: Draft, item: Item) -> Item:

@@ -4,7 +4,7 @@
 Why it exists: two clients that each add an element must not overwrite each other's, as they would if they replaced the
 whole property. The schema says which properties are collections, and which field is the key of a map; ``annotations``
 always is one. Functions of documents: ``apply`` returns a new one, and changes none that it gets. ``service`` stages
-the result in a mutation.
+the result in a mutation. State: the properties that one call changes.
 
 Touches: nothing outside memory.
 """
@@ -72,18 +72,64 @@ def apply(kind: Kind, document: Document, updates: Sequence[ElementUpdate]) -> D
     Raises ``BadRequest`` for an unknown field, operation or position.
     """
     changed = dict(document)
+    opened: dict[str, _Opened] = {}
     for update in updates:
-        collection = _collection(kind, update.field)
+        if update.field not in opened:
+            opened[update.field] = _Opened(_collection(kind, update.field), document.get(update.field))
+        collection = opened[update.field].collection
         if update.operation not in _OPERATIONS[collection.sort]:
             raise BadRequest(
                 f"{update.field} is a {collection.sort}: operation must be one of "
                 f"{', '.join(_OPERATIONS[collection.sort])}, not {shortened(update.operation)!r}"
             )
-        whole: Any = changed.get(update.field)
-        elements = collection.elements(whole)
-        _change(elements, collection, update._replace(value=without_nulls(update.value)))
-        changed[update.field] = {**(whole or {}), collection.inner: elements} if collection.inner else elements
+        opened[update.field].change(update._replace(value=without_nulls(update.value)))
+    for field, one in opened.items():
+        elements, inner = one.elements(), one.collection.inner
+        changed[field] = {**(document.get(field) or {}), inner: elements} if inner else elements
     return changed
+
+
+class _Opened:
+    """The elements of one property under change; those of a map by their keys."""
+
+    def __init__(self, collection: _Collection, whole: Any) -> None:
+        self.collection = collection
+        self._elements = collection.elements(whole)
+        self._removed: set[int] = set()
+        self._places: dict[str, list[int]] = {}
+        if collection.sort == "map":
+            for place, element in enumerate(self._elements):
+                self._places.setdefault(collection.position(place, element), []).append(place)
+
+    def elements(self) -> list[Any]:
+        """What is left."""
+        return [element for place, element in enumerate(self._elements) if place not in self._removed]
+
+    def change(self, update: ElementUpdate) -> None:
+        """Apply one update."""
+        if self.collection.sort == "list":
+            _change_list(self._elements, update)
+            return
+        map_key = self.collection.map_key
+        value = update.value if isinstance(update.value, dict) else {}
+        key = update.position or str(value.get(map_key, ""))
+        if not key:
+            raise BadRequest(f"{update.field}: position, the key of the element, is missing")
+        places = self._places.pop(key, [])
+        if update.operation == "delete":
+            self._removed.update(places)
+            return
+        if update.value is not value or str(value.get(map_key, key)) != key:
+            raise BadRequest(f"{update.field}: value must be an object whose {map_key} is {shortened(key)!r}")
+        # A key that is no text, as those of QoS entries, can't be made of the position: it has to be in the value.
+        entry = value if map_key in value else {**value, map_key: key}
+        if places:
+            self._elements[places[0]] = entry
+            self._removed.update(places[1:])
+        else:
+            places = [len(self._elements)]
+            self._elements.append(entry)
+        self._places[key] = places[:1]
 
 
 def _collection(kind: Kind, field: str) -> _Collection:
@@ -99,29 +145,6 @@ def _collection(kind: Kind, field: str) -> _Collection:
     if not declared.spec.list:
         inner = next(name for name, spec in kind.types.fields(declared.spec.type).items() if spec.list)
     return _Collection(declared.collection, inner, declared.map_key)
-
-
-def _change(elements: list[Any], collection: _Collection, update: ElementUpdate) -> None:
-    if collection.sort == "list":
-        _change_list(elements, update)
-        return
-    value = update.value if isinstance(update.value, dict) else {}
-    key = update.position or str(value.get(collection.map_key, ""))
-    if not key:
-        raise BadRequest(f"{update.field}: position, the key of the element, is missing")
-    places = [place for place, element in enumerate(elements) if collection.position(place, element) == key]
-    if update.operation == "delete":
-        elements[:] = [element for place, element in enumerate(elements) if place not in places]
-        return
-    if update.value is not value or str(value.get(collection.map_key, key)) != key:
-        raise BadRequest(f"{update.field}: value must be an object whose {collection.map_key} is {shortened(key)!r}")
-    # A key that is no text, as those of QoS entries, can't be made of the position: it has to be in the value.
-    entry = value if collection.map_key in value else {**value, collection.map_key: key}
-    if places:
-        elements[places[0]] = entry
-        elements[:] = [element for place, element in enumerate(elements) if place not in places[1:]]
-    else:
-        elements.append(entry)
 
 
 def _change_list(elements: list[Any], update: ElementUpdate) -> None:

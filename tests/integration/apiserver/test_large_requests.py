@@ -213,3 +213,65 @@ async def test_who_would_wait_behind_many_large_requests_is_asked_to_come_back(
     answer = await call(api, "POST", url, service("a", MANY))
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
     assert "many large requests" in answer.json()["message"]
+
+
+PROJECT = ["default-domain", "default-project"]
+
+
+async def network(api: httpx2.AsyncClient, **fields: Any) -> str:
+    body = {"virtual-network": {"fq_name": [*PROJECT, "n"], "parent_type": "project", **fields}}
+    uuid: str = (await api.post("/virtual-networks", json=body)).json()["virtual-network"]["uuid"]
+    return uuid
+
+
+async def test_thousands_of_elements_of_a_map_are_set_changed_and_deleted(api: httpx2.AsyncClient) -> None:
+    uuid = await network(api)
+
+    async def updated(operation: str, value: str) -> list[dict[str, str]]:
+        updates = [
+            {"field": "annotations", "operation": operation, "position": f"k{number}"}
+            | ({"value": {"key": f"k{number}", "value": value}} if operation == "set" else {})
+            for number in range(10_000)
+        ]
+        answer = await call(api, "POST", "/prop-collection-update", {"uuid": uuid, "updates": updates})
+        assert answer.status_code == 200, answer.text
+        found = (await call(api, "GET", f"/virtual-network/{uuid}")).json()["virtual-network"]
+        pairs: list[dict[str, str]] = (found.get("annotations") or {}).get("key_value_pair") or []
+        return pairs
+
+    for value in ("x", "y"):
+        pairs = await updated("set", value)
+        assert [pair["key"] for pair in pairs] == [f"k{number}" for number in range(10_000)]
+        assert {pair["value"] for pair in pairs} == {value}
+    assert await updated("delete", "") == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"route_target_list": {"route_target": [f"target:64512:{number}" for number in range(1, 8_000)]}},
+        {"perms2": {"share": [{"tenant": f"project:{number}", "tenant_access": 7} for number in range(10_000)]}},
+        {"annotations": {"key_value_pair": [{"key": f"k{number}", "value": "x"} for number in range(20_000)]}},
+        {"display_name": "x" * 1_000_000},
+    ],
+    ids=["targets", "shares", "annotations", "a long text"],
+)
+async def test_a_network_of_thousands_of_parts_holds_the_loop_for_a_moment(
+    api: httpx2.AsyncClient, fields: dict[str, Any]
+) -> None:
+    uuid = await network(api)
+    answer = await call(api, "PUT", f"/virtual-network/{uuid}", {"virtual-network": fields})
+    assert answer.status_code == 200, answer.text[:500]
+    assert (await call(api, "GET", "/virtual-networks?detail=true")).status_code == 200
+
+
+async def test_one_sync_does_not_change_one_resource_thousands_of_times(api: httpx2.AsyncClient) -> None:
+    uuid = await network(api)
+
+    async def synced(times: int) -> httpx2.Response:
+        item = {"kind": "virtual_network", "operation": "UPDATE", "data": {"uuid": uuid, "display_name": "x"}}
+        return await call(api, "POST", "/sync", {"resources": [item] * times})
+
+    assert (await synced(16)).status_code == 200
+    rejected = await synced(4_000)
+    assert (rejected.status_code, "at most 16 items of one resource" in rejected.text) == (413, True)

@@ -162,6 +162,8 @@ async def test_a_list_shows_what_one_may_read(world: World, mode: Mode, who: str
 
 OPEN = {("/", "GET"), ("/healthz", "GET"), ("/readyz", "GET"), ("/keystone/v3/auth/tokens", "POST")}
 """They say which kinds there are, whether the server is well, and check a password."""
+LOG_OUT = ("/keystone/v3/auth/tokens", "DELETE")
+"""Whoever has a token may end it: no role is needed, and no body is read."""
 
 
 @pytest.mark.parametrize("mode", [Mode.CLOUD_ADMIN, Mode.RBAC])
@@ -175,7 +177,8 @@ async def test_every_route_asks_who_calls_before_it_reads_a_body(world: World, m
             path = route.path_format.format(plural="network-policys", kind="network-policy", uuid="u")
             for who, status in (("nobody", 401), ("roleless", 403)):
                 answer = await world.call(mode, who, method, path, None if method == "GET" else [])
-                assert answer.status_code == status, (method, path, who, answer.text)
+                wanted = 404 if status == 403 and (route.path, method) == LOG_OUT else status
+                assert answer.status_code == wanted, (method, path, who, answer.text)
             asked += 1
     # Two of them are for kinds with a status, which Contrail has none of: ``test_statuses.py``.
-    assert asked == 18 + 2, "a new route needs a line in CALLS"
+    assert asked == 18 + 2 + 1, "a new route needs a line in CALLS"

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo check unit test properties questions faults chaos simulate mutation browser recording etcds bench fix lock clean
+.PHONY: demo check unit test properties questions faults chaos simulate fuzz mutation browser recording etcds bench fix lock clean
 .DEFAULT_GOAL := test
 
 # The main job on the sample tenants: etcd, API server and compiler start, compile, show what came out, and end.
@@ -55,6 +55,10 @@ simulate: $(READY)
 	for compiler in contrail ambassador; do for form in steps service; do \
 		$(BIN)/python -m tests.simulation --compiler $$compiler --form $$form --seed $(SEED) --minutes $(MINUTES) || exit 1; \
 	done; done
+
+# Random requests against a real API server over a real etcd (`make test`: some hundred); SEED=N replays a run.
+fuzz: $(READY)
+	$(BIN)/python -m tests.fuzz --requests 28000 --seed $(SEED)
 
 # Every story with every map that lacks one edge, and the table of what came of it.
 mutation: $(READY)

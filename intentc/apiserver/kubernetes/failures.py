@@ -32,6 +32,7 @@ from ..errors import (
     TooManyRequests,
     Unauthorized,
 )
+from ..integers import parse_integer
 from .catalog import Offered
 
 _INVALID = 422
@@ -107,7 +108,7 @@ def rejections(offered: Offered, manifest: Mapping[str, Any]) -> Iterator[None]:
     try:
         yield
     except BadRequest as error:
-        steps = tuple(int(step) if step.isdigit() else step for step in _STEP.findall(error.field))
+        steps = tuple(step if (at := parse_integer(step)) is None else at for step in _STEP.findall(error.field))
         moves = offered.kind.manifests.versions.get(offered.api_version, {})
         field = "".join(
             f"[{step}]" if isinstance(step, int) else f".{step}" for step in place_in_manifest(manifest, moves, steps)

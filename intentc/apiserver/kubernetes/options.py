@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -47,6 +47,19 @@ class DeleteOptions(NamedTuple):
     dry_run: bool = False
     uid: str = ""
     resource_version: str = ""
+
+
+class _Preconditions(msgspec.Struct, rename="camel"):
+    uid: str | None = None
+    resource_version: str | None = None
+
+
+class _DeleteOptions(msgspec.Struct, rename="camel"):
+    """Kubernetes' ``DeleteOptions``, as a body has them."""
+
+    dry_run: list[str] | None = None
+    preconditions: _Preconditions | None = None
+    propagation_policy: str | None = None
 
 
 class Position(NamedTuple):
@@ -98,20 +111,14 @@ def write_options(query: Mapping[str, str], user_agent: str, options: str, *, is
 
 def delete_options(query: Mapping[str, str], body: bytes) -> DeleteOptions:
     """Read the parameters of a deletion, in the query or the body. Raises ``Answered`` and ``BadRequest``."""
-    given: Any = {}
-    if body.strip():
-        given = decode(body, dict[str, Any])
-    preconditions = given.get("preconditions") or {}
-    dry_run = ",".join(map(str, given.get("dryRun") or ())) or query.get("dryRun", "")
-    if not isinstance(preconditions, dict):
-        raise BadRequest("preconditions: an object with uid and resourceVersion is expected")
-    policy = str(given.get("propagationPolicy") or query.get("propagationPolicy", ""))
+    given = decode(body, _DeleteOptions) if body.strip() else _DeleteOptions()
+    preconditions = given.preconditions or _Preconditions()
+    dry_run = ",".join(given.dry_run or ()) or query.get("dryRun", "")
+    policy = given.propagation_policy or query.get("propagationPolicy", "")
     if policy not in ("", *_PROPAGATIONS):
         raise wrong_option(_DELETE_OPTIONS, _one_of(policy, _PROPAGATIONS), "propagationPolicy")
     return DeleteOptions(
-        _dry_run(dry_run, _DELETE_OPTIONS),
-        str(preconditions.get("uid") or ""),
-        str(preconditions.get("resourceVersion") or ""),
+        _dry_run(dry_run, _DELETE_OPTIONS), preconditions.uid or "", preconditions.resource_version or ""
     )
 
 

@@ -47,6 +47,9 @@ def completed(given: Any, offered: Offered, namespace: str, name: str = "") -> M
     for field in ("annotations", "labels"):
         if not isinstance(metadata.get(field) or {}, dict):
             raise Invalid("an object of texts is expected", f"metadata.{field}")
+    finalizers = metadata.get("finalizers")
+    if finalizers and not (isinstance(finalizers, list) and all(isinstance(one, str) for one in finalizers)):
+        raise Answered(400, "BadRequest", "metadata.finalizers must be a list of texts")
     if metadata.get("namespace") and metadata["namespace"] != namespace:
         raise Answered(
             400,
@@ -101,7 +104,7 @@ def check_metadata(offered: Offered, before: Mapping[str, Any], after: Mapping[s
             raise Invalid(_no_key(key), "metadata.annotations")
     former = {name for name in before.get("finalizers") or () if isinstance(name, str)}
     given = enumerate(after.get("finalizers") or ())
-    added = [(place, name) for place, name in given if isinstance(name, str) and name not in former]
+    added = [(place, name) for place, name in given if name not in former]
     for place, name in added:
         if before.get("deletionTimestamp"):
             raise Invalid(

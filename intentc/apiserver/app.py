@@ -56,6 +56,7 @@ from .auth import Keystone
 from .authorization import Caller, Operation
 from .documents import Document, encode_list
 from .errors import ApiError, BadRequest, NotFound, from_store
+from .kubernetes.places import MOST
 from .kubernetes.routes import BODY_TYPES, kubernetes_routes
 from .listing import View
 from .references import ReferenceUpdate
@@ -80,11 +81,13 @@ def create_app(
     keystone: Keystone | None = None,
     hosts: Sequence[str] | None = ANY_HOST,
     metrics_token: Callable[[], str] = str,
+    most_watches: int = MOST,
 ) -> Starlette:
     """Create the ASGI application.
 
     ``keystone``: None is ``no_auth``. ``hosts``: the names that ``Host`` may have. ``metrics_token``: gives the token
-    for ``/metrics``, if there is one. Requests of web pages and bodies that are no ``application/json`` are rejected.
+    for ``/metrics``, if there is one. ``most_watches``: at once. Requests of web
+    pages and bodies that are no ``application/json`` are rejected.
     """
     threads = Threads(server)
     calls = _Calls(threads.on_loop, keystone, metrics_token)
@@ -95,7 +98,7 @@ def create_app(
         return Route(path, handler, methods=[method])
 
     routes = [
-        *kubernetes_routes(threads, calls.caller, read_body),
+        *kubernetes_routes(threads, calls.caller, read_body, most_watches),
         Route("/", calls.about, methods=["GET"]),
         Route("/healthz", calls.healthz, methods=["GET"]),
         Route("/readyz", calls.readyz, methods=["GET"]),

@@ -106,11 +106,19 @@ async def running_api_server(
         secrets=Secrets(secret_keys),
     )
     listener = _listen(host, port)
-    connections = Connections(most_connections(_MOST_CONNECTIONS, _SHARE_OF_FILES), _PATIENCE, "the API server")
+    most = most_connections(_MOST_CONNECTIONS, _SHARE_OF_FILES)
+    connections = Connections(most, _PATIENCE, "the API server")
     listener.limit(connections)
     try:
         config = uvicorn.Config(
-            create_app(server, keystone, own_hosts(host, hosts, is_loopback=is_loopback(host)), metrics_token),
+            create_app(
+                server,
+                keystone,
+                own_hosts(host, hosts, is_loopback=is_loopback(host)),
+                metrics_token,
+                # Each takes a connection to etcd as well; the other connections stay for calls that end.
+                most_watches=most // 2,
+            ),
             lifespan="off",
             http=http_protocol(connections),
             h11_max_incomplete_event_size=_LONGEST_HEAD,

@@ -49,6 +49,7 @@ async def running(configuration: Configuration) -> AsyncIterator[Running]:
     from intentc.apiserver.serving import running_api_server
     from intentc.diagnostics.serving import running_diagnostics
     from intentc.embedded.etcd import running_etcd
+    from intentc.listening.connections import raise_file_limit
     from intentc.loading.configuration import Address, Url
     from intentc.plugins import installed
     from intentc.service.service import build_service
@@ -56,6 +57,7 @@ async def running(configuration: Configuration) -> AsyncIterator[Running]:
     from intentc.writing.endpoint import Endpoint
     from intentc.writing.http import http_services
 
+    raise_file_limit()
     compilers = installed(configuration)
     path = configuration.etcd.path
     async with running_etcd(max_txn_ops=_TRANSACTION) as etcd:

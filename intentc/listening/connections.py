@@ -45,6 +45,15 @@ _REQUESTS = logging.getLogger(f"{__name__}.requests")
 _REQUESTS.setLevel(logging.ERROR)
 
 
+def raise_file_limit() -> None:
+    """Let this process open as many files as it may: many systems allow 1,024 at first, and far more to who asks."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        # Some systems report a hard limit that they don't grant.
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
 def most_connections(most: int = MOST, share: int = _SHARE) -> int:
     """The limit for one listener: the process's limit of open files divided by ``share``, at most ``most``."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -5,5 +5,5 @@
 those of its REST API; ``lists`` and ``watches`` read many. docs/kubernetes.md has the table of what is answered as a
 kube-apiserver does. ``bridges/kubernetes`` is a client of a real cluster.
 
-Touches: clock, environment, etcd, HTTP, randomness; through others: files, threads.
+Touches: clock, environment, etcd, HTTP, randomness, threads; through others: files.
 """

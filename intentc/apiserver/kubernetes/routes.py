@@ -30,9 +30,10 @@ from intentc.model.problem import InvalidInput
 from intentc.watch.protocol import StoreError
 
 from ..admission.manifests import LONGEST_NAME
-from ..authorization import Caller, Operation
+from ..authorization import Caller, Operation, is_administrator
 from ..documents import encode_list
 from ..errors import ApiError, from_store
+from ..logins import network_of
 from ..reading import NeedsThread
 from ..requests import decode, unreadable
 from ..service import ApiServer
@@ -43,6 +44,7 @@ from .face import Edit, Face, Place, Written
 from .failures import Answered, failure
 from .lists import Listed, find, with_beside
 from .options import DeleteOptions, delete_options, flag, list_options, watch_options, write_options
+from .places import Places
 from .shown import Manifest
 from .streams import EventStream
 from .unstored import warnings
@@ -71,13 +73,14 @@ Body = Callable[[Request], Awaitable[bytes]]
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def kubernetes_routes(threads: Threads, authenticate: Authenticate, body: Body) -> list[Route]:
+def kubernetes_routes(threads: Threads, authenticate: Authenticate, body: Body, most_watches: int) -> list[Route]:
     """The routes; none if no served kind is written as manifests. ``authenticate(request, reading=…)``: the caller, or
-    an ``ApiError``; ``body``: reads a request's body, up to a limit."""
-    calls = _Calls(threads, threads.on_loop, authenticate, body)
+    an ``ApiError``; ``body``: reads a request's body, up to a limit; ``most_watches``: at once."""
+    places = Places(most_watches)
+    calls = _Calls(threads, threads.on_loop, authenticate, body, places)
     if not calls.offers:
         return []
-    in_thread = _Calls(threads, threads.in_thread, authenticate, body)
+    in_thread = _Calls(threads, threads.in_thread, authenticate, body, places)
     below = threads.endpoint(calls.below, in_thread.below, _failed)
     return [
         Route("/version", calls.version, methods=["GET"]),
@@ -102,7 +105,9 @@ class Target(NamedTuple):
 
 
 class _Calls:
-    def __init__(self, threads: Threads, server: ApiServer, authenticate: Authenticate, body: Body) -> None:
+    def __init__(
+        self, threads: Threads, server: ApiServer, authenticate: Authenticate, body: Body, places: Places
+    ) -> None:
         self._threads = threads
         self._in_thread = server is threads.in_thread
         self._face = Face(server)
@@ -110,6 +115,7 @@ class _Calls:
         self._catalog = self._face.catalog
         self._authenticate = authenticate
         self._body = body
+        self._places = places
 
     @property
     def offers(self) -> bool:
@@ -312,7 +318,13 @@ class _Calls:
         watching = Watching(self._threads, place.offered, place.namespace, options, caller)
         version = tables.wanted(request.headers.get("accept", ""))
         included = request.query_params.get("includeObject", "Metadata")
-        return EventStream(watching, place.offered, options.seconds, version, included, self._server.is_ending)
+        policy = self._server.permissions.policy
+        ended = self._places.take(
+            caller,
+            network_of(request.client.host if request.client else ""),
+            is_administrator=is_administrator(policy, caller),
+        )
+        return EventStream(watching, place.offered, options.seconds, ended, version, included, self._server.is_ending)
 
     async def _delete_all(self, request: Request, place: Place, caller: Caller) -> Response:
         options: DeleteOptions = delete_options(request.query_params, await self._body(request))

@@ -12,7 +12,7 @@ Touches: clock, HTTP; through others: etcd, threads.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any
@@ -30,12 +30,13 @@ from .watches import BOOKMARK, Event, Watching
 
 BETWEEN_BOOKMARKS = 30.0
 """Seconds; a kube-apiserver sends one each minute, and clients take a silent watch for dead."""
-_LONGEST = 3600.0
-"""Seconds that a watch lasts if the client does not say."""
+_LONGEST = 3600
+"""Seconds that a watch lasts at most, and if the client does not say."""
 
 
 class EventStream(Response):
-    """Streams the events of ``watching``. ``seconds``: how long, 0 for the default; ``version``: of the tables in which
+    """Streams the events of ``watching``. ``seconds``: how long, 0 for the default; ``ended``: called once, at the end;
+    ``version``: of the tables in which
     resources are shown, empty for resources; ``included``: what a table's row carries; ``is_ending``: set when the
     server drains."""
 
@@ -46,6 +47,7 @@ class EventStream(Response):
         watching: Watching,
         offered: Offered,
         seconds: int,
+        ended: Callable[[], None],
         version: str,
         included: str,
         is_ending: anyio.Event,
@@ -55,7 +57,8 @@ class EventStream(Response):
         self.init_headers({"Cache-Control": "no-cache, private"})
         self._watching = watching
         self._offered = offered
-        self._seconds = float(seconds or _LONGEST)
+        self._seconds = min(seconds or _LONGEST, _LONGEST)
+        self._ended = ended
         self._version = version
         self._included = included
         self._is_ending = is_ending
@@ -64,6 +67,12 @@ class EventStream(Response):
         self._sending = anyio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._stream(receive, send)
+        finally:
+            self._ended()
+
+    async def _stream(self, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_disconnected, receive, tasks.cancel_scope)

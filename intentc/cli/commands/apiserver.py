@@ -42,12 +42,14 @@ def command(loaded: Loaded) -> int:
 async def _serve(configuration: Configuration) -> int:
     from intentc.apiserver.errors import Denied
     from intentc.apiserver.serving import running_api_server
+    from intentc.listening.connections import raise_file_limit
     from intentc.loading.configuration import plain_secrets
     from intentc.plugins import declared
 
     from ..connecting import check_files, etcd_store
     from ..process import ended_by_signals
 
+    raise_file_limit()
     server = configuration.server
     if server.tls.enabled:
         check_files(server.tls.cert_file, server.tls.key_file, server.tls.client_ca_file)

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import anyio
 import httpx2
-import msgspec
 import pytest
 
 from intentc.apiserver.serving import running_api_server
 from intentc.embedded.etcd import Etcd
 from intentc.loading import load_schema
 from intentc.watch.memory import MemoryStore
-from tests.support.commands import PROGRAM, ROOT
-from tests.support.processes import environment_with
+from tests.integration.security.processes_with_few_files import api_server_process
 from tests.support.waiting import PATIENCE, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.http]
 
 SYNC = b'{"resources": []}'
-HALF_OPEN, FILES = 1_200, 1_024
+HALF_OPEN = 1_200
 
 
 @pytest.fixture
@@ -98,7 +95,7 @@ async def test_programs_write_json(api: httpx2.AsyncClient, written: str) -> Non
 @pytest.mark.etcd
 async def test_half_open_connections_keep_nobody_from_the_api_server(etcd: Etcd, tmp_path: Path) -> None:
     """More connections that send half a request line than the process may have files: whoever asks is answered."""
-    with api_server_process(etcd, tmp_path) as process:
+    with api_server_process(etcd, tmp_path, "half-open") as process:
         printed, log = tmp_path / "out", tmp_path / "log"
         await until(lambda: printed.read_text().endswith("\n") or process.poll() is not None)
         url = printed.read_text().strip()
@@ -114,25 +111,3 @@ async def test_half_open_connections_keep_nobody_from_the_api_server(etcd: Etcd,
         lines = [line for line in log.read_text().splitlines() if "connections to the API server" in line]
         assert len(lines) == 1, log.read_text()
         assert log.stat().st_size < 10_000
-
-
-@contextmanager
-def api_server_process(etcd: Etcd, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """``intentc apiserver`` with few files; ``out`` and ``log`` in ``folder`` are what it prints and logs."""
-    configuration = {
-        "no_auth": True,
-        "server": {"address": "127.0.0.1:0"},
-        "etcd": {"endpoints": [etcd.endpoint], "path": "half-open"},
-    }
-    (folder / "contrail.yml").write_bytes(msgspec.json.encode(configuration))
-    program = [*PROGRAM, "--config-file", str(folder / "contrail.yml"), "apiserver"]
-    with (folder / "log").open("wb") as errors, (folder / "out").open("wb") as printed:
-        process = subprocess.Popen(
-            ["sh", "-c", f'ulimit -n {FILES} && exec "$@"', "sh", *program],
-            cwd=ROOT, env=environment_with({}), stdin=subprocess.DEVNULL, stdout=printed, stderr=errors,
-        )  # fmt: skip
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()

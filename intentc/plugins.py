@@ -264,14 +264,10 @@ def _find(name: str) -> Compiler:
     except InvalidInput:
         raise
     except Exception as error:  # importing it runs its author's code
-        missing = isinstance(error, ModuleNotFoundError)
+        fix = "install what it needs" if isinstance(error, ModuleNotFoundError) else "fix its package"
+        frames = "".join(f"\n    {line}" for line in author_trace(error))
         raise InvalidInput(
-            f"compiler {name!r} can't be loaded: {_described(error)}; "
-            f"{'install what it needs' if missing else 'fix its package'}, or take it out of intentc.compilers",
+            f"compiler {name!r} can't be loaded: {described(error)}; {fix}, or take it out of intentc.compilers"
+            f"{frames}",
             source=offered[name].value,
         ) from None
-
-
-def _described(error: Exception) -> str:
-    """The exception of an import, and the lines of the author's code that led to it."""
-    return "".join([described(error), *(f"\n    {line}" for line in author_trace(error))])

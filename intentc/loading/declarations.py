@@ -192,8 +192,7 @@ def _check_values(located: Located, path: Steps, spec: FieldSpec) -> None:
         raise located.error("enum is for texts: declare `type: string`, or take the enum out", (*path, "enum"))
     if spec.enum and spec.default is not None and spec.default not in spec.enum:
         raise located.error(
-            f"default: {spec.default!r} is not in the enum{did_you_mean(str(spec.default), spec.enum)}; give one of "
-            f"{', '.join(spec.enum)}",
+            f"default: {spec.default!r} is not in the enum: {', '.join(spec.enum)}",
             (*path, "default"),
         )
     for bound in ("minimum", "maximum"):

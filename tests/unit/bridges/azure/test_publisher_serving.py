@@ -18,6 +18,7 @@ from intentc.bridges.azure.serving import Bridge, Gateway, Settings, running_pub
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.protocol import Store, Watch, WatchBatch, WatchProgress
+from intentc.watch.status import Phase
 from tests.support.appgw.manifests import endpoint_slice, ingress, rule, service
 from tests.support.appgw.published_system import PublishedSystem
 from tests.support.azure_gateway import OWN
@@ -256,3 +257,12 @@ async def test_a_leader_whose_watch_lags_waits_for_the_records_of_the_former_one
             await until(lambda: bridge.last.state == "Applied")
             assert bridge._publisher is not None and bridge._publisher.published == published
             assert len(system.azure.puts) == 2
+
+
+async def test_while_etcd_is_away_nobody_knows_whether_the_gateway_still_has_what_is_compiled(
+    system: PublishedSystem,
+) -> None:
+    async with served(system) as bridge:
+        await until(lambda: bridge.status()["converged"] is True)
+        bridge._source._enter(Phase.DISCONNECTED, "connection refused")
+        assert bridge.status()["converged"] is None

@@ -20,7 +20,6 @@ from intentc.model import Schema
 from intentc.model.synced import Mark, synced_key
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put, prefix_end
-from intentc.watch.status import Phase as WatchPhase
 from intentc.writing.connection import in_process
 from intentc.writing.mirroring import MirrorService
 from tests.support.kube.fake_cluster import FakeCluster, running_fake_cluster
@@ -126,8 +125,6 @@ async def test_the_cluster_s_resources_are_in_etcd_with_their_metadata(world: _W
         assert bridge.ready() == (True, ())
         assert bridge.healthy()
         assert bridge.pending() == []
-        bridge.copies.source._enter(WatchPhase.DISCONNECTED, "connection refused")
-        assert bridge.status()["converged"] is None, "nobody knows while etcd is away"
 
 
 async def test_changes_and_deletions_follow(world: _World) -> None:

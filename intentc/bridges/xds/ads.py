@@ -127,12 +127,21 @@ class Discovery:
             await self._abort(context, grpc.StatusCode.INVALID_ARGUMENT, "malformed", str(error))
         except limits.TooMuch as error:
             await self._abort(context, grpc.StatusCode.RESOURCE_EXHAUSTED, error.limit, str(error))
+        except grpc.aio.AbortError:
+            raise
+        except grpc.aio.BaseError as error:
+            _LOG.debug("a stream from %s ended early: %s", context.peer(), error)
 
     async def _abort(self, context: grpc.aio.ServicerContext, status: grpc.StatusCode, limit: str, why: str) -> None:
         self._figures.aborted(limit)
         self._log_abort(context.peer(), why)
         # The status waits behind responses that the client has not read; until then the stream counts as open.
-        await context.abort(status, why)
+        try:
+            await context.abort(status, why)
+        except grpc.aio.AbortError:
+            raise
+        except grpc.aio.BaseError as error:
+            _LOG.debug("the client of an aborted stream was gone before: %s", error)
 
     async def _admitted(
         self, dialect: Dialect, messages: AsyncIterator[bytes], context: grpc.aio.ServicerContext
@@ -237,6 +246,9 @@ class Discovery:
                     await wake.wait()
         except limits.TooMuch:
             raise
+        except grpc.aio.BaseError as error:
+            # The client went away in the middle of a response, as Envoys do that are stopped.
+            _LOG.debug("a response was not sent to the end: %s", error)
         except Exception:
             if not context.cancelled():
                 _LOG.exception("a stream to an Envoy failed; the Envoy will reconnect")

@@ -21,6 +21,7 @@ from .element_states import ElementState, Key, half, lists_names, named
 from .elements import Rejection
 from .encoding import Version
 from .kinds import ROUTE, SECRET, Type
+from .rejection_log import RejectionLog
 from .retrying import Retries
 from .world import World
 
@@ -47,6 +48,7 @@ class RejectionAnalyzer:
 
     def __init__(self, world: World, record: Record, clock: Callable[[], float] = time.monotonic) -> None:
         self.retries = Retries(world, clock)
+        self._log = RejectionLog(clock)
         self._world = world
         self._record = record
         world.on_regained = self.write_down
@@ -70,7 +72,9 @@ class RejectionAnalyzer:
             self.blame(suspects[0].key, message)
             return True
         back = half(message, suspects)
-        _LOG.info("searching %d elements for the one that Envoy rejects: %s", len(suspects), message[:_LONGEST_MESSAGE])
+        shown = message[:_LONGEST_MESSAGE]
+        level = self._log.level("search", shown, logging.INFO)
+        _LOG.log(level, "searching %d elements for the one that Envoy rejects: %s", len(suspects), shown)
         states.suspend(kind, back, suspects)
         for version in back:
             self._world.enforce(version.key)
@@ -98,7 +102,9 @@ class RejectionAnalyzer:
         if not is_new:
             _LOG.info("%s %s waits for its address: %s", *key, message, extra=extra)
             return
-        _LOG.error("Envoy rejects %s %s: %s", *key, message[:_LONGEST_MESSAGE], extra=extra)
+        shown = message[:_LONGEST_MESSAGE]
+        level = self._log.level(" ".join(key), shown, logging.ERROR)
+        _LOG.log(level, "Envoy rejects %s %s: %s", *key, shown, extra=extra)
         self.write_down(key)
 
     def write_down(self, key: Key) -> None:
@@ -125,7 +131,8 @@ class RejectionAnalyzer:
         world = self._world
         if len(world.streams) > 1:
             shown = message[:_LONGEST_MESSAGE]
-            _LOG.error("one Envoy rejects what others have in force; it keeps what it has: %s", shown)
+            level = self._log.level("in force", shown, logging.WARNING)
+            _LOG.log(level, "one Envoy rejects what others have in force; it keeps what it has: %s", shown)
             return False
         members = world.members(kind, names)
         if lists_names(message):

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from intentc.model import Schema
+from intentc.model import InvalidInput, Schema
 from intentc.model.known_fields import known_fields, lost_fields
 from intentc.watch.protocol import AccessDenied, Put, Store, prefix_end
 
@@ -51,6 +51,22 @@ class KnownFields:
                     "%s: an earlier schema declared %s, which this one does not; resources that have it are held",
                     kind.name,
                     ", ".join(map(".".join, kind.lost.paths)),
+                )
+
+    async def check(self) -> None:
+        """Check that no other process has added lost fields since ``load``. Raises ``InvalidInput`` if one has: what
+        this process decoded before may lack a value. Raises ``StoreError``."""
+        try:
+            recorded = await self._recorded()
+        except AccessDenied:
+            return
+        for kind in self._schema:
+            lost = lost_fields(kind, recorded.get(kind.name, ()))
+            if lost is not None and (new := sorted({*lost.paths} - {*(kind.lost.paths if kind.lost else ())})):
+                raise InvalidInput(
+                    f"a later leader's schema of {kind.name} declares {', '.join(map('.'.join, new))}, which this "
+                    "process lacks; start it with the packages of that leader, or again to hold such resources",
+                    source=self._prefix + kind.name,
                 )
 
     async def record(self) -> None:

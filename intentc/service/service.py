@@ -120,6 +120,11 @@ def build_service(
     directives = DirectiveWatch(store, installation, engine.operator_actions, engine, heartbeat=heartbeat)
     names = tuple(compiler.name for compiler in compilers.compilers)
     claim = partial(claim_path, store, path, installation, names, started)
+
+    async def confirm() -> None:
+        await claim()
+        await known_fields.check()
+
     takeover = None
     if compilation.master_election and not observe:
         takeover = TakeOver(
@@ -134,7 +139,7 @@ def build_service(
             max_writes_on_upgrade=settings.limits.max_writes_on_upgrade,
             resources=source,
             directives=directives,
-            claim=claim,
+            claim=confirm,
             record=known_fields.record,
             keepers=keepers,
         )

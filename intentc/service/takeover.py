@@ -48,8 +48,8 @@ class TakeOver:
     ``prefix``: the prefix of resources. ``versions``: compiler → version. ``max_writes_on_upgrade``: most planned
     writes that are made without approval if the last leader had other versions. ``resources``: the watch of the keys
     below ``prefix``; ``directives``: the watch of operators' directives. ``claim``: claims the path once more before
-    the first write; raises what ``leading.claim_path`` raises. ``record``: records for later processes what this one
-    writes with; raises ``StoreError``.
+    the first write, and checks that no later schema was in use; raises what ends the process. ``record``: records for
+    later processes what this one writes with; raises ``StoreError``.
     """
 
     def __init__(

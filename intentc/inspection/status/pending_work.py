@@ -66,7 +66,8 @@ def work_left(world: World, states: States, progress: Progress, rates: Rates) ->
         name = next(iter(states.delayed))
         entry, more = states.delayed.get(name), _more(states.delayed)
         because = f": {entry.problem.message}" if entry is not None else ""
-        yield f"the next attempt to write {name.kind} {':'.join(name.fq_name)}{more}{_due(states, (name,))}{because}"
+        due = _due(states, (name,), " ")
+        yield f"the next attempt to write {name.kind} {':'.join(name.fq_name)}{more}{due}{because}"
     if states.planned and OBSERVING not in progress.withheld:
         yield f"permission to write the plans of {counted(len(states.planned), 'object')}"
 
@@ -111,7 +112,7 @@ def attention(live: ReadOnly, pending: int, examples: Sequence[Pending]) -> Iter
     if states.contended:
         shown = [f"{name.kind} {':'.join(name.fq_name)}" for name in islice(states.contended, _NAMED)]
         more = f" and {len(states.contended) - _NAMED:,} more" if len(states.contended) > _NAMED else ""
-        due = _due(states, islice(states.contended, _NAMED))
+        due = _due(states, islice(states.contended, _NAMED), ", next try ")
         yield f"reverted by another writer: {', '.join(shown)}{more}{due}: `intentc quarantine list`"
     if states.dropped:
         yield f"dropped by an operator: {counted(len(states.dropped), 'intent')}: `intentc quarantine list`"
@@ -121,10 +122,10 @@ def attention(live: ReadOnly, pending: int, examples: Sequence[Pending]) -> Iter
         yield f"missing: {link.kind} {link.value}, to which {holder} refers{more}: `intentc why {holder}`"
 
 
-def _due(states: States, names: Iterable[Name]) -> str:
-    """When the first of these objects is written again; empty if no time is set for that."""
+def _due(states: States, names: Iterable[Name], before: str) -> str:
+    """When the first of these objects is written again, after the text ``before``; empty if no time is set for that."""
     seconds = [left for name in names if (left := states.next_write(name)) is not None]
-    return f", next try at {at(time.time() + min(seconds))}" if seconds else ""
+    return f"{before}at {at(time.time() + min(seconds))}" if seconds else ""
 
 
 def _requested_numbers(world: World, states: States, requested: int) -> str:

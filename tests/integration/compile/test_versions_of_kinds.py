@@ -223,6 +223,10 @@ async def test_a_field_that_is_renamed_without_a_version_is_a_problem_and_delete
         assert problem["message"].startswith("size: an earlier schema of farm declared this")
         assert problem["source"].startswith("farm/")
     assert await farming.stored("plot") == before
+    async with farming.world.serving():
+        audited = await farming.run("audit", "-o", "json")
+    assert audited.returncode == 5, audited.stderr
+    assert json.loads(audited.stdout)["differences"] == []
 
     farming.install("area", farming.shape.both)
     status = await farming.compiled()

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from intentc.backoff import CONTENDED, CONTENTION_REVERTS
+from intentc.inspection.status.pending_work import at, attention
 from tests.support.box_system import BoxSystem
 from tests.support.engine_status import engine_status
 from tests.support.simulated_clock import now, simulate
@@ -85,6 +86,21 @@ def test_edits_during_a_pause_do_not_lengthen_it() -> None:
         await pass_seconds(system, CONTENDED.first - (now() - began) + 1)
         assert contended(system) == []
         assert await system.contents() == {"a": "hello"}
+        system.close()
+
+    simulate(body)
+
+
+def test_the_status_says_in_one_line_when_the_next_try_is() -> None:
+    async def body() -> None:
+        system = await begun("a")
+        for _ in range(CONTENTION_REVERTS):
+            await edit(system, "a", "mine")
+        (line,) = attention(system.engine.read_only, 0, ())
+        (entry,) = contended(system)
+        due = {at(entry["next_try"] + seconds) for seconds in range(-10, 11)}
+        assert line.startswith("reverted by another writer: part a:one, next try at ")
+        assert line.removeprefix("reverted by another writer: part a:one, next try at ").partition(": `")[0] in due
         system.close()
 
     simulate(body)

@@ -146,11 +146,13 @@ class Informer:
         """Note that a watch ended, by whichever side. A list continues with the page that is missing."""
         self._resuming = not self._listing
 
-    def too_large(self) -> None:
-        """Note that a page had too many bytes: ask for fewer objects, from the page that is missing on."""
-        self._page = max(1, self._page // 4)
+    def too_large(self) -> bool:
+        """Note that a page had too many bytes: ask for fewer objects, from the page that is missing on. False if it had
+        one object already."""
+        before, self._page = self._page, max(1, self._page // 4)
         self._expired = 0
         self.cut()
+        return self._page < before
 
     def expired(self) -> None:
         """Note that the server has compacted what was asked for (410): list from the beginning."""

@@ -40,7 +40,7 @@ SILENCE_SECONDS = 90.0
 _AT_ONCE = 20
 """Objects of a page that are applied in one turn of the loop."""
 _MISSING = Backoff(1.0, 30.0)
-"""Between attempts for a kind that is not served, or that we may not read."""
+"""Between attempts for a kind that is not served, that we may not read, or whose answers can't be read."""
 
 
 class Phase(Enum):
@@ -117,9 +117,13 @@ class KindWatcher:
                 self.informer.cut()
                 pause = self._failed("denied", Phase.DENIED, error, self._missing)
             except TooLarge as error:
-                self.informer.too_large()
-                pause = self._failed("too_large", Phase.LISTING, error, self._retries)
-            except (ClusterError, Unreadable) as error:
+                retries = self._retries if self.informer.too_large() else self._missing
+                pause = self._failed("too_large", Phase.LISTING, error, retries)
+            except Unreadable as error:
+                # What was read for nothing may be large.
+                self.informer.cut()
+                pause = self._failed("cut", Phase.DISCONNECTED, error, self._missing)
+            except ClusterError as error:
                 self.informer.cut()
                 pause = self._failed("cut", Phase.DISCONNECTED, error, self._retries)
                 pause = max(pause, error.seconds if isinstance(error, ClusterUnavailable) else 0.0)

@@ -15,7 +15,7 @@ from intentc.bridges.kubernetes import cluster as cluster_module
 from intentc.bridges.kubernetes.cluster import Cluster
 from intentc.bridges.kubernetes.discovery import ManifestKind
 from intentc.bridges.kubernetes.errors import ClusterError, ClusterUnavailable, TooLarge
-from intentc.bridges.kubernetes.informer import Finding
+from intentc.bridges.kubernetes.informer import Finding, Informer, ListPage
 from intentc.bridges.kubernetes.informing import KindWatcher, Phase
 from intentc.bridges.kubernetes.wire import Lines, Unreadable, decode_page, newer
 from intentc.loading.kubeconfig import ClusterAccess
@@ -141,6 +141,12 @@ async def test_a_page_that_is_too_large_is_asked_for_with_fewer_objects(monkeypa
     assert limits[:4] == [500, 125, 31, 31]
     assert len(found) == 200 + 1
     assert watcher.state.phase is not Phase.DENIED
+
+
+def test_a_page_becomes_smaller_until_it_has_one_object() -> None:
+    informer = Informer()
+    assert [informer.too_large() for _ in range(6)] == [True, True, True, True, False, False]
+    assert informer.request() == ListPage(1, "")
 
 
 def test_versions_of_any_length_are_compared() -> None:

@@ -12,7 +12,7 @@ Touches: clock; through others: etcd.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 import anyio
 
@@ -68,6 +68,8 @@ class Draft:
         self.compares: dict[str, Compare] = {}
         self.relaxed: dict[tuple[Key, str], None] = {}
         """(holder, uuid of a target): references that must not block the deletion of their target, in order."""
+        self.deferred: dict[Key, None] = {}
+        """Deleted resources with many referrers, which lose their references after the commit (``deletion.py``)."""
         self.changes: list[tuple[Rules, Change]] = []
         """Changes to verify once everything is staged, in order."""
         self.demands: list[tuple[Key, Demand]] = []
@@ -91,6 +93,10 @@ class Draft:
             if kind.versions.is_older(item.value):
                 self.older.add(key)
         return self._documents[key]
+
+    async def load(self, keys: Iterable[Key]) -> None:
+        """Read many resources in few transactions."""
+        await self.reading.load(self.layout.value(key) for key in keys if key not in self._documents)
 
     async def document(self, key: Key) -> Document | None:
         """A resource after this mutation. Raises ``Malformed``."""
@@ -158,6 +164,7 @@ class Draft:
             found += [self.layout.holder(item.key).key for item in await self.reading.below(prefix)]
             self.guard_below(prefix)
         found += [key for key in self.staged if key.kind == kind]
+        await self.load(found)
         return tuple([key for key in dict.fromkeys(found) if await self._refers(key, target)])
 
     async def _refers(self, key: Key, target: Key) -> bool:
@@ -234,6 +241,11 @@ class Draft:
         except Malformed:
             return True
         return False
+
+    def defer(self, key: Key) -> None:
+        """Let the referrers of a deleted resource lose their references after the commit."""
+        self.deferred[key] = None
+        self.put(self.layout.dangling(key), b"")
 
     async def let_go(self, key: Key, target: Key) -> None:
         """Remove ``target`` from the references of ``key``."""

@@ -11,6 +11,8 @@ every watched prefix, below ``/intentc/apiserver/<path>/``, mirrors the resource
     pool/<pool>, pool-owner/…, pool-value/…      numbers (``pools.py``)
     token/sha256/<digest>                        a log-in (``tokens.py``)
     pool-share/<pool>/<project>                  how many numbers of a pool a project holds (``shares.py``)
+    dangling/<kind>/<uuid>                       a deleted resource to which others still refer (``deletion.py``)
+    commit/lock, commit/rest                     the large commit that is under way (``large_commit.py``)
 
 ``<sort>`` is ``child`` or ``reference``, the value is the holder's fq_name. So "nothing blocks this deletion" is one
 compare over one range. The modules that stage the keys define their values; ``mutation`` writes them.
@@ -113,6 +115,22 @@ class Layout:
     def all_beside(self, kind: str) -> str:
         """The prefix of ``beside`` for all resources of a kind."""
         return f"{self._index}/beside/{kind}/"
+
+    def dangling(self, key: Key) -> str:
+        """The key that says that references to a deleted resource are still to be removed."""
+        return f"{self.all_dangling()}{key.kind}/{stored_segment(key.uuid)}"
+
+    def all_dangling(self) -> str:
+        """The prefix of ``dangling`` for all resources."""
+        return f"{self._index}/dangling/"
+
+    def commit_lock(self) -> str:
+        """The key that exists while a large commit is under way."""
+        return f"{self._index}/commit/lock"
+
+    def commit_rest(self) -> str:
+        """The key of what a large commit has left to write."""
+        return f"{self._index}/commit/rest"
 
     def pool(self, pool: str) -> str:
         """The key of a pool's ranges."""

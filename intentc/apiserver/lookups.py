@@ -37,7 +37,13 @@ async def look_up(draft: Draft, lookup: Lookup) -> list[Document]:
         case Referrers():
             starts = [Key(_kind_of(lookup.start), found["uuid"]) for found in await look_up(draft, lookup.start)]
             keys = [key for start in starts for key in await draft.referrers(start, lookup.kind)]
-    documents = [await draft.readable(key) for key in dict.fromkeys(keys)]
+    return await _readable(draft, keys)
+
+
+async def _readable(draft: Draft, keys: Iterable[Key]) -> list[Document]:
+    keys = list(dict.fromkeys(keys))
+    await draft.load(keys)
+    documents = [await draft.readable(key) for key in keys]
     return [document for document in documents if document is not None]
 
 
@@ -50,9 +56,7 @@ async def _follow(draft: Draft, lookup: Following) -> list[Document]:
     documents = await look_up(draft, lookup.start)
     for relation in lookup.path:
         entries = [entry for document in documents for entry in document.get(f"{relation}_refs") or ()]
-        keys = list(dict.fromkeys(Key(relation, entry["uuid"]) for entry in entries if entry.get("uuid")))
-        found = [await draft.readable(key) for key in keys]
-        documents = [document for document in found if document is not None]
+        documents = await _readable(draft, (Key(relation, entry["uuid"]) for entry in entries if entry.get("uuid")))
     if lookup.path:
         await _guard(draft, [Key(lookup.path[-1], document["uuid"]) for document in documents])
     return documents

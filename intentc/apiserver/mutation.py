@@ -1,10 +1,10 @@
-"""Commits a draft (``draft.py``: what a request reads and will write) in one transaction, and has it made anew while
+"""Commits a draft (``draft.py``: what a request reads and will write) at once or not at all, and has it made anew while
 other writers are faster.
 
-Why it exists: here the rules check the whole draft (``Verifier``), deletions are rejected, cascaded or freed of
-references, the index is derived from the values, operations are counted against etcd's limit, and the fence (``Fence``,
-read here from its header) is compared in the same transaction.
-Nothing else in the API server writes values to the store. A dry run does all but the commit.
+Why it exists: here the rules check the whole draft (``Verifier``), the index is derived from the values, and the fence
+(``Fence``, read here from its header) is compared in the transaction that writes the resources. A draft that needs more
+operations than etcd takes in one transaction is committed by ``large_commit``; ``deletion`` says what follows from
+deletions, also afterwards. Nothing else here writes values to the store. A dry run does all but the commit.
 
 It commits to the store, reads through the draft, which it completes, and waits a random time before it repeats.
 
@@ -17,28 +17,33 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import suppress
 from types import TracebackType
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import anyio
+import anyio.from_thread
 
 from intentc.model import Key, Name, Schema
 from intentc.model.limits import LARGEST_VALUE
 from intentc.watch.keys import leader_key
 from intentc.watch.protocol import Compare, Delete, Operation, Put, Relation, RequestTooLarge, Store, StoreError, Target
 
+from . import deletion
 from .documents import Document, Relationship, encode, referred, relationships
 from .draft import Draft, Staged, fq_name_value
-from .errors import ApiError, BadRequest, Busy, Conflict, Malformed, PreconditionFailed, TooLarge, from_store, shortened
+from .errors import ApiError, BadRequest, Busy, Conflict, PreconditionFailed, TooLarge, from_store, shortened
 from .index.entries import relation_entry
 from .index.follower import OwnWrites
 from .integers import parse_integer
-from .layout import CHILD, REFERENCE, Holder, Layout
+from .large_commit import LargeCommits
+from .layout import REFERENCE, Holder, Layout
 from .secrets import Secrets
 
+Result = TypeVar("Result")
+
 _ATTEMPTS = 200
-_SHOWN = 5
 _LONGEST_PAUSE_SECONDS = 0.05
 
 
@@ -53,6 +58,10 @@ class Fence(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.installation}/{self.revision}"
+
+    def compare(self) -> Compare:
+        """True while the leader's key is the fence's."""
+        return Compare(leader_key(self.installation), Target.CREATE_REVISION, Relation.EQUAL, self.revision)
 
     @classmethod
     def parse(cls, text: str) -> Fence:
@@ -73,6 +82,7 @@ class Mutator:
     def __init__(
         self, store: Store, schema: Schema, layout: Layout, limit: int, pool_share: float, secrets: Secrets
     ) -> None:
+        self.large = LargeCommits(store, layout, limit)
         self._store = store
         self._schema = schema
         self._layout = layout
@@ -84,14 +94,24 @@ class Mutator:
         """What was committed here; ``index/follower.py`` checks what others wrote."""
         self.pause: Callable[[float], Awaitable[None]] = anyio.sleep
         """Waits for some seconds."""
+        self.in_loop = True
 
     def over(
-        self, store: Store, most_read: int | None = None, pause: Callable[[float], Awaitable[None]] = anyio.sleep
+        self, store: Store, most_read: int | None = None, pause: Callable[[float], Awaitable[None]] | None = None
     ) -> Mutator:
-        """The same over another way to the store. ``most_read``: as of a ``Reading``; ``pause`` waits for seconds."""
+        """The same over another way to the store. ``most_read``: as of a ``Reading``. ``pause``: waits for seconds
+        outside of the event loop, in which large commits are carried out nevertheless."""
         other = copy.copy(self)
-        other._store, other._most_read, other.pause = store, most_read, pause
+        other._store, other._most_read = store, most_read
+        if pause is not None:
+            other.pause, other.in_loop = pause, False
         return other
+
+    async def run(self, function: Callable[..., Coroutine[Any, Any, Result]], *arguments: Any) -> Result:
+        """Run a function in the event loop."""
+        if self.in_loop:
+            return await function(*arguments)
+        return anyio.from_thread.run(function, *arguments)
 
     def draft(self) -> Draft:
         """Create an empty draft."""
@@ -112,11 +132,28 @@ class Mutator:
         *,
         rules: Verifier | None = None,
         turn: anyio.Lock | None = None,
+        single: bool = True,
         dry_run: bool = False,
     ) -> Mutation:
         """Begin a mutation. ``rules``: verify the draft before it is committed. ``turn``: held during each attempt.
+        ``single``: it changes one resource, with what follows from that, and may be larger than a transaction.
         ``dry_run``: nothing is written, but everything is checked that can be without it."""
-        return Mutation(self._store, self, self._limit, fence, rules, turn, dry_run=dry_run)
+        return Mutation(self._store, self, self._limit, fence, rules, turn, single=single, dry_run=dry_run)
+
+    async def finish_deletion(self, target: Key, *, everything: bool = False) -> None:
+        """Remove the references to a deleted resource that are left. ``everything``: also those of compilers."""
+
+        # The deletion is committed: the call must not begin again because this reads much.
+        mutator = copy.copy(self)
+        mutator._most_read = None
+
+        async def attempt(stage: Callable[[Draft], Awaitable[None]]) -> None:
+            mutation = mutator.mutation()
+            while mutation.is_open:
+                async with mutation as draft:
+                    await stage(draft)
+
+        await deletion.finish(attempt, mutator.draft(), target, everything=everything)
 
 
 class Verifier(Protocol):
@@ -149,6 +186,7 @@ class Mutation:
         rules: Verifier | None,
         turn: anyio.Lock | None,
         *,
+        single: bool,
         dry_run: bool,
     ) -> None:
         self.is_open = True
@@ -160,7 +198,9 @@ class Mutation:
         self._limit = limit
         self._fence = fence
         self._rules = rules
-        self._turn = turn
+        self._turns = [turn] if turn is not None else []
+        self._held: list[anyio.Lock] = []
+        self._single = single
         self._dry_run = dry_run
         self._attempts = 0
 
@@ -169,15 +209,16 @@ class Mutation:
             # Another writer changed what was read. With many writers a random pause lets one of them succeed.
             longest = min(_LONGEST_PAUSE_SECONDS, 0.0005 * (self._attempts - 1))
             await self._mutator.pause(random.uniform(0, longest))  # noqa: S311
-        if self._turn is not None:
-            await self._turn.acquire()
-        self._draft = self._mutator.draft()
         try:
+            for turn in self._turns:
+                await turn.acquire()
+                self._held.append(turn)
+            self._draft = self._mutator.draft()
             if self._fence is not None and self._fence.revision < 1:
                 # For etcd an absent key has create revision 0: the compare would hold exactly while nobody leads.
                 await self._check_fence(self._draft, self._fence)
         except BaseException:
-            self._end_turn()
+            self._end_turns()
             raise
         return self._draft
 
@@ -196,10 +237,11 @@ class Mutation:
                 await self._reject(failed)
                 raise
         finally:
-            self._end_turn()
+            self._end_turns()
         self._attempts += 1
         if revision is not None:
             self.is_open, self.revision = False, revision
+            await self._finish_deletions()
         elif self._attempts == _ATTEMPTS:
             raise Busy(f"{_ATTEMPTS} times others changed what this request reads; try again")
 
@@ -208,29 +250,46 @@ class Mutation:
         if isinstance(error, ApiError) and self._fence is not None:
             await self._check_fence(self._draft, self._fence)
 
-    def _end_turn(self) -> None:
-        if self._turn is not None:
-            self._turn.release()
+    def _end_turns(self) -> None:
+        while self._held:
+            self._held.pop().release()
+
+    async def _finish_deletions(self) -> None:
+        for target in self._draft.deferred if not self._dry_run else ():
+            # The resource is deleted: what can't be done now is no failure of the request.
+            with suppress(ApiError):
+                await self._mutator.finish_deletion(target)
 
     async def _commit(self, draft: Draft, fence: Fence | None) -> int | None:
-        await _settle(draft)
+        await deletion.settle(draft)
         operations, newest = await _operations(draft)
-        compares = list(draft.compares.values())
         if not operations and fence is None:
             return newest
-        if fence is not None:
-            key = leader_key(fence.installation)
-            compares.append(Compare(key, Target.CREATE_REVISION, Relation.EQUAL, fence.revision))
+        fences = [fence.compare()] if fence is not None else []
+        large = self._mutator.large
+        compares = [large.is_absent, *fences, *draft.compares.values()]
         count = max(len(compares), len(operations))
-        if count > self._limit:
+        if count > self._limit and not self._single:
             raise TooLarge(
                 f"this request needs {count} operations in one transaction, the limit is {self._limit}; split it, "
                 f"or start etcd with a larger --max-txn-ops and set intentc.limits.max_txn_ops to the same"
             )
         if self._dry_run:
             return newest
+        revision: int | None = None
         try:
-            answer = await self._store.transaction(compares, operations)
+            if count > self._limit:
+                parts = large.divide(draft.compares, operations)
+                revision = await self._mutator.run(large.commit, parts, fences, large.turn in self._held)
+            else:
+                answer = await self._store.transaction(compares, operations, [large.is_there])
+                if answer.succeeded:
+                    revision = answer.revision if operations else newest
+                elif answer.results[0]:
+                    # A large commit is under way. The next attempt waits for its turn among those of this process.
+                    await self._mutator.run(large.wait, answer.results[0][0])
+                    if self._mutator.in_loop and large.turn not in self._turns:
+                        self._turns.append(large.turn)
         except RequestTooLarge as error:
             raise TooLarge(
                 f"this request writes {_size(operations):,} bytes in {len(operations)} operations, and etcd takes "
@@ -238,14 +297,11 @@ class Mutation:
             ) from error
         except StoreError as error:
             raise from_store(error, writing=True) from error
-        if answer.succeeded:
-            if not operations:
-                return newest
-            self._mutator.own.note(answer.revision)
-            return answer.revision
-        if fence is not None:
+        if revision is not None and operations:
+            self._mutator.own.note(revision)
+        if revision is None and fence is not None:
             await self._check_fence(draft, fence)
-        return None
+        return revision
 
     async def _check_fence(self, draft: Draft, fence: Fence) -> None:
         leader = await draft.reading.item(leader_key(fence.installation))
@@ -255,68 +311,8 @@ class Mutation:
         raise PreconditionFailed(f"fence {shortened(str(fence))} is over: the leader's key {found}")
 
 
-async def _settle(draft: Draft) -> None:
-    """Resolve the holders of deleted resources: reject the deletion, cascade it, or remove the references."""
-    done: set[Key] = set()
-    while True:
-        deleted = [key for key, staged in draft.staged.items() if staged.after is None and key not in done]
-        if not deleted:
-            return
-        layout = draft.layout
-        await draft.reading.load_below(
-            prefix for key in deleted for prefix in (layout.holds(key.uuid), layout.links(key.uuid))
-        )
-        for key in deleted:
-            done.add(key)
-            await _settle_deletion(draft, key, draft.staged[key])
-
-
-async def _settle_deletion(draft: Draft, key: Key, staged: Staged) -> None:
-    layout = draft.layout
-    blocking: list[Holder] = []
-    for item in await draft.reading.below(layout.holds(key.uuid)):
-        holder = layout.holder(item.key)
-        held = await _holds(draft, holder, key.uuid)
-        if held is False or (held is None and staged.forced):
-            draft.drop(item.key)
-        elif not staged.forced:
-            blocking.append(holder)
-        elif holder.sort == CHILD:
-            await draft.stage(holder.key, None, forced=True)
-        else:
-            await draft.let_go(holder.key, key)
-    for item in await draft.reading.below(layout.links(key.uuid)):
-        holder = layout.holder(item.key)
-        if holder.sort == REFERENCE and await _holds(draft, holder, key.uuid):
-            await draft.let_go(holder.key, key)
-    if blocking:
-        shown = ", ".join(f"{holder.key} ({holder.sort})" for holder in blocking[:_SHOWN])
-        more = f" and {len(blocking) - _SHOWN} more" if len(blocking) > _SHOWN else ""
-        raise Conflict(f"{key} can't be deleted while it is held by {shown}{more}; delete those first", key=key)
-    draft.guard_below(layout.holds(key.uuid))
-    draft.guard_below(layout.links(key.uuid))
-
-
-async def _holds(draft: Draft, holder: Holder, target: str) -> bool | None:
-    """Whether an index entry is true; None if the holder's value can't be read.
-
-    It may be stale, since others can change keys in etcd directly.
-    """
-    try:
-        document = await draft.document(holder.key)
-    except Malformed:
-        return None
-    if document is None:
-        return False
-    kind = draft.schema.kind(holder.key.kind)
-    return any(
-        relationship.sort == holder.sort and relationship.target.uuid == target
-        for relationship, _ in relationships(kind, document)
-    )
-
-
 async def _operations(draft: Draft) -> tuple[list[Operation], int]:
-    """The puts and deletes of a draft, and the revision at which its result holds if there are none.
+    """The puts and deletes of a draft, resources first, and the revision at which its result holds if there are none.
 
     That is the revision of the resources that it leaves unchanged, otherwise that of its reads.
     """
@@ -448,7 +444,11 @@ async def _index_relaxed(draft: Draft) -> None:
             continue
         await draft.guard(layout.value(key))
         if await draft.read(link) is None:
-            await draft.clear(hold)
+            if draft.writes.get(hold) is not None:
+                await draft.clear(hold)
+            else:
+                # Read or not: a large commit may just be writing it.
+                draft.drop_for_good(hold)
             draft.put(link, fq_name_value(document))
 
 

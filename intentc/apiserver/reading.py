@@ -92,6 +92,8 @@ class Reading:
             self.revision = answer.revision
             for prefix, found in zip(part, answer.results, strict=True):
                 self._ranges[prefix] = (found, answer.revision)
+                for item in found:
+                    self._items.setdefault(item.key, item)
             self._count(_KEY * sum(map(len, answer.results)))
 
     async def below(self, prefix: str) -> tuple[KeyValue, ...]:

@@ -39,8 +39,11 @@ class ReferenceUpdate(NamedTuple):
         return bool(entry.get("uuid") == self.uuid if self.uuid else entry.get("to") == list(self.fq_name))
 
 
-async def complete(draft: Draft, kind: Kind, document: Document) -> None:
+async def complete(draft: Draft, kind: Kind, document: Document, before: Document | None = None) -> None:
     """Bring the references in ``document`` into their stored form; absent fields stay absent.
+
+    ``before``: the stored resource. A reference that it has already, to a target that was deleted since, is left out:
+    it is dropped with its target (``deletion.py``), and the client has read it before that.
 
     Raises ``BadRequest`` (shape, unresolved ``to``), ``Conflict`` (no such uuid), naming field and place.
     """
@@ -51,17 +54,31 @@ async def complete(draft: Draft, kind: Kind, document: Document) -> None:
         entries = document[field]
         if not isinstance(entries, list):
             raise BadRequest(f"{field} must be a list")
+        uuids = [entry.get("uuid") for entry in entries if isinstance(entry, dict)]
+        await draft.load(Key(relation, uuid) for uuid in uuids if uuid and isinstance(uuid, str))
+        known = {entry.get("uuid") for entry in (before or {}).get(field) or ()}
         stored: dict[str, Document] = {}
         for place, entry in enumerate(entries):
             where = f"{field}[{place}]"
             if not isinstance(entry, dict):
                 raise BadRequest(f'{where} must be an object such as {{"uuid": …, "to": […]}}')
+            uuid = entry.get("uuid")
+            if isinstance(uuid, str) and uuid in known and await draft.fq_name(Key(relation, uuid)) is None:
+                continue
             target = await _resolve(draft, relation, entry, where)
             stored[target["uuid"]] = target | _attribute(kind, relation, entry.get("attr"), where)
         if stored:
             document[field] = list(stored.values())
         else:
             del document[field]
+
+
+async def is_dropped(draft: Draft, holder: Key, target: str) -> bool:
+    """Whether ``holder`` has a stored reference to ``target``, which was deleted since."""
+    stored = await draft.stored(holder) or {}
+    relations = draft.schema.kind(holder.kind).relations
+    held = [name for name in relations for entry in stored.get(f"{name}_refs") or () if entry.get("uuid") == target]
+    return bool(held) and all([await draft.fq_name(Key(name, target)) is None for name in held])
 
 
 async def apply(draft: Draft, kind: Kind, document: Document, update: ReferenceUpdate) -> Document:

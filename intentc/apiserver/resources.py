@@ -185,7 +185,7 @@ class Resources:
                 )
         changed = given - IDENTITY - _SERVER_OWNED
         fresh = {field: document[field] for field in changed if field in document}
-        await references.complete(draft, kind, fresh)
+        await references.complete(draft, kind, fresh, before)
         if mirror is not None:
             fresh[METADATA] = mirrored_metadata(before, self._mirrors(kind, fresh, caller), mirror.ours)
             changed |= {METADATA}
@@ -246,6 +246,8 @@ class Resources:
         there = referred(self._schema.kind(holder.kind), document)
         for target in targets:
             if target not in there:
+                if await references.is_dropped(draft, holder, target):
+                    continue
                 raise NotFound(f"{holder} does not refer to {target}, so that can't be relaxed", key=holder)
             draft.relax(holder, target)
 

@@ -8,7 +8,7 @@ are bound to the store.
 All state that outlives a call is in etcd, but for the readiness (``readiness``) and whether the server ends; a lock
 lets one call at a time take numbers.
 
-Touches: clock; through others: etcd, logs, randomness, threads.
+Touches: nothing itself; through others: clock, etcd, logs, randomness, threads.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import anyio
 from intentc.model import Key, Kind, Name, Schema, kebab, snake
 from intentc.watch.protocol import Store
 
-from . import batch, collections, listing, pools, statuses
+from . import batch, collections, deletion, listing, pools, statuses
 from .admission import NO_RULES, RULES, SETTINGS_POOLS
 from .admission.manifests import flat_body
 from .admission.seed_objects import POOLS
@@ -86,8 +86,9 @@ class ApiServer:
         self.resources = Resources(schema, self.source, self.permissions)
         self.layout = Layout(path)
         self._mutator = Mutator(store, schema, self.layout, max_txn_ops, pool_share, self.secrets)
+        self._sweep = deletion.Sweep()
         self.readiness = Readiness(store, path)
-        self.follower = Follower(store, schema, Layout(path), max_txn_ops, self._mutator.own)
+        self.follower = Follower(store, schema, Layout(path), max_txn_ops, self._mutator.own, self._mutator.large)
         # Set when the server drains: answers that would go on, as watches do, end then.
         self.is_ending = anyio.Event()
         # Two requests of this process that allocate from one pool would only fail each other's transaction.
@@ -104,7 +105,7 @@ class ApiServer:
         ``pause``: waits outside of the event loop, where nobody waits for a turn to take numbers."""
         other = copy.copy(self)
         other.store = store
-        other._mutator = self._mutator.over(store, most_read, pause or anyio.sleep)
+        other._mutator = self._mutator.over(store, most_read, pause)
         other._numbers = None if pause is not None else self._numbers
         return other
 
@@ -340,7 +341,7 @@ class ApiServer:
         """
         items = batch.parse(self.schema, elements)
 
-        mutation = self._mutation(fence, *{item.kind.name for item in items})
+        mutation = self._mutation(fence, *{item.kind.name for item in items}, single=len(items) == 1)
         try:
             while mutation.is_open:
                 async with mutation as draft:
@@ -432,10 +433,15 @@ class ApiServer:
             raise NotFound(f"pool {pool}: {value} is free")
         return owner
 
-    def _mutation(self, fence: Fence | None, *kinds: str, dry_run: bool = False) -> Mutation:
+    async def sweep(self) -> None:
+        """Remove the references to deleted resources for which nothing was done since the call before."""
+        for target in await self._sweep.due(self._mutator.draft()):
+            await self._mutator.finish_deletion(target, everything=True)
+
+    def _mutation(self, fence: Fence | None, *kinds: str, single: bool = True, dry_run: bool = False) -> Mutation:
         takes_numbers = any(RULES.get(kind, NO_RULES).takes_numbers for kind in kinds)
         turn = self._numbers if takes_numbers else None
-        return self._mutator.mutation(fence, rules=self.resources, turn=turn, dry_run=dry_run)
+        return self._mutator.mutation(fence, rules=self.resources, turn=turn, single=single, dry_run=dry_run)
 
     async def _may_read(self, draft: Draft, key: Key, caller: Caller) -> None:
         """Require that the caller may read ``key``; with an empty uuid only the kind is checked.

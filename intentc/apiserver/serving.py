@@ -5,12 +5,13 @@ Why it exists: ``intentc apiserver``, ``intentc dev`` and the tests share it. Th
 State: the listening socket and the server's tasks, until the block is left. It writes the seeds; ``app`` answers
 requests.
 
-Touches: HTTP, sockets; through others: clock, environment, etcd, files, logs, metrics, randomness, threads.
+Touches: clock, HTTP, logs, sockets; through others: environment, etcd, files, metrics, randomness, threads.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -30,6 +31,7 @@ from intentc.watch.protocol import Store
 from .app import create_app
 from .auth import Keystone
 from .authorization import Mode, Policy
+from .errors import ApiError
 from .kubernetes.catalog import served_schema
 from .resealing import keep_sealed
 from .secrets import Secrets
@@ -39,7 +41,10 @@ from .shares import DEFAULT_PERCENT
 from .sources import Source
 from .tokens import SharedTokens
 
+_LOG = logging.getLogger(__name__)
+
 _END_WITHIN_SECONDS = 5
+_SWEEP_SECONDS = 15
 _MOST_CONNECTIONS = 1024
 _SHARE_OF_FILES = 2
 _PATIENCE = 30.0
@@ -159,6 +164,7 @@ async def running_api_server(
                 sockets: list[socket.socket] = [listener]
                 tasks.start_soon(http.serve, sockets)
                 await http.has_started.wait()
+                tasks.start_soon(_sweep, server)
                 tasks.start_soon(_until_cancelled, sealing, partial(keep_sealed, server))
                 yield Running(f"{scheme}://{url_host(bound_host)}:{bound_port}", server)
             except Exception as error:  # raised below, so that the caller gets it unwrapped, not in an exception group
@@ -178,6 +184,18 @@ async def running_api_server(
 async def _until_cancelled(scope: anyio.CancelScope, work: Callable[[], Awaitable[None]]) -> None:
     with scope:
         await work()
+
+
+async def _sweep(server: ApiServer) -> None:
+    """Finish the deletions that were left unfinished, until the server ends."""
+    while not server.is_ending.is_set():
+        with anyio.move_on_after(_SWEEP_SECONDS):
+            await server.is_ending.wait()
+            return
+        try:
+            await server.sweep()
+        except ApiError as error:
+            _LOG.info("references to deleted resources are left for now: %s", error.message)
 
 
 def _listen(host: str, port: int) -> Listener:

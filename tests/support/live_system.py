@@ -76,6 +76,8 @@ class LiveSystem:
 
     made = "access_control_list"
     """A kind of objects that the compiler makes, for tests that take one of them away."""
+    max_txn_ops = 1024
+    """The limit with which its etcd was started."""
 
     def __init__(self, store: EtcdStore, loaded: Loaded) -> None:
         self.store = store
@@ -102,7 +104,7 @@ class LiveSystem:
             self.loaded.schema,
             path=self.path,
             port=chosen,
-            max_txn_ops=1024,
+            max_txn_ops=self.max_txn_ops,
             secret_keys=lambda: self.keys,
         ) as running:
             self.port = self.port or int(running.url.rsplit(":", 1)[1])
@@ -258,7 +260,7 @@ async def counted_world(
     """A world without a server yet: ``world``, or a new one. ``patch``: pytest's ``monkeypatch``, by which the counter
     gets around the application."""
     world = world or LiveSystem(store, loaded)
-    patch.setattr(serving, "create_app", lambda *given: world.calls.around(create_app(*given)))
+    patch.setattr(serving, "create_app", lambda *given, **more: world.calls.around(create_app(*given, **more)))
     async with httpx2.AsyncClient(timeout=PATIENCE, headers=PERSON, trust_env=False, verify=False) as person:
         world.person = person
         yield world

@@ -30,6 +30,7 @@ from intentc.watch.protocol import Compacted, Store, StoreError
 from intentc.watch.source import Source
 
 from ..errors import ApiError, Malformed, from_store
+from ..large_commit import LargeCommits
 from ..layout import Layout
 from .repair import Repair
 from .sweep import Suspects, suspects, wanted_entries
@@ -72,14 +73,16 @@ class OwnWrites:
 
 class Follower:
     """Keeps the index in ``store`` true. ``limit``: operations that one transaction takes; ``own``: what this server
-    writes."""
+    writes; ``large``: what it waits for."""
 
-    def __init__(self, store: Store, schema: Schema, layout: Layout, limit: int, own: OwnWrites) -> None:
+    def __init__(
+        self, store: Store, schema: Schema, layout: Layout, limit: int, own: OwnWrites, large: LargeCommits
+    ) -> None:
         self._store = store
         self._schema = schema
         self._layout = layout
         self._own = own
-        self._repair = Repair(store, schema, layout, limit)
+        self._repair = Repair(store, schema, layout, limit, large)
         self._source = Source(store, f"/{layout.path}/", pages=_PAGES)
         self._retries = Retries()
         self._snapshot: Snapshot | None = None

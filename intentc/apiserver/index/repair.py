@@ -6,7 +6,7 @@ resources belongs to the one with the lower create revision, as for compilers (d
 
 State: of one repair, what was read and which entries follow. It writes entries, never values.
 
-Touches: etcd.
+Touches: etcd; through others: clock, randomness.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from intentc.watch.protocol import Compare, Delete, KeyValue, Put, Store
 
 from ..documents import decode_entry, decode_fq_name
 from ..errors import BrokenEntry, Malformed
+from ..large_commit import LargeCommits
 from ..layout import Layout
 from ..reading import Reading
 from .entries import owner, relaxed_entry
@@ -47,13 +48,15 @@ class _Step(NamedTuple):
 
 
 class Repair:
-    """Repairs entries in ``store``. ``limit``: operations that one transaction takes."""
+    """Repairs entries in ``store``. ``limit``: operations that one transaction takes. ``large``: large commits, which
+    write the entries of a resource after it."""
 
-    def __init__(self, store: Store, schema: Schema, layout: Layout, limit: int) -> None:
+    def __init__(self, store: Store, schema: Schema, layout: Layout, limit: int, large: LargeCommits) -> None:
         self._store = store
         self._schema = schema
         self._layout = layout
         self._limit = limit
+        self._large = large
 
     async def repair(self, suspects: Mapping[Key, Collection[str]]) -> Repaired:
         """Make the entries of some resources true, and those of the given entries that belong to them.
@@ -63,6 +66,7 @@ class Repair:
         """
         done = Repaired()
         for _ in range(_ATTEMPTS):
+            await self._large.over()
             reading = Reading(self._store, self._limit)
             attempts = [_Attempt(reading, self._schema, self._layout, key, suspects[key]) for key in suspects]
             await reading.load(where for attempt in attempts for where in attempt.places())
@@ -79,7 +83,9 @@ class Repair:
             done.displaced |= {key for attempt in wanted for key in attempt.displaced}
             for block in self._blocks(steps.values()):
                 compares = {compare.key: compare for step in block for compare in step.compares}
-                answer = await self._store.transaction(list(compares.values()), [step.operation for step in block])
+                answer = await self._store.transaction(
+                    [self._large.is_absent, *compares.values()], [step.operation for step in block]
+                )
                 is_complete &= answer.succeeded
                 done.entries += len(block) if answer.succeeded else 0
             if is_complete:
@@ -92,7 +98,7 @@ class Repair:
         compared: set[str] = set()
         for step in steps:
             keys = {compare.key for compare in step.compares}
-            if block and len(compared | keys) > self._limit:
+            if block and len(compared | keys) >= self._limit:
                 yield block
                 block, compared = [], set()
             block.append(step)
@@ -155,7 +161,10 @@ class _Attempt:
             elif present is None or present.value != value:
                 claims = await self._rivals_claim(present)
                 if claims is not None:
-                    steps.append(_Step(Put(entry, value), (guard, reading.seen(entry), *claims)))
+                    # A reference has one entry, whether it was relaxed before it is read or after.
+                    other = relaxed_entry(self._layout, entry)
+                    also = (reading.seen(other),) if other else ()
+                    steps.append(_Step(Put(entry, value), (guard, reading.seen(entry), *also, *claims)))
         return steps
 
     def _former_name(self) -> Name | None:

@@ -163,8 +163,10 @@ class Follower:
     async def _sweep(self) -> None:
         while (snapshot := self._snapshot) is not None:
             found = await suspects(self._store, self._schema, self._layout, snapshot.changes)
-            for key, entries in found.items():
-                self._suspects.setdefault(key, set()).update(entries)
+            # The sweep may have found very many, the rest are few.
+            for key, entries in self._suspects.items():
+                found.setdefault(key, set()).update(entries)
+            self._suspects = found
             if self._snapshot is snapshot:
                 self._snapshot = None
 

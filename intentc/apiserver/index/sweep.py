@@ -66,7 +66,9 @@ async def suspects(store: Store, schema: Schema, layout: Layout, changes: Iterab
             is_kept = part == "beside" and key_of_entry in stored
             if key_of_entry and key_of_entry.kind in schema and key_of_entry not in unreadable and not is_kept:
                 found.setdefault(key_of_entry, set()).add(item.key)
-    for key in expected.values():
+    for count, key in enumerate(expected.values()):
+        if count % _PAGE == 0:
+            await anyio.lowlevel.checkpoint()
         found.setdefault(key, set())
     return found
 

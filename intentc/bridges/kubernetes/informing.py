@@ -117,8 +117,10 @@ class KindWatcher:
                 self.informer.cut()
                 pause = self._failed("denied", Phase.DENIED, error, self._missing)
             except TooLarge as error:
-                retries = self._retries if self.informer.too_large() else self._missing
-                pause = self._failed("too_large", Phase.LISTING, error, retries)
+                if self.informer.too_large():
+                    pause = self._failed("too_large", Phase.LISTING, error, self._retries)
+                else:
+                    pause = self._failed("too_large", Phase.DISCONNECTED, error, self._missing)
             except Unreadable as error:
                 # What was read for nothing may be large.
                 self.informer.cut()

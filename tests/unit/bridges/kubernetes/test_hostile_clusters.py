@@ -143,6 +143,25 @@ async def test_a_page_that_is_too_large_is_asked_for_with_fewer_objects(monkeypa
     assert watcher.state.phase is not Phase.DENIED
 
 
+async def test_a_list_without_an_end_is_logged_and_shown(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(cluster_module, "LARGEST_ANSWER", 100_000)
+
+    def given(head: str) -> bytes | AsyncIterator[bytes]:
+        if head.startswith("GET /apis/example.com/v1 "):
+            return answer(b'{"resources": [{"name": "apps", "kind": "App"}]}')
+        return endless()
+
+    async with connected(given) as cluster, anyio.create_task_group() as group:
+        watcher = KindWatcher(cluster, APPS, lambda findings: None, no_doubt)
+        group.start_soon(watcher.run)
+        await until(lambda: watcher.state.phase is Phase.DISCONNECTED)
+        group.cancel_scope.cancel()
+    assert "more than 100,000 bytes" in watcher.state.error
+    assert "more than 100,000 bytes" in caplog.text
+
+
 def test_a_page_becomes_smaller_until_it_has_one_object() -> None:
     informer = Informer()
     assert [informer.too_large() for _ in range(6)] == [True, True, True, True, False, False]

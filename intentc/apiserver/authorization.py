@@ -28,7 +28,7 @@ from .admission.well_known import ACCESS_LIST, DOMAIN, EVERYBODY, PROJECT, mark_
 READ, WRITE, REFER = 4, 2, 1
 """The bits of ``owner_access``, ``tenant_access`` and ``global_access``."""
 
-_ANY = "*"
+ANY = "*"
 
 
 class Caller(NamedTuple):
@@ -140,7 +140,7 @@ def rules_in(entries: Any) -> Iterator[Rule]:
         grants = tuple(
             (perm.get("role_name") or "", perm.get("role_crud") or "") for perm in rule.get("rule_perms") or ()
         )
-        yield Rule(snake(rule.get("rule_object") or ""), snake(rule.get("rule_field") or _ANY), grants)
+        yield Rule(snake(rule.get("rule_object") or ""), snake(rule.get("rule_field") or ANY), grants)
 
 
 def denied_by_rules(
@@ -153,13 +153,13 @@ def denied_by_rules(
     changes of access lists: a role with all rights in a project must not extend its own rights.
     """
     own = {kind.name, kind.plural}
-    of_kind = [rule for rule in rules if rule.kind in own and rule.field == _ANY]
+    of_kind = [rule for rule in rules if rule.kind in own and rule.field == ANY]
     if not of_kind and (kind.name != ACCESS_LIST or operation is Operation.READ):
-        of_kind = [rule for rule in rules if rule.kind == _ANY and rule.field == _ANY]
+        of_kind = [rule for rule in rules if rule.kind == ANY and rule.field == ANY]
     remaining = 0
     for field in sorted(fields):
         names = {field, field.removesuffix("_refs")}
-        of_field = [rule for rule in rules if rule.field in names and rule.kind in own | {_ANY}]
+        of_field = [rule for rule in rules if rule.field in names and rule.kind in own | {ANY}]
         if not of_field:
             remaining += 1
         elif not _granted(of_field, roles, operation):
@@ -173,7 +173,7 @@ def may_be_granted(
     rules: Sequence[Rule], roles: Collection[str], kind: Kind, operations: Collection[Operation]
 ) -> bool:
     """Whether any rule about the kind, or a field of it, allows one of ``operations``; then the body decides."""
-    about = [rule for rule in rules if rule.kind in (kind.name, kind.plural, _ANY)]
+    about = [rule for rule in rules if rule.kind in (kind.name, kind.plural, ANY)]
     return any(_granted(about, roles, operation) for operation in operations)
 
 
@@ -253,9 +253,7 @@ def _has(roles: Collection[str], role: str) -> bool:
 
 def _granted(rules: Sequence[Rule], roles: Collection[str], operation: Operation) -> bool:
     return any(
-        operation.value in letters and (role == _ANY or role in roles)
-        for rule in rules
-        for role, letters in rule.grants
+        operation.value in letters and (role == ANY or role in roles) for rule in rules for role, letters in rule.grants
     )
 
 

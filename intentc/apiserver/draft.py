@@ -78,6 +78,7 @@ class Draft:
         """Resources that are stored in an older version: staging one writes it, even unchanged."""
         self._names: dict[Name, str | None] = {}
         self._documents: dict[Key, Document] = {}
+        self._fq_names: dict[Key, tuple[str, ...] | None] = {}
 
     async def stored(self, key: Key) -> Document | None:
         """The stored version of a resource. Raises ``Malformed``."""
@@ -115,9 +116,12 @@ class Draft:
         staged = self.staged.get(key)
         if staged:
             return tuple(staged.after["fq_name"]) if staged.after else None
-        where = self.layout.value(key)
-        item = await self.reading.item(where)
-        return decode_fq_name(self.schema.kind(key.kind), item.value, where, key.uuid) if item else None
+        if key not in self._fq_names:
+            where = self.layout.value(key)
+            item = await self.reading.item(where)
+            kind = self.schema.kind(key.kind)
+            self._fq_names[key] = decode_fq_name(kind, item.value, where, key.uuid) if item else None
+        return self._fq_names[key]
 
     async def find(self, name: Name) -> str | None:
         """The uuid that has this name after this mutation. Index entries of deleted resources don't count."""

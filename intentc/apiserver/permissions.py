@@ -5,7 +5,7 @@ mutation checks here, on its draft. A caller without any right is rejected befor
 ``authorization`` makes the decisions.
 
 It reads through the draft, and changes neither draft nor documents. State: what it found for a caller, kept as long as
-the draft.
+the draft, and the access lists that it read last, since lists of thousands of rules take longer than a call.
 
 Touches: nothing itself; through others: etcd.
 """
@@ -13,7 +13,7 @@ Touches: nothing itself; through others: etcd.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from intentc.model import Key, Kind, Name, Schema, kebab, snake
@@ -22,6 +22,7 @@ from .admission import NO_RULES, RULES
 from .admission.names import asked_for
 from .admission.well_known import ACCESS_LIST, DEFAULT_DOMAIN, DOMAIN, PROJECT
 from .authorization import (
+    ANY,
     READ,
     REFER,
     WRITE,
@@ -63,6 +64,7 @@ class Permissions:
         self.policy = policy
         self._schema = schema
         self._found: WeakKeyDictionary[Draft, dict[Caller, Access]] = WeakKeyDictionary()
+        self._lists: dict[str, _List] = {}
 
     def admit(self, caller: Caller, *, reading: bool) -> None:
         """Raise ``Forbidden`` for a caller that may read or write nothing, before its request is read."""
@@ -82,17 +84,33 @@ class Permissions:
         """The access of ``caller`` in ``draft``."""
         found = self._found.setdefault(draft, {})
         if caller not in found:
-            tenancy, rules = Tenancy(), tuple[Rule, ...]()
+            tenancy, rules = Tenancy(), tuple[_Rules, ...]()
             if self.policy.mode is Mode.RBAC and not is_administrator(self.policy, caller):
                 tenancy = await _tenancy(draft, self._schema, caller)
                 try:
-                    rules = await _rules(draft, self._schema, tenancy)
+                    rules = await self._rules(draft, tenancy)
                 except Malformed as error:
                     # The list's restrictions are unknown, so only callers that may read everything continue.
                     if not reads_everything(self.policy, caller):
                         raise Forbidden(f"rights can't be decided: {error.message}") from None
             found[caller] = Access(self.policy, caller, tenancy, rules)
         return found[caller]
+
+    async def _rules(self, draft: Draft, tenancy: Tenancy) -> tuple[_Rules, ...]:
+        """The rules of all levels that concern a caller. Raises ``Malformed`` for a list that can't be read."""
+        if ACCESS_LIST not in self._schema:
+            return ()
+        kind, known = self._schema.kind(ACCESS_LIST), self._lists
+        found: dict[str, _List] = {}
+        for item in await draft.reading.below(draft.layout.values(ACCESS_LIST)):
+            former = known.get(item.key)
+            if former is None or former.value != item.value:
+                document = decode(kind, item.value, item.key, draft.layout.uuid(item.key))
+                former = _List(item.value, document | {"api_access_list_entries": None}, _by_kind(document))
+                await draft.pause(0)
+            found[item.key] = former
+        self._lists = found
+        return tuple([one.rules for one in found.values() if applies(one.document, tenancy)])
 
     def _roles(self, reading: bool) -> list[str]:
         roles = [self.policy.cloud_admin_role]
@@ -101,10 +119,29 @@ class Permissions:
         return roles
 
 
+_Rules = Mapping[str, Sequence[Rule]]
+"""The rules of one access list by the name of their kind."""
+
+
+class _List(NamedTuple):
+    """An access list as it was read; ``document``: the list without its rules."""
+
+    value: bytes
+    document: Document
+    rules: _Rules
+
+
+def _by_kind(access_list: Document) -> _Rules:
+    found: dict[str, list[Rule]] = {}
+    for rule in rules_in(access_list.get("api_access_list_entries")):
+        found.setdefault(rule.kind, []).append(rule)
+    return found
+
+
 class Access:
     """The permissions of one caller. Methods that return nothing raise ``Forbidden``."""
 
-    def __init__(self, policy: Policy, caller: Caller, tenancy: Tenancy, rules: Sequence[Rule]) -> None:
+    def __init__(self, policy: Policy, caller: Caller, tenancy: Tenancy, rules: Sequence[_Rules]) -> None:
         self.all = is_administrator(policy, caller)
         self.reads_all = reads_everything(policy, caller)
         self.writes_outputs = is_compiler(policy, caller)
@@ -118,7 +155,7 @@ class Access:
         """Require that the rules allow ``operation`` on the kind with these fields."""
         if self.all or (self.reads_all and operation is Operation.READ):
             return
-        denied = denied_by_rules(self._rules, self._caller.roles, kind, operation, fields)
+        denied = denied_by_rules(self._about(kind), self._caller.roles, kind, operation, fields)
         if denied:
             raise Forbidden(
                 f"no rule of an access list lets the roles {_shown(self._caller.roles)} {_VERBS[operation]} {denied}"
@@ -126,11 +163,16 @@ class Access:
 
     def rule_for_any(self, kind: Kind, operations: Sequence[Operation]) -> None:
         """Require that the rules allow one of ``operations`` on the kind, or on some field of it."""
-        if not self.all and not may_be_granted(self._rules, self._caller.roles, kind, operations):
+        if not self.all and not may_be_granted(self._about(kind), self._caller.roles, kind, operations):
             verbs = " or ".join(_VERBS[operation] for operation in operations)
             raise Forbidden(
                 f"no rule of an access list lets the roles {_shown(self._caller.roles)} {verbs} {kebab(kind.name)}"
             )
+
+    def _about(self, kind: Kind) -> list[Rule]:
+        """The rules about a kind, or about any."""
+        names = dict.fromkeys((kind.name, kind.plural, ANY))
+        return [rule for rules in self._rules for name in names for rule in rules.get(name, ())]
 
     def allows(self, document: Mapping[str, Any], needed: int) -> bool:
         """Whether the resource's ``perms2`` gives the bit ``needed``."""
@@ -236,19 +278,6 @@ async def _tenancy(draft: Draft, schema: Schema, caller: Caller) -> Tenancy:
         if kind in schema and all(fq_name):
             ids.append(await draft.find(Name(kind, fq_name)) or "")
     return Tenancy(*(frozenset(tenant_id(one) for one in ids if one) for ids in (projects, domains)))
-
-
-async def _rules(draft: Draft, schema: Schema, tenancy: Tenancy) -> tuple[Rule, ...]:
-    """The rules of all levels that concern a caller. Raises ``Malformed`` for a list that can't be read."""
-    if ACCESS_LIST not in schema:
-        return ()
-    kind = schema.kind(ACCESS_LIST)
-    found: list[Rule] = []
-    for item in await draft.reading.below(draft.layout.values(ACCESS_LIST)):
-        document = decode(kind, item.value, item.key, draft.layout.uuid(item.key))
-        if applies(document, tenancy):
-            found += rules_in(document.get("api_access_list_entries"))
-    return tuple(found)
 
 
 def _shown(roles: Collection[str]) -> str:

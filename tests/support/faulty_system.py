@@ -60,8 +60,8 @@ async def faulty_system(
     made = FaultySystem(store, loaded)
     async with counted_world(store, loaded, patch, made):
 
-        def wrapped(*args: Any) -> Any:
-            return made.calls.around(made.faults.around(create_app(*args)))
+        def wrapped(*args: Any, **named: Any) -> Any:
+            return made.calls.around(made.faults.around(create_app(*args, **named)))
 
         patch.setattr(serving, "create_app", wrapped)
         if before is not None:

@@ -90,6 +90,7 @@ VALID = [
     Valid("PATCH", f"{MAPPINGS}/m", MERGE, {"metadata": {"labels": {"a": "b"}}, "spec": {"weight": 7}}),
     Valid("PATCH", f"{MAPPINGS}/m", PATCH, [{"op": "replace", "path": "/spec/prefix", "value": "/n/"}]),
     Valid("POST", SERVICES, JSON, _SERVICE),
+    Valid("POST", MAPPINGS, JSON, {"metadata": {"generateName": "g-", "labels": {"a": "b"}}, "spec": _SPEC}),
     Valid("PUT", f"{MAPPINGS}/m", JSON, _WHOLE), Valid("POST", MAPPINGS, JSON, _WHOLE),
     Valid("PUT", f"{SERVICES}/s", JSON, _SERVICE),
     Valid("PUT", f"{SERVICES}/s/status", JSON, _SERVICE), Valid("PATCH", f"{MAPPINGS}/m", MERGE, _MAPPING),
@@ -182,10 +183,8 @@ TEXTS = [
 ]  # fmt: skip
 HEADERS = [
     "if-match", "if-none-match", "x-intentc-fence", "x-etcd-revision", "x-auth-token", "authorization",
-    "origin", "host",
-    "content-type", "accept", "user-agent", "content-length", "transfer-encoding", "content-encoding",
-    "expect", "range",
-    "accept-encoding", "connection",
+    "origin", "host", "content-type", "accept", "user-agent", "content-length", "transfer-encoding",
+    "content-encoding", "expect", "range", "accept-encoding",
 ]  # fmt: skip
 PARAMETERS = sorted({name for one in VALID for name in one.query} | {"pretty", "resourceVersionMatch", "includeObject"})
 PARAMETERS += ["sendInitialEvents", "propagationPolicy", "gracePeriodSeconds"]

@@ -62,11 +62,13 @@ class Body(NamedTuple):
 def flat_body(kind: Kind, body: Any) -> Body:
     """Flatten ``body``. Raises ``BadRequest`` for a manifest that is none of ``kind``."""
     where = kebab(kind.name)
+    if not isinstance(body, dict):
+        raise BadRequest(f"{where} must be a JSON object")
     if not (kind.written_as_manifests and is_manifest(body)):
-        if kind.written_as_manifests and isinstance(body, dict) and is_half_manifest(body):
+        if kind.written_as_manifests and is_half_manifest(body):
             # An opaque kind would take them for fields that nobody reads.
             raise BadRequest(f"{where}: this is half a manifest; take out fq_name, or what only manifests have")
-        return Body(pruned(kind, body) if isinstance(body, dict) else body, False)
+        return Body(pruned(kind, body), False)
     given = body.get("kind")
     if given is not None and str(given).lower() not in (kind.name.replace("_", ""), kind.manifests.kind.lower()):
         raise BadRequest(f"{where}: the manifest's kind is {given!r}")

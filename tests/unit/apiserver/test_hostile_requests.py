@@ -166,6 +166,22 @@ def test_every_request_is_answered_or_rejected_with_a_message(
         assert 0 < len(answer.json()["message"]) < 10_000
 
 
+@pytest.mark.parametrize("resource", [True, 7, "x", [], ["fq_name"]])
+def test_a_resource_is_an_object(api: tuple[BlockingPortal, httpx2.AsyncClient], resource: Any) -> None:
+    portal, client = api
+    calls: list[tuple[str, str, Any]] = [
+        ("PUT", f"/virtual-network/{NETWORK}", {"virtual-network": resource}),
+        ("POST", "/virtual-networks", {"virtual-network": resource}),
+        ("POST", "/sync", {"resources": [{"kind": "virtual_network", "operation": "UPDATE", "data": resource}]}),
+    ]
+    for method, path, body in calls:
+
+        async def send(method: str = method, path: str = path, body: Any = body) -> httpx2.Response:
+            return await client.request(method, path, json=body)
+
+        assert portal.call(send).status_code == 400, (method, path)
+
+
 async def _rejected_mask(client: httpx2.AsyncClient, path: str) -> httpx2.Response:
     body = {"virtual-network": {"annotations": {"key_value_pair": []}}, "field_mask": {"paths": [path]}}
     return await client.put(f"/virtual-network/{NETWORK}", json=body)

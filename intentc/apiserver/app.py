@@ -412,14 +412,16 @@ class _Calls:
 
     def _linked(self, request: Request, key: Key, document: Document) -> Document:
         """``document`` with its URL, and those of its parent, references, back references and children."""
-        shown = {**document, "href": _href(request, key)}
+        shown = {**document, "href": requests.href(request.base_url, key)}
         if document.get("parent_uuid") and document.get("parent_type"):
-            shown["parent_href"] = _href(request, Key(snake(document["parent_type"]), document["parent_uuid"]))
+            shown["parent_href"] = requests.href(
+                request.base_url, Key(snake(document["parent_type"]), document["parent_uuid"])
+            )
         children = children_of(self._server.schema, self._server.schema.kind(key.kind))
         for field, entries in document.items():
             name = children[field].name if field in children else field.removesuffix("_refs").removesuffix("_back")
             if name != field and name in self._server.schema and isinstance(entries, list):
-                shown[field] = [_linked_entry(request, name, entry) for entry in entries]
+                shown[field] = [requests.linked_entry(request.base_url, name, entry) for entry in entries]
         return shown
 
     def _of_plural(self, request: Request) -> Kind:
@@ -453,16 +455,6 @@ def _answer(
     if revision is not None:
         all_headers[REVISION_HEADER] = str(revision)
     return Response(msgspec.json.encode(body), status, all_headers, media_type="application/json")
-
-
-def _href(request: Request, key: Key) -> str:
-    return f"{str(request.base_url).rstrip('/')}/{kebab(key.kind)}/{key.uuid}"
-
-
-def _linked_entry(request: Request, kind: str, entry: Any) -> Any:
-    # Opaque kinds store fields that look like references and may hold anything.
-    named = isinstance(entry, dict) and isinstance(entry.get("uuid"), str)
-    return {**entry, "href": _href(request, Key(kind, entry["uuid"]))} if named else entry
 
 
 def _rejected(rejection: Rejection) -> Response:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from intentc.loading.bodies import TOO_LARGE, read_json
-from intentc.model import Kind, kebab
+from intentc.model import Key, Kind, kebab
 from intentc.model.problem import InvalidInput
 
 from .batch import relaxed_targets
@@ -263,3 +263,15 @@ def token(headers: Mapping[str, str]) -> str:
     """The token of a request, in Keystone's header or as a bearer token; empty if there is none."""
     scheme, _, bearer = headers.get("authorization", "").partition(" ")
     return headers.get("x-auth-token", "") or (bearer.strip() if scheme.lower() == "bearer" else "")
+
+
+def href(base: object, key: Key) -> str:
+    """The URL of a resource; ``base``: that under which the client sees this server."""
+    return f"{str(base).rstrip('/')}/{kebab(key.kind)}/{key.uuid}"
+
+
+def linked_entry(base: object, kind: str, entry: Any) -> Any:
+    """An entry of a reference with the URL of its target."""
+    # Opaque kinds store fields that look like references and may hold anything.
+    named = isinstance(entry, dict) and isinstance(entry.get("uuid"), str)
+    return {**entry, "href": href(base, Key(kind, entry["uuid"]))} if named else entry

@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from starlette.applications import Starlette
@@ -332,8 +332,7 @@ class _Calls:
         for name, value in (("uuid", uuid), ("fields", fields)):
             if not value:
                 raise BadRequest(f"{name} is missing")
-        position = parameters.get("position", "")
-        return _answer(await self._server.collections(uuid, fields, position, caller=caller))
+        return _answer(await self._server.collections(uuid, fields, parameters.get("position", ""), caller=caller))
 
     async def prop_collection_update(self, request: Request) -> Response:
         caller = self.caller(request)
@@ -451,10 +450,8 @@ class _Calls:
 def _answer(
     body: Any, revision: int | None = None, *, status: int = 200, headers: dict[str, str] | None = None
 ) -> Response:
-    all_headers = dict(headers or {})
-    if revision is not None:
-        all_headers[REVISION_HEADER] = str(revision)
-    return Response(msgspec.json.encode(body), status, all_headers, media_type="application/json")
+    revisions = {} if revision is None else {REVISION_HEADER: str(revision)}
+    return Response(msgspec.json.encode(body), status, (headers or {}) | revisions, media_type="application/json")
 
 
 def _rejected(rejection: Rejection) -> Response:
@@ -462,8 +459,7 @@ def _rejected(rejection: Rejection) -> Response:
 
 
 async def _api_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, ApiError)
-    return _failed(error)
+    return _failed(cast(ApiError, error))
 
 
 def _failed(error: ApiError) -> Response:

@@ -7,7 +7,8 @@ the limit.
 
 Namespaces take turns, so that one with thousands of problems holds up no other. The new problems of a namespace come
 first, and ten of them before the old ones of all: those from before this process led, which a former process probably
-reported, and those that had an Event. Where the cluster fails at one Event, its namespace waits, and the others don't.
+reported, and those that had an Event. An Event that the cluster denies has a back-off of its own and comes after the
+others. A namespace that denied 50 in a row waits as a whole.
 
 State: the present problems with what became of their Events, and namespaces, since this process leads; what is left of
 the limit, and pauses. It writes to the cluster, by ``events``.
@@ -43,6 +44,8 @@ _PRESENT_SECONDS = 12 * 60.0
 """After an Event was there already, which may be dropped at any time."""
 _AGAIN_AT_ONCE = 10
 """Requests in one look for problems that had an Event: most of them find it there."""
+_DENIED_IN_A_ROW = 50
+"""So many denied Events are about themselves; after them the namespace as a whole takes none."""
 _FIRST = 10
 """So many new problems of a namespace come before the old ones of all namespaces."""
 _SETTLED_SECONDS = 600.0
@@ -92,6 +95,11 @@ class _Namespace(_Waiting):
     """``turn``: its last one; low if it waits for long."""
 
     turn: int = 0
+
+    def failed(self, now: float) -> None:
+        self.failures += 1
+        if self.failures >= _DENIED_IN_A_ROW:
+            self.due_at = now + _FAILED.seconds(self.failures - _DENIED_IN_A_ROW + 1)
 
 
 class _Due(NamedTuple):

@@ -142,28 +142,37 @@ async def test_who_does_not_lead_reports_nothing() -> None:
 
 async def test_a_namespace_that_gets_no_events_holds_up_no_other_and_is_asked_less_and_less() -> None:
     system = _System()
-    system.problems, system.held = {**_many(0, 3), Key("mill", "m"): _notes("a")}, {"farm"}
+    system.problems, system.held = {**_many(0, 60), Key("mill", "m"): _notes("a")}, {"farm"}
     await system.look()
-    assert (system.reported, system.asked) == ([("m", "a")], 2)
-    system.problems = _many(0, 3)
+    assert (system.reported, system.asked) == ([("m", "a")], 51)
+    system.problems = _many(0, 60)
     waits = (
-        (29.0, 2),
-        (1.0, 3),
-        (59.0, 3),
-        (1.0, 4),
-        (120.0, 5),
-        (240.0, 6),
-        (480.0, 7),
-        (599.0, 7),
-        (1.0, 8),
-        (600.0, 9),
+        (29.0, 51),
+        (1.0, 52),
+        (59.0, 52),
+        (1.0, 53),
+        (120.0, 54),
+        (240.0, 55),
+        (480.0, 56),
+        (599.0, 56),
+        (1.0, 57),
+        (600.0, 58),
     )
     for seconds, asked in waits:
         await system.look(seconds)
         assert system.asked == asked
     system.held.clear()
     await system.look(600.0)
-    assert {uid for uid, _ in system.reported} == {"m", "u0", "u1", "u2"}
+    assert {uid for uid, _ in system.reported} == {"m", *(f"u{number}" for number in range(60))}
+
+
+@pytest.mark.parametrize("denied", [1, 10, 49])
+async def test_denied_events_delay_no_other_of_their_namespace(denied: int) -> None:
+    system = _System()
+    system.problems = _many(0, denied + 1)
+    system.answers = [Result.HELD] * denied
+    await system.look()
+    assert [uid for uid, _ in system.reported] == [f"u{denied}"]
 
 
 async def test_an_event_at_which_the_cluster_fails_holds_up_no_other_of_its_namespace() -> None:
@@ -171,7 +180,7 @@ async def test_an_event_at_which_the_cluster_fails_holds_up_no_other_of_its_name
     system.problems = _many(0, 3)
     system.answers = [Result.HELD]
     await system.look()
-    system.answers = []
+    assert [uid for uid, _ in system.reported] == ["u1", "u2"]
     await system.look(30.0)
     assert [uid for uid, _ in system.reported] == ["u1", "u2", "u0"]
 

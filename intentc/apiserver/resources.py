@@ -291,6 +291,8 @@ class Resources:
         rules = RULES.get(key.kind, NO_RULES)
         change = Change(key.uuid, before, None, privileged=caller is None or caller.privileged)
         rules.check_deletion(change)
+        if rules is not NO_RULES:
+            draft.changes.append((rules, change))
         await allocation.carry_out(draft, rules, change)
         for name in rules.deleted_companions(change):
             uuid = await draft.find(name)
@@ -319,9 +321,11 @@ class Resources:
         """
         changes, draft.changes = draft.changes, []
         for rules, change in changes:
-            found = {lookup: await look_up(draft, lookup) for lookup in rules.final_lookups(change)}
+            is_deletion = change.after is None
+            lookups = rules.deletion_lookups(change) if is_deletion else rules.final_lookups(change)
+            found = {lookup: await look_up(draft, lookup) for lookup in lookups}
             try:
-                rules.verify(change, found)
+                (rules.verify_deletion if is_deletion else rules.verify)(change, found)
             except ApiError as error:
                 error.key = error.key or Key(rules.kind, change.uuid)
                 raise

@@ -181,7 +181,7 @@ async def test_a_policy_that_comes_after_its_networks_and_a_users_link(system: C
     for name in ("vn2", "vn1"):
         await attach(system, name, "p")
     assert await links(system) == {"vn1": ["vn2"], "vn2": ["vn1"]}
-    await system.remove("routing_instance", "blue:vn1:vn1")
+    await system.remove("virtual_network", "blue:vn1")
     assert await links(system) == {}
     await system.check()
 

@@ -12,12 +12,13 @@ from typing import ClassVar
 
 from intentc.model.names import Name
 
-from ..errors import BadRequest, Forbidden
+from ..errors import BadRequest, Conflict, Forbidden
 from . import users_targets
 from .names import named
-from .rules import Change, Document, Found, Lookup, Rules, Uuids
+from .rules import ByUuid, Change, Document, Found, Lookup, Rules, Uuids
 
 _BY_ADDRESS = "ip-address"
+_IS_PRIMARY = "routing_instance_is_default"
 
 
 class RouteTableRules(Rules):
@@ -65,6 +66,32 @@ class RoutingPolicyRules(_NamesRouteTargets):
 
 
 class RoutingInstanceRules(_NamesRouteTargets):
-    """No static route may name a route target that the compiler allocates."""
+    """No static route may name a route target that the compiler allocates. A network has one primary instance, which
+    has its name and is created and deleted with it."""
 
     kind: ClassVar[str] = "routing_instance"
+
+    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
+        if change.privileged or not change.changes(_IS_PRIMARY):
+            return
+        if change.before is not None:
+            raise Forbidden(f"{_IS_PRIMARY} can't change: which instance is the primary one of a network stays")
+        fq_name = (change.after or {}).get("fq_name") or ()
+        if fq_name[-1:] != fq_name[-2:-1]:
+            raise Forbidden(
+                f"{_IS_PRIMARY}: a network has one primary instance, which has its name and is created with it; leave "
+                f"the field out"
+            )
+
+    def deletion_lookups(self, change: Change) -> Iterable[Lookup]:
+        before = change.before or {}
+        if before.get(_IS_PRIMARY) and not change.privileged:
+            yield ByUuid("virtual_network", before.get("parent_uuid") or "")
+
+    def verify_deletion(self, change: Change, found: Found) -> None:
+        for lookup in self.deletion_lookups(change):
+            for network in found[lookup]:
+                raise Conflict(
+                    f"this is the primary routing instance of the network {':'.join(network['fq_name'])}, and is "
+                    f"deleted with it; delete the network"
+                )

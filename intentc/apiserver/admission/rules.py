@@ -247,3 +247,10 @@ class Rules:
 
     def check_deletion(self, change: Change) -> None:
         """Check a deletion that a client requests. Raises subclasses of ``ApiError``."""
+
+    def deletion_lookups(self, change: Change) -> Iterable[Lookup]:
+        """The resources that ``verify_deletion`` needs, in their state after the whole request."""
+        return ()
+
+    def verify_deletion(self, change: Change, found: Found) -> None:
+        """Check a deletion against the whole request. Raises subclasses of ``ApiError``."""

@@ -1,4 +1,4 @@
-"""Commits a draft that needs more compares or operations than one transaction takes (docs/adr/0033).
+"""Commits a draft that needs more compares or operations than one transaction takes (docs/adr/0034).
 
 Why it exists: the compares and index entries of a write grow with the number of its references, and etcd limits both in
 one transaction (``--max-txn-ops``). A large commit takes the lock of the server path; every other commit compares that

@@ -1,4 +1,4 @@
-"""Many neighbours on an etcd with its default limits: how many there are keeps nobody from writing (docs/adr/0033)."""
+"""Many neighbours on an etcd with its default limits: how many there are keeps nobody from writing (docs/adr/0034)."""
 
 from __future__ import annotations
 

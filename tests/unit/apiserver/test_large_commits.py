@@ -1,4 +1,4 @@
-"""Writes that need more than one transaction takes: how many neighbours a resource has is no limit (docs/adr/0033)."""
+"""Writes that need more than one transaction takes: how many neighbours a resource has is no limit (docs/adr/0034)."""
 
 from __future__ import annotations
 

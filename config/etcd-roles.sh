@@ -8,7 +8,8 @@
 # the user (ETCDCTL_ENDPOINTS, ETCDCTL_USER, ETCDCTL_CACERT ...). Safe to run again.
 #
 #   intentc-INSTALLATION        for `intentc run` and `intentc kubernetes`: reads the resources, writes only its own keys, and claims PATH
-#   intentc-apiserver-PATH      for `intentc apiserver`: reads and writes the resources and its index, and reads who leads
+#   intentc-apiserver-PATH      for `intentc apiserver`: reads and writes the resources and its own keys (index, pools, tokens),
+#                               and reads who leads
 #
 # Create the users yourself, for example as follows; etcd authenticates nobody until a user root exists:
 #   etcdctl user add root && etcdctl user grant-role root root

@@ -1,9 +1,9 @@
 """Keeps in etcd the names of the fields that the schemas of an installation have declared, so that none is lost unseen.
 
 Under ``/intentc/<installation>/known-fields/<kind>`` stands a JSON list of paths (``model/known_fields.py``): those of
-the present schema, and of all before it. Each process reads them before it decodes anything; a kind then rejects stored
-resources that have a field which its schema no longer declares, and they are held. The leader adds the fields of its
-own schema once it begins to write.
+the present schema, and of all before it. Compilers, plans, audits and checks read them before they decode anything; a
+kind then rejects stored resources that have a field which its schema no longer declares, and they are held. The leader
+adds the fields of its own schema once it begins to write.
 
 State: none; ``load`` sets what the kinds of the schema have lost.
 

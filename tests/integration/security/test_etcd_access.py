@@ -6,20 +6,28 @@ from __future__ import annotations
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.to_thread
 import pytest
 
+from intentc.apiserver.auth import Keystone, StaticRole, StaticUser
+from intentc.apiserver.authorization import Mode, Policy
 from intentc.embedded.etcd import Etcd, path_binary, wheel_binary
+from intentc.loading import load_schema
 from intentc.loading.configuration import Secret
+from intentc.retained import KnownFields
 from intentc.watch.addresses import Tls
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import AccessDenied, NotTrusted, Put, StoreError, StoreUnavailable
 from tests.integration.security.controlled_etcd import Control, asking_for_certificates, etcd_with
+from tests.support.api_server import served
 from tests.support.certificates import Authority, Issued
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd]
+
+TOKENS = "/keystone/v3/auth/tokens"
 
 
 @pytest.fixture
@@ -169,3 +177,56 @@ async def test_the_shipped_roles_let_each_process_do_what_it_must_and_nothing_el
     assert [await may(server, key) for key in keys] == ["rw", "--", "r-", "--", "--", "rw", "--", "--", "--"]
     await compiler.close()
     await server.close()
+
+
+async def test_the_shipped_role_of_a_server_covers_log_ins_shares_and_large_commits(fresh_etcd: Etcd) -> None:
+    control, limit = Control(fresh_etcd), 64
+    control.grant_roles("open", "test")
+    control.add_user("server", "s", "intentc-apiserver-open")
+    control.enable()
+    store = EtcdStore([fresh_etcd.endpoint], username="server", password=lambda: "s")
+    alice = StaticUser("alice", "alice", lambda: "secret", roles=(StaticRole("admin", "p", "p"),))
+    options = {"max_txn_ops": limit, "keystone": Keystone([alice]), "policy": Policy(Mode.CLOUD_ADMIN)}
+    async with served(store, load_schema("contrail"), "open", **options) as client:
+        password = {"user": {"id": "alice", "password": "secret"}}
+        body = {"auth": {"identity": {"methods": ["password"], "password": password}}}
+        client.headers["X-Auth-Token"] = (await client.post(TOKENS, json=body)).headers["X-Subject-Token"]
+
+        async def create(kind: str, name: str, **fields: Any) -> str:
+            document = {"fq_name": ["default-domain", "default-project", name], **fields}
+            answer = await client.post(f"/{kind}s", json={kind: document})
+            assert answer.status_code == 200, answer.text
+            return str(answer.json()[kind]["uuid"])
+
+        groups = [await create("security-group", f"g{number}") for number in range(limit)]
+        network = await create("virtual-network", "n")
+        references = {
+            "virtual_network_refs": [{"uuid": network}],
+            "security_group_refs": [{"uuid": group} for group in groups],
+        }
+        port = await create("virtual-machine-interface", "port", parent_type="project", **references)
+        assert (await client.delete(f"/virtual-machine-interface/{port}")).status_code == 200
+        ended = {"X-Subject-Token": client.headers["X-Auth-Token"]}
+        answer = await client.delete(TOKENS, headers=ended)
+        assert answer.status_code == 204
+    written = {
+        key.split("/")[4] for key in control("get", "--prefix", "--keys-only", "/intentc/apiserver/open/").split()
+    }
+    assert {"name", "uuid", "pool-share"} <= written
+    await store.close()
+
+
+async def test_the_shipped_role_of_a_compiler_covers_the_fields_that_its_schemas_have_declared(
+    fresh_etcd: Etcd, caplog: pytest.LogCaptureFixture
+) -> None:
+    control = Control(fresh_etcd)
+    control.grant_roles("open", "test")
+    control.add_user("compiler", "c", "intentc-test")
+    control.enable()
+    store = EtcdStore([fresh_etcd.endpoint], username="compiler", password=lambda: "c")
+    await KnownFields(store, load_schema("contrail"), installation="test").load_and_record()
+    assert not caplog.records
+    assert (
+        "/intentc/test/known-fields/virtual_network" in control("get", "--prefix", "--keys-only", "/intentc/").split()
+    )
+    await store.close()

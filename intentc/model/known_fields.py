@@ -2,8 +2,8 @@
 
 A field that no schema ever declared is not ours: Contrail's API server stores many, and manifests of opaque kinds have
 some. A field that was declared, and no longer is, held a value from which outputs followed; ignoring it would change or
-delete these. ``retained/known_fields.py`` keeps the names of declared fields in etcd; ``logic/decoding.py`` holds resources
-that have a lost field.
+delete these. ``retained/known_fields.py`` keeps the names of declared fields in etcd; ``logic/decoding.py`` holds
+resources that have a lost field.
 
 Fields are paths with dots; lists add no step. Fields that compilers write are left out: they are written anew.
 

@@ -118,6 +118,7 @@ class Applier:
         """Apply one item, and pass on what it affects. ``decoded``: those of its values that were decoded before."""
         whole = isinstance(item, Snapshot)
         left_behind: list[Name] = []
+        dangling: list[Name] = []
         if isinstance(item, Snapshot):
             self._orphan_collector.request()
             if self.listed:
@@ -129,11 +130,13 @@ class Applier:
                 if change.value is None:
                     self._journal.remember_name(key, self._logic.name_of(key))
                     left_behind += self._object_changes.children_of(key)
+                    dangling += self._object_changes.holders_of(key)
                 self._object_changes.echoed(key, item.revision)
         concerned = self._logic.apply(item, decoded or {})
         crashpoints.reach("walk.done")
         self._pass_on(concerned, resync=whole)
         self._object_changes.left_behind(left_behind)
+        self._object_changes.dangling(dangling)
         crashpoints.reach("batch.applied")
         if whole and self.listed:
             crashpoints.reach("relist.diffed")

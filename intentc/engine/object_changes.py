@@ -4,7 +4,7 @@ It is the part of applying a batch that concerns outputs; ``applier`` calls it, 
 affects to the scheduler.
 
 It ends the assumptions about our writes that the batch shows, notes the marks of objects, reports to the planner which
-objects lost their parent, and fills and wakes the queue of objects.
+objects lost their parent, and fills and wakes the queue of objects: also with those that refer to a deleted one.
 
 Touches: nothing itself; through others: clock.
 """
@@ -44,6 +44,12 @@ class ObjectChanges:
         self._states = states
         self._objects = objects
         self._marked = marked
+        self._holding: dict[str, list[str]] = {}
+        """Kind → the kinds whose references to it compilers write."""
+        for kind in logic.schema:
+            written = (kind.written(made=made) for made in (False, True))
+            for target in {name for one in written for name in (*one.relations, *one.shared)}:
+                self._holding.setdefault(target, []).append(kind.name)
 
     def listed(self, revision: int) -> None:
         """A listing of ``revision`` is about to be applied: it shows our writes up to there."""
@@ -60,6 +66,18 @@ class ObjectChanges:
         kinds = (kind.name for kind in logic.schema if kind.system and kind.stored)
         children = (logic.cache.shown(child) for kind in kinds for child in logic.sources(key, kind, PARENT))
         return [child.name for child in children if child is not None]
+
+    def holders_of(self, key: Key) -> list[Name]:
+        """The objects that refer to one that is about to be deleted, by relations that compilers write: what they claim
+        may lead to another object of its name, and no event of theirs says that they must refer to that."""
+        logic = self._logic
+        holders = (holder for kind in self._holding.get(key.kind, ()) for holder in logic.sources(key, kind, key.kind))
+        found = (logic.cache.shown(holder) for holder in holders)
+        return [holder.name for holder in found if holder is not None and self._book.on(holder.name)]
+
+    def dangling(self, names: Collection[Name]) -> None:
+        """The deletion of something that these objects refer to was seen."""
+        self._objects.plan(names)
 
     def left_behind(self, names: Collection[Name]) -> None:
         """The deletion of these objects' parents was seen."""

@@ -81,8 +81,9 @@ def is_our_entry(
     """Whether an entry of a shared list is a compiler's (docs/engine.md §5.2). ``holder``: the holder's uuid.
     ``target``, ``uuid``: name and uuid of the object to which it leads; either may be empty if unknown. ``attribute``:
     a struct of the relation's type, or None. ``installation``: empty if unknown; then entries are not recognized by the
-    uuid. ``both_made``: whether we made the holder and the target."""
-    if both_made or (relation.ours_with is not None and attribute == relation.ours_with):
+    uuid. ``both_made``: whether we made the holder and the target. That says nothing where users don't write: there the
+    other entries are the server's, which refers to objects of ours, too."""
+    if (both_made and not relation.system) or (relation.ours_with is not None and attribute == relation.ours_with):
         return True
     if not target:
         return False

@@ -276,8 +276,8 @@ class Planner:
         alone = abandoned(self._assumed, actual)
         draft.is_in_place = not alone
         # A claim on the name below a parent with another uuid also shows that the old parent was really deleted.
-        elsewhere = alone and desired.parent is not None and desired.parent.key != actual.parent
-        known_deleted = draft.name in self._left_behind or elsewhere
+        elsewhere = desired.parent is not None and desired.parent.key != actual.parent
+        known_deleted = alone and (draft.name in self._left_behind or elsewhere)
         if used or not known_deleted or not fits(draft.kind.ours, draft.name.fq_name):
             self._fields(draft, actual, made=False)
             return

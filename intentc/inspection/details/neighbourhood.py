@@ -170,7 +170,7 @@ def _ways(world: World, outputs: Outputs, node: _Node) -> Iterator[_Way]:
     wanted = {(claim.relation, claim.target) for claim in claims if isinstance(claim, ReferenceClaim)}
     resource = world.shown(key) if key is not None else None
     if resource is not None:
-        ours = resource.mark is not None or any(isinstance(claim, ResourceClaim) for claim in claims)
+        ours = resource.mark is not None
         for link in resource.links:
             for target in world.resolve(resource.kind, link):
                 to = _of_key(world, target)

@@ -229,8 +229,10 @@ class Resources:
         """Stage an added, changed or removed reference; idempotent."""
         kind = self._schema.kind(update.holder.kind)
         before = await self.existing(draft, update.holder, c)
-        after = await references.apply(draft, kind, before, update)
         field = f"{update.relation}_refs"
+        # Before the target is looked for: an error would say whether it exists.
+        await self.may_update(draft, update.holder, before, frozenset({field}), caller)
+        after = await references.apply(draft, kind, before, update)
         await self.replace(draft, update.holder, before, after, frozenset({field}), caller)
         if update.relaxed:
             await self.relax(draft, update.holder, [entry["uuid"] for entry in after[field] if update.names(entry)])

@@ -326,8 +326,10 @@ class ApiServer:
             async with mutation as draft:
                 key = await self._known(draft, uuid)
                 before = await self.resources.existing(draft, key)
-                after = collections.apply(self.schema.kind(key.kind), before, updates)
                 changed = frozenset(update.field for update in updates)
+                # Before the updates are applied: an error would say what the resource holds.
+                await self.resources.may_update(draft, key, before, changed, caller)
+                after = collections.apply(self.schema.kind(key.kind), before, updates)
                 await self.resources.replace(draft, key, before, after, changed, caller)
         return mutation.revision
 

@@ -29,7 +29,7 @@ from intentc.watch.listing import PageLimits, list_all
 from intentc.watch.protocol import Compacted, Store, StoreError
 from intentc.watch.source import Source
 
-from ..errors import ApiError, Malformed, from_store
+from ..errors import ApiError, Busy, Malformed, from_store
 from ..large_commit import LargeCommits
 from ..layout import Layout
 from .repair import Repair
@@ -208,7 +208,8 @@ class Follower:
         some = dict(islice(self._suspects.items(), _AT_ONCE))
         repaired = await self._repair.repair(some)
         for key in some:
-            del self._suspects[key]
+            if repaired.is_complete:
+                del self._suspects[key]
             for losers in self._losers.values():
                 losers.discard(key)
         for key in repaired.displaced:
@@ -221,3 +222,5 @@ class Follower:
                 self._losers.setdefault(rival, set()).add(key)
         counts["entries"] += repaired.entries
         counts["broken"] += len(repaired.unreadable) + len(repaired.rivals)
+        if not repaired.is_complete:
+            raise Busy(f"others always change one of {len(some)} resources while their entries are corrected")

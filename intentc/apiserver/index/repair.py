@@ -2,7 +2,8 @@
 
 Why it exists: any number of API servers may find the same difference, while others write the resource. So each write is
 guarded by the revisions of the value and of the entry, and repeating it changes nothing. The name, or the uuid, of two
-resources belongs to the one with the lower create revision, as for compilers (docs/engine.md §2.4).
+resources belongs to the one with the lower create revision, as for compilers (docs/engine.md §2.4); after one
+transaction to the lower key.
 
 State: of one repair, what was read and which entries follow. It writes entries, never values.
 
@@ -31,13 +32,14 @@ _ATTEMPTS = 20
 class Repaired:
     """What became of some resources. ``entries``: how many were written or deleted; ``unreadable``: resources whose
     values can't be read; ``rivals``: a resource → those that keep a name or uuid which it also has; ``displaced``:
-    resources that have lost one."""
+    resources that have lost one; ``is_complete``: false if others were always faster."""
 
     def __init__(self) -> None:
         self.entries = 0
         self.unreadable: dict[Key, Malformed] = {}
         self.rivals: dict[Key, tuple[Key, ...]] = {}
         self.displaced: set[Key] = set()
+        self.is_complete = True
 
 
 class _Step(NamedTuple):
@@ -89,7 +91,8 @@ class Repair:
                 is_complete &= answer.succeeded
                 done.entries += len(block) if answer.succeeded else 0
             if is_complete:
-                break
+                return done
+        done.is_complete = False
         return done
 
     def _blocks(self, steps: Iterable[_Step]) -> Iterator[list[_Step]]:
@@ -193,7 +196,7 @@ class _Attempt:
         if other is None:
             return (self._reading.seen(where),)
         if self._has(rival, other, entry.key):
-            if other.create_revision < item.create_revision:
+            if (other.create_revision, rival) < (item.create_revision, self.key):
                 self.rivals[rival] = None
                 return None
             self.displaced[rival] = None

@@ -66,6 +66,16 @@ async def test_a_new_reference_asks_its_target(world: World, access: int, status
         await world.call(Mode.RBAC, "compiler", "DELETE", f"/virtual-network/{await _uuid(world, [*OTHER, 's'])}")
 
 
+async def test_who_may_not_change_a_resource_learns_nothing_from_what_is_wrong_with_a_change(world: World) -> None:
+    thing = await world.thing()
+    absent = {"operation": "ADD", "type": "virtual-network", "uuid": thing.network, "ref-type": "network-policy",
+              "ref-fq-name": [*DEMO, "no such policy"]}  # fmt: skip
+    assert (await world.call(Mode.RBAC, "stranger", "POST", "/ref-update", absent)).status_code == 403
+    element = {"field": "annotations", "operation": "set", "value": {"key": "a"}, "position": "b"}
+    update = {"uuid": thing.network, "updates": [element]}
+    assert (await world.call(Mode.RBAC, "stranger", "POST", "/prop-collection-update", update)).status_code == 403
+
+
 async def _uuid(world: World, fq_name: list[str]) -> str:
     body = {"type": "virtual-network", "fq_name": fq_name}
     found: str = (await world.call(Mode.RBAC, "compiler", "POST", "/fqname-to-id", body)).json()["uuid"]

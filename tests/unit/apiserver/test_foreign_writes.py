@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -19,8 +19,8 @@ from intentc.apiserver.layout import Layout
 from intentc.apiserver.service import ApiServer
 from intentc.model import Key, Schema
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import Delete, Put, prefix_end
-from tests.support.waiting import until_true
+from intentc.watch.protocol import Delete, Put, TransactionResult, prefix_end
+from tests.support.waiting import PATIENCE, until_true
 
 from .conftest import PROJECT, Api, rejected
 
@@ -143,6 +143,40 @@ async def test_of_two_resources_with_one_name_the_older_has_it_and_the_younger_i
         await api.delete("virtual_network", older)
         await true_index(api, store)
         assert await named(api, "virtual_network", *PROJECT, "foreign") == younger
+
+
+async def test_of_two_resources_that_one_transaction_wrote_with_one_name_one_keeps_it(
+    api: Api, store: MemoryStore
+) -> None:
+    project = await api.by_name("project", *PROJECT)
+    below = {"fq_name": [*PROJECT, "foreign"], "parent_type": "project", "parent_uuid": project["uuid"]}
+    twins = [NETWORK.format(number) for number in (2, 1)]
+    values = {uuid: msgspec.json.encode({"uuid": uuid, **below}) for uuid in twins}
+    await store.transaction([], [Put(LAYOUT.value(Key("virtual_network", uuid)), values[uuid]) for uuid in twins])
+    with anyio.fail_after(PATIENCE):
+        async with following(api.server):
+            assert await named(api, "virtual_network", *PROJECT, "foreign") == min(twins)
+
+
+async def test_entries_that_others_prevent_from_being_corrected_are_corrected_later(
+    api: Api, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = 0
+    transaction = store.transaction
+
+    async def losing(compares: Any, then: Sequence[Any], otherwise: Sequence[Any] = ()) -> TransactionResult:
+        """A large commit is always under way while entries are written, for a while."""
+        nonlocal lost
+        if not any(isinstance(one, Put) and one.key.startswith(LAYOUT.index("name")) for one in then) or lost == 50:
+            return await transaction(compares, then, otherwise)
+        lost += 1
+        return TransactionResult(False, 0, ())
+
+    async with following(api.server):
+        monkeypatch.setattr(store, "transaction", losing)
+        await network(api, store, 1)
+        await true_index(api, store)
+    assert lost == 50
 
 
 async def test_entries_without_their_resource_are_deleted_at_the_start(api: Api, store: MemoryStore) -> None:

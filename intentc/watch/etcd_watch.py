@@ -11,8 +11,10 @@ Touches: clock, gRPC; through others: files.
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import groupby
 
 import anyio
@@ -96,9 +98,11 @@ class EtcdWatch:
                     request_serializer=rpc.WatchRequest.SerializeToString,
                     response_deserializer=rpc.WatchResponse.FromString,
                 )(metadata=metadata)
-                async with own_cancellation_only("Watch"):
-                    for prefix in self._prefixes:
-                        await self._call.write(_create_request(prefix, start_revision))
+                # gRPC rejects a write to a stream that has ended; the read below raises what ended it.
+                with suppress(asyncio.InvalidStateError):
+                    async with own_cancellation_only("Watch"):
+                        for prefix in self._prefixes:
+                            await self._call.write(_create_request(prefix, start_revision))
                 while len(self._prefix_of) < len(self._prefixes):
                     self._accept(await self._read())
         except grpc.aio.AioRpcError as error:

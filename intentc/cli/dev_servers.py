@@ -67,7 +67,11 @@ async def running(configuration: Configuration) -> AsyncIterator[Running]:
                 running_api_server(stores[0], compilers.schema, path=path, max_txn_ops=_TRANSACTION) as server,
                 http_services(Endpoint(server.url), compilers.schema, pools=compilers.pools) as (write, read),
             ):
-                service = build_service(configuration, compilers, stores[1], write, read)
+                own = msgspec.structs.replace(configuration.intentc.diagnostics, address=Address("127.0.0.1:0"))
+                settings = msgspec.structs.replace(configuration.intentc, diagnostics=own)
+                service = build_service(
+                    msgspec.structs.replace(configuration, intentc=settings), compilers, stores[1], write, read
+                )
                 async with (
                     running_diagnostics(
                         service, "127.0.0.1", 0, browsed=service.results, asked=service.answers

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import msgspec
 
 from intentc.model import InvalidInput, Schema
 from intentc.model.known_fields import known_fields, lost_fields
-from intentc.watch.protocol import AccessDenied, Put, Store, prefix_end
+from intentc.watch.protocol import AccessDenied, Put, Store, prefix_end, unchanged
 
 _LOG = logging.getLogger(__name__)
 
@@ -27,6 +28,16 @@ _LOG = logging.getLogger(__name__)
 def known_fields_prefix(installation: str) -> str:
     """The prefix of the fields that an installation's schemas have declared."""
     return f"/intentc/{installation}/known-fields/"
+
+
+class _Record(NamedTuple):
+    """The known fields of a kind, and the revision at which they were written; 0: never."""
+
+    fields: frozenset[str]
+    revision: int
+
+
+_NOTHING = _Record(frozenset(), 0)
 
 
 class KnownFields:
@@ -45,7 +56,7 @@ class KnownFields:
             _LOG.warning("known fields can't be read: %s; grant the compiler's role %s", error, self._prefix)
             return
         for kind in self._schema:
-            kind.lost = lost_fields(kind, recorded.get(kind.name, ()))
+            kind.lost = lost_fields(kind, recorded.get(kind.name, _NOTHING).fields)
             if kind.lost is not None:
                 _LOG.warning(
                     "%s: an earlier schema declared %s, which this one does not; resources that have it are held",
@@ -61,7 +72,7 @@ class KnownFields:
         except AccessDenied:
             return
         for kind in self._schema:
-            lost = lost_fields(kind, recorded.get(kind.name, ()))
+            lost = lost_fields(kind, recorded.get(kind.name, _NOTHING).fields)
             if lost is not None and (new := sorted({*lost.paths} - {*(kind.lost.paths if kind.lost else ())})):
                 raise InvalidInput(
                     f"a later leader's schema of {kind.name} declares {', '.join(map('.'.join, new))}, which this "
@@ -72,26 +83,36 @@ class KnownFields:
     async def record(self) -> None:
         """Add the fields of the present schema. Raises ``StoreError``."""
         try:
-            recorded = await self._recorded()
-            for kind in self._schema:
-                before, fields = recorded.get(kind.name, frozenset()), known_fields(kind)
-                if kind.stored and not fields <= before:
-                    value = msgspec.json.encode(sorted(before | fields))
-                    await self._store.transaction([], [Put(self._prefix + kind.name, value)])
+            while not await self._add():
+                pass  # another process has added fields since they were read
         except AccessDenied as error:
             _LOG.warning("known fields can't be written: %s; grant the compiler's role %s", error, self._prefix)
+
+    async def _add(self) -> bool:
+        """Add what is missing; returns False if another process has written one of the records meanwhile."""
+        recorded = await self._recorded()
+        for kind in self._schema:
+            key, fields = self._prefix + kind.name, known_fields(kind)
+            before = recorded.get(kind.name, _NOTHING)
+            if kind.stored and not fields <= before.fields:
+                put = Put(key, msgspec.json.encode(sorted(before.fields | fields)))
+                if not (await self._store.transaction([unchanged(key, before.revision)], [put])).succeeded:
+                    return False
+        return True
 
     async def load_and_record(self) -> None:
         """Do both, for a compiler that writes from its start on. Raises ``StoreError``."""
         await self.load()
         await self.record()
 
-    async def _recorded(self) -> Mapping[str, frozenset[str]]:
-        """Kind → its known fields; what can't be read counts as nothing."""
-        found: dict[str, frozenset[str]] = {}
+    async def _recorded(self) -> Mapping[str, _Record]:
+        """Kind → its record; in one that can't be read there are no fields."""
+        found: dict[str, _Record] = {}
         for item in (await self._store.range(self._prefix, prefix_end(self._prefix))).items:
+            fields: frozenset[str] = frozenset()
             try:
-                found[item.key.removeprefix(self._prefix)] = msgspec.json.decode(item.value, type=frozenset[str])
+                fields = msgspec.json.decode(item.value, type=frozenset[str])
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 _LOG.warning("%s is ignored: %s", item.key, error)
+            found[item.key.removeprefix(self._prefix)] = _Record(fields, item.mod_revision)
         return found

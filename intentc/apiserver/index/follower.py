@@ -207,11 +207,9 @@ class Follower:
     async def _repair_some(self, counts: Counter[str]) -> None:
         some = dict(islice(self._suspects.items(), _AT_ONCE))
         repaired = await self._repair.repair(some)
-        for key in some:
-            if repaired.is_complete:
-                del self._suspects[key]
-            for losers in self._losers.values():
-                losers.discard(key)
+        for key in some if repaired.is_complete else ():
+            del self._suspects[key]
+        self._losers = {rival: left for rival, losers in self._losers.items() if (left := losers - some.keys())}
         for key in repaired.displaced:
             self._suspects.setdefault(key, set())
         for key, error in repaired.unreadable.items():

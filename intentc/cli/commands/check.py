@@ -126,7 +126,10 @@ async def _live(configuration: Configuration) -> list[Finding]:
     store = etcd_store(configuration)
     try:
         broken = await broken_rules(store, schema, configuration.etcd.path)
-        return [*(Finding(*one) for one in broken), *await _versions(store, schema, configuration)]
+        found = [*(Finding(*one) for one in broken), *await _versions(store, schema, configuration)]
+        where = ", ".join(map(str, configuration.etcd.endpoints))
+        click.echo(f"checked what etcd {where} has below /{configuration.etcd.path}/", err=True)
+        return found
     finally:
         with anyio.CancelScope(shield=True):
             await store.close()

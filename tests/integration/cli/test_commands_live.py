@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from click.testing import CliRunner
 
@@ -16,7 +17,7 @@ from tests.oracle.contrail import mark, normal
 from tests.support.commands import SAMPLE, Intentc
 from tests.support.live_system import LiveSystem
 from tests.support.processes import Process
-from tests.support.waiting import until
+from tests.support.waiting import until, until_true
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -194,6 +195,22 @@ async def test_dev_ended_by_two_signals_at_once_leaves_nothing_behind(intentc: I
     await until(lambda: service.process.poll() is not None)
     assert service.process.returncode == 0
     assert list(folder.iterdir()) == []
+
+
+async def test_dev_names_no_address_of_its_leader_at_which_nobody_listens(intentc: Intentc) -> None:
+    service = intentc.start("dev")
+    await until(lambda: "Ctrl-C ends everything" in service.log)
+    url = next(line.split()[1] for line in service.log.splitlines() if line.startswith("diagnostics"))
+    leading: dict[str, Any] = {}
+    async with httpx2.AsyncClient(trust_env=False) as client:
+
+        async def leads() -> bool:
+            leading.update((await client.get(f"{url}status")).json()["leading"])
+            return bool(leading["leads"])
+
+        await until_true(leads)
+    assert leading["leader_address"] in ("", url.rstrip("/"))
+    assert await service.terminate() == 0
 
 
 async def test_an_api_server_as_a_process_prints_its_url_serves_and_ends_with_0(

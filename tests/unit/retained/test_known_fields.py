@@ -6,12 +6,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from pytest_mock import MockerFixture
 
 from intentc.model import Change, InvalidInput, Mark, Schema
 from intentc.model.ownership import MARK_KEY
 from intentc.retained import KnownFields, known_fields_prefix
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import AccessDenied, Put
+from intentc.watch.protocol import AccessDenied, Put, TransactionResult
 from tests.support.toy_kinds import build
 
 pytestmark = pytest.mark.anyio
@@ -49,6 +50,21 @@ async def test_fields_are_added_and_never_removed(store: MemoryStore) -> None:
     assert await recorded(store) == ["size"]
     await fields_of(store, schema(area="integer")).record()
     assert await recorded(store) == ["area", "size"]
+
+
+async def test_fields_that_another_process_adds_at_the_same_time_are_kept(
+    store: MemoryStore, mocker: MockerFixture
+) -> None:
+    commit = store.transaction
+
+    async def late(*arguments: Any) -> TransactionResult:
+        mocker.stop(patched)
+        await fields_of(store, schema(others="integer")).record()
+        return await commit(*arguments)
+
+    patched = mocker.patch.object(store, "transaction", late)
+    await fields_of(store, schema(area="integer")).record()
+    assert await recorded(store) == ["area", "others", "size"]
 
 
 async def test_a_resource_with_a_lost_field_can_not_be_read(store: MemoryStore) -> None:

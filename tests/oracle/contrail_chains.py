@@ -19,7 +19,7 @@ from tests.oracle.contrail_policies import (
     port_mirror,
     protocol_of,
 )
-from tests.oracle.contrail_route_targets import has_networks_name, listed, own_target, primary_instance
+from tests.oracle.contrail_route_targets import listed, own_target, primary_instance
 from tests.oracle.contrail_world import Expected, Json, World, mark, normal, resources, targets
 
 INFORMATION = (
@@ -37,7 +37,7 @@ def expected(world: World, numbers: dict[str, int]) -> Expected:
     ``contrail_transparent`` says."""
     found: Expected = {}
     for instance in resources(world, "routing_instance"):
-        if mark(instance) is None or has_networks_name(instance):
+        if mark(instance) is None:
             found["routing_instance", tuple(instance["fq_name"])] = {"chain": {}}
     for chain in ready(world):
         contrail_transparent.add_addresses(chain, found)

@@ -7,9 +7,6 @@ import ipaddress
 
 from tests.oracle.contrail_world import Expected, Json, World, mark, resources, targets
 
-FABRIC = [["default-domain", "default-project", "ip-fabric"], ["default-domain", "default-project", "__link_local__"]]
-"""The networks whose instances no compiler makes."""
-
 SPECIAL = {
     ("default-domain", "default-project", "ip-fabric", "__default__"),
     ("default-domain", "default-project", "__link_local__", "__link_local__"),
@@ -18,19 +15,11 @@ SPECIAL = {
 
 def expected(world: World, numbers: dict[str, int]) -> Expected:
     """route_target: nothing but that it is there, those that users made too; routing_instance: ``route_target_refs``
-    {target: import_export, "" for both}, and ``primary`` if a compiler made it in place of a missing one;
-    logical_router: ``route_target_refs`` {target: ""}, users' and ours."""
+    {target: import_export, "" for both}; logical_router: ``route_target_refs`` {target: ""}, users' and ours."""
     result: Expected = {}
     pairs, routers = route_target_references(world, numbers)
     for instance in standing_instances(world):
         result["routing_instance", tuple(instance["fq_name"])] = {"route_target_refs": {}}
-    for network in resources(world, "virtual_network"):
-        there = primary_instance(world, network)
-        if network["fq_name"] not in FABRIC and (there is None or mark(there)):
-            fields = result.setdefault(
-                ("routing_instance", (*network["fq_name"], network["fq_name"][-1])), {"route_target_refs": {}}
-            )
-            fields["primary"] = {"default": True, "fabric_snat": bool(network.get("fabric_snat"))}
     for router in resources(world, "logical_router"):
         name = tuple(router["fq_name"])
         result["logical_router", name] = {"route_target_refs": dict.fromkeys(sorted(routers[name]), "")}
@@ -53,12 +42,7 @@ def actual(world: World) -> Expected:
             for entry in holder.get("route_target_refs") or []:
                 target = world["route_target"][entry["uuid"]]["fq_name"][0]
                 references[target] = (entry.get("attr") or {}).get("import_export") or ""
-            found = result[kind, tuple(holder["fq_name"])] = {"route_target_refs": dict(sorted(references.items()))}
-            if kind == "routing_instance" and mark(holder) and has_networks_name(holder):
-                found["primary"] = {
-                    "default": bool(holder.get("routing_instance_is_default")),
-                    "fabric_snat": bool(holder.get("routing_instance_fabric_snat")),
-                }
+            result[kind, tuple(holder["fq_name"])] = {"route_target_refs": dict(sorted(references.items()))}
     return result
 
 
@@ -146,25 +130,18 @@ def own_target(world: World, numbers: dict[str, int], origin: Json) -> str | Non
 
 def standing_instances(world: World) -> list[Json]:
     """Primary ones, the fabric's, and users' below a network that is there; others are deleted
-    (docs/contrail.md D.3). Those that compilers made are no input, except primary ones of a network that is there."""
+    (docs/contrail.md D.3). Those that compilers made are no input."""
     networks = world.get("virtual_network", {})
     return [
         instance
         for instance in resources(world, "routing_instance")
-        if (has_networks_name(instance) and instance.get("parent_uuid") in networks)
-        or (
-            mark(instance) is None
-            and (
-                instance.get("routing_instance_is_default")
-                or instance.get("parent_uuid") in networks
-                or instance["fq_name"][-1] in ("__default__", "__link_local__")
-            )
+        if mark(instance) is None
+        and (
+            instance.get("routing_instance_is_default")
+            or instance.get("parent_uuid") in networks
+            or instance["fq_name"][-1] in ("__default__", "__link_local__")
         )
     ]
-
-
-def has_networks_name(instance: Json) -> bool:
-    return bool(instance["fq_name"][-1:] == instance["fq_name"][-2:-1])
 
 
 def primary_instance(world: World, network: Json) -> Json | None:

@@ -1,7 +1,7 @@
 """The shipped contrail compiler on a real etcd, with a real API server over HTTP, behind ``ContrailSystem``'s face.
 
 Use it for stories that run over memory and must hold on the real parts as well: they are marked ``also_live``.
-What looks into the engine is not there.
+What looks into the engine, or past the API server, is not there.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, cast
 
-import msgspec
 import pytest
 
 from intentc.model import Key
@@ -139,16 +138,6 @@ class LiveContrailSystem(ContrailSystem):
         if self.stopped:
             await self._compiler.halt()
         return await super().transact(*changes, settle=settle)
-
-    async def put(self, key: Key, value: bytes | Document | None) -> None:
-        if self.stopped:
-            await self._compiler.halt()
-        if value is None:
-            await self._compiler.live.delete_raw(key.kind, key.uuid)
-        else:
-            raw = value if isinstance(value, bytes) else msgspec.json.encode(value)
-            await self._compiler.live.put_raw(key.kind, key.uuid, raw)
-        await self.settle()
 
     async def settle(self) -> None:
         if not self.stopped:

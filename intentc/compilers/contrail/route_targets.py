@@ -42,11 +42,6 @@ BOTH, IMPORT, EXPORT = "", "import", "export"
 
 GLOBAL_SYSTEM_CONFIG = ("default-global-system-config",)
 
-FABRIC_NETWORKS = frozenset(
-    {("default-domain", "default-project", "ip-fabric"), ("default-domain", "default-project", "__link_local__")}
-)
-"""The networks of the fabric itself. Their routing instances are the server's alone."""
-
 WITHOUT_ROUTE_TARGET = frozenset(
     {
         ("default-domain", "default-project", "ip-fabric", "__default__"),

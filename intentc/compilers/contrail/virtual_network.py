@@ -15,7 +15,7 @@ from intentc import Claim, Context, Fact, Intent, Source, View, refer
 
 from .network_acl import network_policies
 from .route_target_sources import bgpvpn_reasons, listed_reasons, with_reasons
-from .route_targets import FABRIC_NETWORKS, configured_claims, primary_routing_instance
+from .route_targets import configured_claims, primary_routing_instance
 from .static_routes import static_routes
 from .target_lists import LISTS, bgpvpn_directions, list_directions, united
 
@@ -25,7 +25,6 @@ class VirtualNetworkIntent(Intent):
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         directions = united(list_directions(self, ctx), bgpvpn_directions(self, ctx))
-        yield from _primary_instance(self)
         instance = primary_routing_instance(self, ctx)
         claims = configured_claims([instance] if instance else [], directions)
         yield from with_reasons(
@@ -35,15 +34,6 @@ class VirtualNetworkIntent(Intent):
             yield from static_routes(self, instance, ctx)
         yield from network_policies(self, ctx)
         yield from _routing_policy_references(self, instance, ctx)
-
-
-def _primary_instance(network: VirtualNetworkIntent) -> Iterator[Claim]:
-    """That the primary routing instance of ``network`` exists, as the server makes it (docs/contrail.md D.3).
-
-    The server's own is adopted without a write. The server seeds the fabric's networks, which need nothing of ours."""
-    if network.fq_name not in FABRIC_NETWORKS:
-        snat = {"routing_instance_fabric_snat": True} if network.fabric_snat else {}
-        yield network.child_of(network, "routing_instance", network.name, routing_instance_is_default=True, **snat)
 
 
 def _routing_policy_references(network: View, instance: View | None, ctx: Context) -> Iterator[Claim]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from intentc.evaluation import Status
-from intentc.model import Key, Name, Parent, ResourceClaim
 from tests.unit.contrail.tenant import PROJECT, Tenant, made, reasons, references
 
 LISTS = {
@@ -44,33 +43,17 @@ def test_what_is_in_all_lists_is_both_and_the_others_stay() -> None:
 def test_the_targets_are_shared_by_all_that_name_them() -> None:
     tenant = Tenant()
     network, _ = tenant.network("vn", **LISTS)
-    claims = {name: claim for (kind, name), claim in made(tenant.run(network)).items() if kind == "route_target"}
-    assert sorted(claims) == ["target:1:1", "target:2:1", "target:3:1"]
+    claims = made(tenant.run(network))
+    assert sorted(name for _, name in claims) == ["target:1:1", "target:2:1", "target:3:1"]
     assert {claim.owner for claim in claims.values()} == {"shared"}
 
 
-def test_only_the_primary_routing_instance_is_claimed_while_it_is_not_there() -> None:
+def test_nothing_is_claimed_while_the_primary_routing_instance_is_not_there() -> None:
     tenant = Tenant()
     key = tenant.below("virtual_network", "vn", route_target_list={"route_target": ["target:1:1"]})
     outcome = tenant.run(key)
-    assert outcome.status == Status.DONE
-    (claim,) = outcome.claims
-    assert claim == instance_of(key)
+    assert (outcome.status, outcome.claims) == (Status.DONE, ())
     assert ("name", "routing_instance", f"{PROJECT}:vn:vn") in outcome.reads
-
-
-def instance_of(network: Key, **fields: bool) -> ResourceClaim:
-    """The claim of the primary routing instance of ``vn``."""
-    fq_name = ("default-domain", "blue", "vn")
-    properties = tuple(sorted({"routing_instance_is_default": True, **fields}.items()))
-    return ResourceClaim(Name("routing_instance", (*fq_name, "vn")), Parent(network, fq_name), network.uuid, properties)
-
-
-def test_the_primary_routing_instance_is_claimed_as_the_server_makes_it() -> None:
-    tenant = Tenant()
-    tenant.network("vn")
-    network = tenant.below("virtual_network", "vn", fabric_snat=True)
-    assert instance_of(network, routing_instance_fabric_snat=True) in tenant.run(network).claims
 
 
 def test_a_malformed_target_is_reported_and_the_others_stay() -> None:
@@ -82,16 +65,16 @@ def test_a_malformed_target_is_reported_and_the_others_stay() -> None:
     assert "route_target_list: '1:2' is not a route target" in outcome.problems[0].message
 
 
-def test_a_network_without_lists_claims_its_primary_routing_instance_only() -> None:
+def test_a_network_without_lists_claims_nothing() -> None:
     tenant = Tenant()
     network, _ = tenant.network("vn")
-    assert tenant.run(network).claims == (instance_of(network),)
+    assert tenant.run(network).claims == ()
 
 
 def test_a_target_named_twice_is_claimed_once() -> None:
     tenant = Tenant()
     network, _ = tenant.network("vn", route_target_list=["target:1:1", "target:1:1"])
-    assert len([claim for claim in tenant.run(network).claims if claim != instance_of(network)]) == 2
+    assert len(tenant.run(network).claims) == 2
 
 
 def test_a_list_joins_no_network_of_somebody_else() -> None:
@@ -159,4 +142,4 @@ def test_nothing_else_of_a_network_matters() -> None:
     network = tenant.below(
         "virtual_network", "vn", port_security_enabled=False, virtual_network_properties=properties, is_shared=True
     )
-    assert tenant.run(network).claims == (instance_of(network),)
+    assert tenant.run(network).claims == ()

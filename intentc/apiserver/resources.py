@@ -406,6 +406,8 @@ class Resources:
                 written = {field: value for field, value in fields.items() if value is not None}
                 server = caller._replace(privileged=True)
                 await self._restage(draft, Key(name.kind, uuid), document, kept | written, frozenset(fields), server)
+        if rules.restores_companions:
+            await self._create_companions(draft, rules, change, caller, keep=True)
 
     async def _create_companions(
         self, draft: Draft, rules: Rules, change: Change, caller: Caller, *, keep: bool
@@ -417,7 +419,9 @@ class Resources:
             if adopts and await draft.find(Name(kind, tuple(body["fq_name"]))) is not None:
                 continue
             # It gets the resource's owner: an administrator may have created the resource for another project.
-            server = caller._replace(privileged=True, project_id=change.after["perms2"]["owner"])
+            # One that was written straight into etcd may lack it.
+            owner = (change.after.get("perms2") or {}).get("owner") or caller.project_id
+            server = caller._replace(privileged=True, project_id=owner)
             await self.create(draft, self._schema.kind(kind), body, server)
 
     async def _admit(self, draft: Draft, rules: Rules, change: Change) -> None:

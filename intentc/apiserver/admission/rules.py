@@ -189,11 +189,13 @@ class Rules:
     """One kind's rules.
 
     ``takes_numbers``: a creation or change may allocate numbers. ``adopts_companions``: a companion that exists already
-    is taken as it is. ``forces_companions``: companions are deleted even if others hold them."""
+    is taken as it is. ``restores_companions``: an update creates those that are missing. ``forces_companions``:
+    companions are deleted even if others hold them."""
 
     kind: ClassVar[str] = ""
     takes_numbers: ClassVar[bool] = False
     adopts_companions: ClassVar[bool] = False
+    restores_companions: ClassVar[bool] = False
     forces_companions: ClassVar[bool] = True
 
     def prepare(self, document: Document) -> None:

@@ -43,13 +43,14 @@ class VirtualNetworkRules(Rules):
     """The rules of networks.
 
     A network gets a number, and an explicit VXLAN id is reserved among the same numbers. Its primary routing instance
-    is created and deleted with it. References connect a provider network with other networks only, never two of the
-    same sort. Its lists must not name a route target that the compiler allocates. Its subnets are completed, and stay
-    while their addresses are used.
+    is created and deleted with it, and an update creates a missing one. References connect a provider network with
+    other networks only, never two of the same sort. Its lists must not name a route target that the compiler
+    allocates. Its subnets are completed, and stay while their addresses are used.
     """
 
     kind: ClassVar[str] = "virtual_network"
     takes_numbers: ClassVar[bool] = True
+    restores_companions: ClassVar[bool] = True
 
     def lookups(self, change: Change) -> Iterable[Lookup]:
         return (*self._joined(change), *self._ipams(change))

@@ -62,6 +62,16 @@ async def test_there_is_no_second_one(api: Api) -> None:
     await api.delete(KIND, made["uuid"])
 
 
+async def test_an_update_of_the_network_creates_one_that_was_deleted_from_etcd(api: Api, store: MemoryStore) -> None:
+    network, instance = await network_and_instance(api)
+    await store.transaction((), [Delete(f"/contrail/{KIND}/{instance}")])
+    await api.update("virtual_network", network, display_name="x", fabric_snat=True)
+    made = await api.by_name(KIND, *PROJECT, "n", "n")
+    assert (made[FLAG], made["routing_instance_fabric_snat"], made["parent_uuid"]) == (True, True, network)
+    await api.update("virtual_network", network, display_name="y")
+    assert (await api.by_name(KIND, *PROJECT, "n", "n"))["uuid"] == made["uuid"]
+
+
 async def test_one_that_was_deleted_from_etcd_can_be_created_again(api: Api, store: MemoryStore) -> None:
     _, instance = await network_and_instance(api)
     await store.transaction((), [Delete(f"/contrail/{KIND}/{instance}")])

@@ -3,7 +3,7 @@
 Why it exists: the index names the children and referrers of a resource. The transaction of a deletion changes up to 16
 of them. With more, which would let it grow with the number of neighbours, the resource is deleted first, with a note in
 the index, and they are changed afterwards, 16 at a time. No new reference can come meanwhile, since its target is
-absent. Whoever deletes changes them before it answers, but for references of relations that compilers alone write:
+absent. Whoever deletes changes them before it answers, except references of relations that compilers alone write:
 compilers remove those themselves, and two writers would only fail each other. What is left after a while, because no
 compiler runs or a server has ended, any server finishes (``Sweep``).
 

@@ -4,7 +4,7 @@ library of Azure.
 ``azure.core`` has the tokens' header, and how long-running operations are polled; ``transport`` sends, within limits,
 and to no other host, whatever address an answer names. What a status means for the publisher is decided here
 (docs/appgw.md §11). ``rejections`` reads a rejection in an answer's body; that of a failed operation is read here.
-Nothing is retried, but for a request whose token Azure challenges: the publisher decides after a new look at the
+Nothing is retried, except a request whose token Azure challenges: the publisher decides after a new look at the
 gateway.
 
 State: the connections and the token.

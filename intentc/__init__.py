@@ -7,8 +7,6 @@ This module is what the author of a compiler imports (docs/authoring.md)::
 Names are looked up when they are first used, so that importing the package costs nothing. The engine's parts are
 imported from their own packages; tests of intents use ``intentc.testing``. Compilers that ship with intentc import some
 pure modules as well.
-
-Touches: clock, files, randomness.
 """
 
 from __future__ import annotations

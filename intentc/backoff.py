@@ -7,8 +7,6 @@ library: those on PyPI wrap the attempt as well, and here a queue, an event or a
 ``Backoff`` is a value; its waits have random jitter, unless that is 0, as for contended parts. State: ``Retries``
 counts failures in a row, and notes since when all went well; ``PartRepairs`` has the repairs of one part of an object,
 and until when it backs off. Their owners call them.
-
-Touches: clock, randomness.
 """
 
 from __future__ import annotations

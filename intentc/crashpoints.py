@@ -5,8 +5,6 @@ in its own process or in one that it forks (``tests/support/forking``): no optio
 does. Without a hook a point costs one comparison. ``tests/faults`` checks what must hold afterwards.
 
 State: the installed hook, which only a test sets. What the hook does is the test's.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

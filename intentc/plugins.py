@@ -6,8 +6,6 @@ holds; ``evaluation/compiler.py`` is its description.
 
 It imports compilers, and reads the schemas and maps that ship with them or that a configuration names. State: the list
 of installed compilers, read once; ``loading`` keeps the schemas.
-
-Touches: files.
 """
 
 from __future__ import annotations

@@ -8,6 +8,4 @@ the kinds. Nothing here compiles.
 
 Its only lasting state is in etcd, at the keys of ``layout``; ``mutation`` alone writes there. In memory: tokens and
 log-ins, what is under way, and the last readiness.
-
-Touches: clock, etcd, HTTP, logs, metrics, randomness, sockets, threads; through others: environment, files.
 """

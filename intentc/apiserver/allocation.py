@@ -7,8 +7,6 @@ comes through ``service``.
 
 It reads and changes the draft, and fills numbers and addresses into the document of the change that it gets;
 ``mutation`` commits.
-
-Touches: nothing itself; through others: etcd.
 """
 
 from __future__ import annotations

@@ -27,8 +27,6 @@ Additions to Contrail's API; ``GET /`` announces those that a client must know:
 - ``/int-pool`` is idempotent by (pool, owner), and a GET lists allocations.
 
 It reaches etcd through ``ApiServer``, tokens through ``Keystone``.
-
-Touches: HTTP, logs; through others: clock, environment, etcd, metrics, randomness, threads.
 """
 
 from __future__ import annotations

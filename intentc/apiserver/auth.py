@@ -6,8 +6,6 @@ servers over one etcd; without it they are known to this process alone. ``author
 
 State: the tokens' digests and the rates of log-ins, in memory (``logins``). The passwords' files are read again at each
 log-in.
-
-Touches: clock, randomness; through others: etcd, files.
 """
 
 from __future__ import annotations

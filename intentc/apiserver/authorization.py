@@ -5,8 +5,6 @@ also finds what a change touches of the fields and entries that are the compiler
 and objects and raises errors; ``auth`` identifies the caller.
 
 Pure functions of values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ error can list the rejected ones.
 
 It reads etcd through the draft, and changes the draft alone; an error gets the index of its item. ``mutation`` commits,
 ``resources`` and ``statuses`` make the single changes. State: the rejections of one call.
-
-Touches: nothing itself; through others: clock, etcd, randomness.
 """
 
 from __future__ import annotations

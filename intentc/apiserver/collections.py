@@ -5,8 +5,6 @@ Why it exists: two clients that each add an element must not overwrite each othe
 whole property. The schema says which properties are collections, and which field is the key of a map; ``annotations``
 always is one. Functions of documents: ``apply`` returns a new one, and changes none that it gets. ``service`` stages
 the result in a mutation. State: the properties that one call changes.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -10,8 +10,6 @@ compiler runs or a server has ended, any server finishes (``Sweep``).
 ``mutation`` settles each draft before it commits it, and finishes afterwards; ``serving`` sweeps.
 
 State: of a ``Sweep``, how much it found.
-
-Touches: nothing itself; through others: clock, etcd.
 """
 
 from __future__ import annotations

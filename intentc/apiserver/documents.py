@@ -6,8 +6,6 @@ everything else in an answer is computed from the index (``listing``). Whoever r
 ``draft``, ``listing`` and ``pools``; ``mutation``, ``pools`` and ``kubernetes/beside`` encode what they write.
 
 Pure functions.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

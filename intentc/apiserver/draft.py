@@ -6,8 +6,6 @@ writer was faster, the work is repeated on a new draft (``mutation.py``). ``reso
 values are allowed. Calls that only read use a draft, too.
 
 State: one mutation under way, in memory. It reads the store (``reading``), and writes nothing there.
-
-Touches: clock; through others: etcd.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ that only the Kubernetes face raises.
 ``within`` and ``of`` add to an error which item and field it is about.
 
 State: what each error says.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ comes from carries out its finalizers.
 
 ``add_finalizers`` changes the document that it gets, in place; the other functions are pure, and times come from the
 caller.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: clients give a uuid, a name, a parent or only some of them, and s
 ``resources`` gives a uuid to those without one, and checks that uuid and name are free.
 
 It reads the parent through the draft, and changes the new document alone, in place.
-
-Touches: nothing itself; through others: etcd.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: ``str.isdigit`` accepts superscripts, and ``int`` raises on them 
 would end in a 500. Callers decide what an integer means.
 
 Pure.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -12,8 +12,6 @@ say.
 ``mutation`` decides which commits are large. The processes on one path share nothing but etcd.
 
 State: the turn of large commits in this process, and which one is under way.
-
-Touches: clock, etcd, randomness.
 """
 
 from __future__ import annotations

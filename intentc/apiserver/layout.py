@@ -18,8 +18,6 @@ every watched prefix, below ``/intentc/apiserver/<path>/``, mirrors the resource
 compare over one range. The modules that stage the keys define their values; ``mutation`` writes them.
 
 Pure: keys and prefixes from values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

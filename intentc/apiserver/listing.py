@@ -8,8 +8,6 @@ the others; ``unreadable`` lists them with the reasons, and leaves the check of 
 ``kubernetes/lists.py`` lists for the Kubernetes face.
 
 It writes nothing.
-
-Touches: nothing itself; through others: etcd.
 """
 
 from __future__ import annotations

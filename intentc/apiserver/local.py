@@ -4,8 +4,6 @@ Why it exists: the offline compile and the engine's tests write through the same
 a live system. Errors are interpreted by the code that reads HTTP answers.
 
 It owns no state: everything is in the server's store, which its calls read and write.
-
-Touches: nothing itself; through others: clock, etcd, randomness, threads.
 """
 
 from __future__ import annotations

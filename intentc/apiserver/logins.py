@@ -4,8 +4,6 @@ Why it exists: a log-in needs no token, so without limits one client could guess
 table of tokens until everybody else's are displaced. ``auth`` checks passwords, and sets the rates.
 
 State: attempts and digests of tokens, in memory; ``auth`` changes them, and ``tokens`` as other servers do.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

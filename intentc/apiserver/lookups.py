@@ -3,8 +3,6 @@
 Why it exists: rules do no I/O; ``admission/rules.py`` defines what they can name, and here it is read.
 
 It reads through the draft, and adds the compares that the reads need to it; it stages no write.
-
-Touches: nothing itself; through others: etcd.
 """
 
 from __future__ import annotations

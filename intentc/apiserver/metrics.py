@@ -2,8 +2,6 @@
 
 Why it exists: a pool that many tenants draw from must not run out unnoticed (docs/operating.md). The pools of addresses
 are left out, one for each subnet, and so are families. ``service`` reads the pools at each scrape.
-
-Touches: metrics.
 """
 
 from __future__ import annotations

@@ -9,8 +9,6 @@ deletions, also afterwards. Nothing else here writes values to the store. A dry 
 It commits to the store, reads through the draft, which it completes, and waits a random time before it repeats.
 
 State: of one mutation, its draft, how often it was tried, and the revision of its result.
-
-Touches: clock, etcd, randomness; through others: threads.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ mutation checks here, on its draft. A caller without any right is rejected befor
 
 It reads through the draft, and changes neither draft nor documents. State: what it found for a caller, kept as long as
 the draft, and the access lists that it read last, since lists of thousands of rules take longer than a call.
-
-Touches: nothing itself; through others: etcd.
 """
 
 from __future__ import annotations

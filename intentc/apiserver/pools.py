@@ -14,8 +14,6 @@ It reads these keys through the draft, and stages them on the draft; ``mutation`
 rules request.
 
 State: the free ranges of a ``Pool``, while one mutation takes numbers from it.
-
-Touches: nothing itself; through others: etcd.
 """
 
 from __future__ import annotations

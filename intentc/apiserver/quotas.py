@@ -4,8 +4,6 @@ Why it exists: a limit concerns all resources of a project together, and a reque
 each limit counts is in ``admission/quotas.py``; ``resources.py`` notes what a request adds and asks at its end. Only
 additions are checked: a limit that was lowered below what is there takes nothing away. It reads through the draft,
 which notes compares of what was counted, and stages no write.
-
-Touches: nothing itself; through others: etcd.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Why it exists: ``/readyz`` needs no token, so an answer is reused for 1 s, and one read serves all requests meanwhile.
 
 State: the last answer and its time.
-
-Touches: clock, etcd.
 """
 
 from __future__ import annotations

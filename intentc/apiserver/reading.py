@@ -6,8 +6,6 @@ compares come from one place. Reads are gathered: a batch of a hundred resources
 What a call in the event loop may read is limited: it raises ``NeedsThread`` then, and ``threads`` makes it again.
 
 State: what one draft has read. ``mutation`` writes.
-
-Touches: etcd.
 """
 
 from __future__ import annotations

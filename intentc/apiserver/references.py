@@ -5,8 +5,6 @@ A client names a target by ``uuid`` or ``to``; both are stored. An ``attr`` is a
 changed or removed.
 
 It reads through the draft, and stages no write; ``resources`` stages the result.
-
-Touches: nothing itself; through others: etcd.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: ``app.py`` stays a list of calls. Nothing here touches the store.
 read in ``kubernetes/options.py`` and ``kubernetes/received.py``.
 
 It returns values, and raises the errors that a client gets.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

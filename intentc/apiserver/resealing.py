@@ -5,8 +5,6 @@ with keys looks at its start, page by page, beside the requests that it answers.
 written under a compare, as any change. Nothing else of the resource changes.
 
 It reads and writes through ``ApiServer``. Values that can't be read stay as they are.
-
-Touches: etcd, logs; through others: clock, randomness, threads.
 """
 
 from __future__ import annotations

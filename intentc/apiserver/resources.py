@@ -7,8 +7,6 @@ request are taken, and their companions are written. ``statuses`` writes a statu
 It reads through the draft that a call gets, and changes that draft and the documents on it alone; rules and
 ``references`` complete these in place. Times come from ``sources``, and so do uuids that are not given; of kinds that
 are written as manifests they follow from the name.
-
-Touches: nothing itself; through others: clock, etcd, randomness.
 """
 
 from __future__ import annotations

@@ -12,8 +12,6 @@ bridges: both are stored as they are.
 Pure, except that the keys are read anew at each use, since their file may change; functions return new documents.
 
 State: what was made of the keys' text.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ extended. ``admission/seed_objects.py`` lists objects and pools, ``admission/__i
 from settings.
 
 It writes through ``ApiServer``, as the server itself, and changes no object that exists.
-
-Touches: nothing itself; through others: clock, etcd, randomness, threads.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ are bound to the store.
 
 All state that outlives a call is in etcd, but for the readiness (``readiness``) and whether the server ends; a lock
 lets one call at a time take numbers.
-
-Touches: nothing itself; through others: clock, etcd, logs, randomness, threads.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: ``intentc apiserver``, ``intentc dev`` and the tests share it. Th
 
 State: the listening socket and the server's tasks, until the block is left. It writes the seeds; ``app`` answers
 requests.
-
-Touches: clock, HTTP, logs, sockets; through others: environment, etcd, files, metrics, randomness, threads.
 """
 
 from __future__ import annotations

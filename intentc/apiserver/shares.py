@@ -10,8 +10,6 @@ caller's. Parts of families (``pools.py``) belong to one resource, and have no s
 to be taken: etcd is full before.
 
 It reads the draft, and stages the counts on it.
-
-Touches: nothing itself; through others: etcd.
 """
 
 from __future__ import annotations

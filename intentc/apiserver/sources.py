@@ -4,8 +4,6 @@ Why it exists: a live server uses random uuids and the clock; an offline compile
 input every time, so its source derives them from their purpose.
 
 A live source reads the clock and random bytes.
-
-Touches: clock, randomness.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ several writers need not agree on the rest. The record of what compilers claim i
 change claimed items.
 
 It changes the draft alone.
-
-Touches: nothing itself; through others: clock, etcd.
 """
 
 from __future__ import annotations

@@ -9,8 +9,6 @@ Nothing is written before a call's last step, so one that is broken off has done
 since they take turns with the loop; who would wait behind many others gets 429.
 
 State: the threads' limiter.
-
-Touches: clock, etcd, HTTP, threads.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ etcd never holds the token itself. Every server follows these keys (``watch/sour
 answer requests without a read. A revoked or displaced token is a deleted key.
 
 State: which tokens are in etcd, with their leases. It writes their keys.
-
-Touches: clock, etcd, logs; through others: randomness.
 """
 
 from __future__ import annotations

@@ -6,9 +6,6 @@
 Commands reach a running compiler over its diagnostics, resources over the API server, and directives over etcd; plans,
 ``audit`` and ``release`` read the live state from etcd. Others compile in memory, or run servers and bridges. They
 print on stdout and stderr.
-
-Touches: clock, environment, etcd, files, HTTP, logs, processes, randomness, sockets, terminal, threads; through others:
-API server, gRPC, metrics.
 """
 
 from .entry import main

@@ -1,8 +1,6 @@
 """The type of options that take an address to listen on.
 
 A declaration.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 ``differences`` decides what is equal, ``transfer`` reads the input and sends the changes, ``deleting`` deletes.
 ``apply_by`` uses the client that it gets.
-
-Touches: nothing itself; through others: clock, files, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

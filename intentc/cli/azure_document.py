@@ -3,8 +3,6 @@
 Why it exists: ``compile`` and ``plan`` have the compiler's outputs in memory, and ``bridges.azure.document`` assembles
 them (`intentc compile -o appgw`, `intentc plan -o appgw`). For ``compile`` it also adds the record by which the
 compiler knows the gateway to the inputs. ``bridges.azure`` sends documents.
-
-Touches: files, terminal.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Reads the settings of the publisher from a configuration, for ``intentc appgw`` and ``intentc dev``.
 
 Why apart: a command must not import another one.
-
-Touches: nothing itself; through others: environment.
 """
 
 from __future__ import annotations

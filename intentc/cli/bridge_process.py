@@ -2,9 +2,6 @@
 
 Why it exists: ``intentc xds``, ``kubernetes`` and ``appgw`` differ in what they deliver, and not in how their process
 starts and ends. Each of them builds its own bridge.
-
-Touches: nothing itself; through others: clock, environment, files, gRPC, HTTP, logs, metrics, processes, randomness,
-sockets, terminal, threads.
 """
 
 from __future__ import annotations

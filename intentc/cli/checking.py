@@ -3,8 +3,6 @@ start of ``intentc run``, and of a reload.
 
 Why it exists: a reload that accepts what a start rejects leaves a service that can't be started again. Nothing is
 connected; TLS files, schemas, reaction maps and the compilers' packages are read.
-
-Touches: nothing itself; through others: clock, files, sockets.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ in; ``transfer`` splits what the server rejects as too large; the commands choos
 order.
 
 State: the connection, the highest revision in any answer, and in ``Touching`` the keys of all changes.
-
-Touches: nothing itself; through others: clock, files, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

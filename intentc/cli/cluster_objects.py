@@ -2,8 +2,6 @@
 
 Why it exists: ``compile -o kubernetes`` shows a cluster's objects without a cluster and without a bridge. They have the
 bridge's label, so that a bridge that comes later takes them for its own.
-
-Touches: terminal.
 """
 
 from __future__ import annotations

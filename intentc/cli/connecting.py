@@ -5,8 +5,6 @@ decides how to use them; heavy imports stay in the functions. ``client`` and ``w
 
 It reads the certificates and keys that the configuration names, to check them. The connections connect when they are
 used.
-
-Touches: files, sockets; through others: clock.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: a large system always has something held. A user who applies an u
 error. The compiler (``/why``) knows which intents are behind an object, and what made an intent run.
 
 It asks the diagnostics, and prints on stderr.
-
-Touches: terminal; through others: files, HTTP, sockets.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@
 turns both into findings.
 
 It reads files, or asks the diagnostics; it prints on stderr.
-
-Touches: terminal; through others: API server, clock, etcd, files, HTTP, logs, processes, randomness, sockets, threads.
 """
 
 from __future__ import annotations

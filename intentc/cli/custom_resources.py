@@ -5,8 +5,6 @@ lists their resources as our API server does. ``intentc crds`` prints the docume
 the schemas in them.
 
 Pure: kinds in, documents out.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

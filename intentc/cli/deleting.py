@@ -2,8 +2,6 @@
 
 With ``remove_references``, references that users wrote to them are removed in the same transaction. References by
 compilers never block a deletion, and children have to be deleted themselves.
-
-Touches: nothing itself; through others: clock, files, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

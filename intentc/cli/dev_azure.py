@@ -4,9 +4,6 @@ Why it exists: a user who loads Ingresses wants to see what the gateway would be
 (``intentc.testing.azure``) rejects what Azure is known to reject, and serves no traffic.
 
 The stand-in, the publisher and its connections last until ``dev`` ends. It prints on stderr.
-
-Touches: clock, terminal; through others: environment, etcd, files, gRPC, HTTP, logs, metrics, processes, randomness,
-sockets, threads.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: a user who loads such a compiler wants to see statuses change as 
 cluster. It is the one of ``intentc.testing``: nothing runs in it, and it says that everything is ready.
 
 It writes what it observes through the API server, and prints what happens to objects on stderr.
-
-Touches: clock, terminal; through others: etcd, files, HTTP, logs, randomness, sockets, threads.
 """
 
 from __future__ import annotations

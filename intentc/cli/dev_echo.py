@@ -5,8 +5,6 @@ Why it exists: a sample with a gateway needs services behind it, and a newcomer 
 
 The process of these services, and a temporary directory with its log, last until ``dev`` ends. Only ``wanted`` is a
 pure function.
-
-Touches: clock, environment, files, processes, randomness, threads.
 """
 
 from __future__ import annotations

@@ -5,9 +5,6 @@ Why it exists: a user who loads a gateway wants to send requests through it, and
 
 The xDS server in this process, with its connection to etcd, and Envoy's process last until ``dev`` ends. It also probes
 ports, prints on stderr, and sends a request to Envoy.
-
-Touches: clock, HTTP, sockets, terminal, threads; through others: environment, etcd, files, gRPC, logs, metrics,
-processes, randomness.
 """
 
 from __future__ import annotations

@@ -6,9 +6,6 @@ command with other settings would answer differently; a kubeconfig beside it lea
 command prints messages; ``dev_gateway`` runs Envoy.
 
 These servers and the files last until ``dev`` ends.
-
-Touches: files, randomness; through others: API server, clock, environment, etcd, gRPC, HTTP, logs, metrics, processes,
-sockets, threads.
 """
 
 from __future__ import annotations

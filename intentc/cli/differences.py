@@ -5,8 +5,6 @@ Why it exists: users apply the same file again and again, and want to read "unch
 stored one and others stay, so a field that a manifest no longer has is sent as null.
 
 Pure functions of values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

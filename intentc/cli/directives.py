@@ -5,8 +5,6 @@ rest. A directive is a key in etcd, so it can be stored while no compiler runs; 
 
 It reads names from the API server, revisions and directives from etcd, status from diagnostics, and for signatures the
 clock, user and host; the commands write through ``book``. State: the connection to etcd.
-
-Touches: clock, environment, etcd, terminal; through others: files, gRPC, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: names come from users, and may hold quotes, brackets, line ends o
 inside its label. The same graph gives the same text, in the order of the input. The caller decides what is drawn.
 
 Pure.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

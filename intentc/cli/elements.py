@@ -4,8 +4,6 @@ Why it exists: ``compile`` and ``dev`` have the compiler's outputs in memory and
 ``bridges.xds`` decodes elements, makes the configuration, and serves elements from etcd.
 
 It prints the configuration on stdout, and what is left out on stderr; it changes nothing that it gets.
-
-Touches: terminal; through others: clock, files, logs, randomness.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """The ``intentc`` script: the group's own options, and how every command ends.
 
 It replaces the process's standard streams, runs a command, and ends the process with its exit code.
-
-Touches: environment, files, processes, terminal; through others: clock, logs, sockets, threads.
 """
 
 from __future__ import annotations

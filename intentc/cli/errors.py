@@ -3,8 +3,6 @@
 Why it exists: scripts rely on the codes and people on the lines, so one module defines both. It translates the
 exceptions of all layers, so commands stay short. A traceback is printed only for an internal error, and only if
 ``INTENTC_TRACEBACK`` is set.
-
-Touches: environment, terminal.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: servers and compilers don't know files. A rejected ``/sync`` name
 names kind and fq_name, and both name fields as users write them; a user needs ``file:line``.
 
 Pure functions of values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

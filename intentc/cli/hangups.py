@@ -6,8 +6,6 @@ acts on the signal.
 
 State: whether one arrived, and the terminal of the process. It owns the process's handler of SIGHUP until ``process``
 takes over, and asks whether descriptors are terminals.
-
-Touches: processes, terminal.
 """
 
 from __future__ import annotations

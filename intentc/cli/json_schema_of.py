@@ -6,8 +6,6 @@ Descriptions come from docstrings: the text after ``name``: describes that field
 adds to their schemas.
 
 State: ``Definitions`` collects the schemas of the structs that it converted.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

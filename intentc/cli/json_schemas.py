@@ -3,8 +3,6 @@
 ``intentc check --schemas DIR`` writes them; the repository has them in ``config/json-schemas``. Editors complete and
 check with them. They know less than ``intentc check``, which also checks, for example, that a map leads only to related
 kinds. ``json_schema_of`` converts structs.
-
-Touches: files.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: Python waits at exit for every thread, and a thread that hangs in
 then the command has finished its work, so nothing is lost without the thread.
 
 It waits for threads by the clock, logs, flushes the standard streams and logs, and may end the process.
-
-Touches: clock, logs, processes, terminal, threads.
 """
 
 from __future__ import annotations

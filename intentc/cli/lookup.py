@@ -2,8 +2,6 @@
 
 Why it exists: unreadable resources must be found too, or nobody could delete or replace them; the error that says so is
 made here. Each command decides what to do with the resource. ``naming`` is for commands that need a readable one.
-
-Touches: nothing itself; through others: clock, files, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

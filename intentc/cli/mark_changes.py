@@ -5,8 +5,6 @@ A second run of either continues with the rest. ``marks`` finds the objects and 
 
 It changes the API server's resources, and prints on stderr. State: what this run changed, and what was
 rejected.
-
-Touches: terminal; through others: clock, files, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ values leniently, since an object with other unreadable fields can still be rele
 with the objects.
 
 It reads etcd, and prints on stderr what it can't read.
-
-Touches: etcd, terminal.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Finds the kind and the resource that a command's arguments name, and suggests similar kinds.
 
 ``lookup`` asks the API server for a resource, and also finds unreadable ones, which are an error here.
-
-Touches: files; through others: clock, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

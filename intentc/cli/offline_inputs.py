@@ -2,8 +2,6 @@
 
 All of them together, or for ``compile --keep-going`` those that are not rejected. It applies resources to the
 ``Offline`` that it gets, in memory. ``applying`` applies them at an API server.
-
-Touches: nothing itself; through others: API server, clock, etcd, files, logs, processes, randomness, threads.
 """
 
 from __future__ import annotations

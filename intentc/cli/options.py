@@ -3,8 +3,6 @@
 Why it exists: ``--config-file`` means the same before and after a command's name; ``-o`` prints the same shapes
 everywhere. ``loading.configuration`` reads and checks the configuration, ``output`` prints. It sets up the logs as the
 configuration says.
-
-Touches: environment, files, logs; through others: clock, terminal.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ find what it names. The kinds declare what refers to what; the server checks whe
 ``fq_name_of`` have the name of a resource in a file.
 
 Pure functions of values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Tables are plain aligned columns, never cut, for people and for ``awk``. JSON and YAML have the same shape for one
 result and for many, with its version.
-
-Touches: terminal.
 """
 
 from __future__ import annotations

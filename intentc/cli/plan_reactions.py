@@ -4,9 +4,6 @@ It finds out whose map it is, asks a running service for the map in force, and g
 ``offline/preview/reacting.py`` compares.
 
 It reads etcd, the API server, the diagnostics and files, and prints.
-
-Touches: files, terminal; through others: API server, clock, environment, etcd, gRPC, HTTP, logs, processes, randomness,
-sockets, threads.
 """
 
 from __future__ import annotations

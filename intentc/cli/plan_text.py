@@ -2,8 +2,6 @@
 
 ``plan_reactions`` formats the comparison of maps, with ``change_lines`` from here. It returns lines, and prints
 nothing. It reads NO_COLOR from the environment.
-
-Touches: environment.
 """
 
 from __future__ import annotations

@@ -5,9 +5,6 @@ compares maps over such copies. ``offline.preview`` defines what a plan is.
 
 It reads etcd, the API server and input files, and reports progress on stderr. Making a plan writes nothing to the live
 system. ``carry_out`` writes to the server of its client: the copy's for a plan, the live one for ``apply``.
-
-Touches: randomness, terminal; through others: API server, clock, environment, etcd, files, gRPC, HTTP, logs, metrics,
-processes, sockets, threads.
 """
 
 from __future__ import annotations

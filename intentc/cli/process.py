@@ -5,8 +5,6 @@ puts a configuration that was read again into force.
 
 State: the process's settings, which it changes: signal handlers, garbage collector, watchdog, and at a reload logs. It
 calls the reload that it gets.
-
-Touches: environment, logs, processes; through others: clock, files, terminal, threads.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why not rich: the log writes to the same terminal, and one line that is erased b
 ``intentc status --watch`` shows the same progress from another process.
 
 State: the line that is shown, and a handler among those of the root logger while it shows.
-
-Touches: clock, logs, terminal.
 """
 
 from __future__ import annotations

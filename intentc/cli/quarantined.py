@@ -4,8 +4,6 @@ Why it exists: only a running compiler knows what is held, rejected or contended
 against its ``/status`` before they are stored. If none answers, a named resource is looked up like any other.
 
 It reads the diagnostics, the API server, and revisions in etcd.
-
-Touches: nothing itself; through others: clock, etcd, files, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ Why it exists: help must be quick, and ``intentc --config-file F`` alone must ru
 
 It imports the called command's module, for ``run`` and ``dev`` after ``hangups`` heeds SIGHUP, and reads environment
 variables.
-
-Touches: environment; through others: processes, terminal.
 """
 
 from __future__ import annotations

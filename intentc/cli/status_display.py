@@ -3,8 +3,6 @@
 Why apart: importing rich is slow, and only a terminal needs it.
 
 State: what is shown.
-
-Touches: terminal; through others: clock.
 """
 
 from __future__ import annotations

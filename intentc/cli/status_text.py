@@ -1,8 +1,6 @@
 """Selects and formats what ``intentc status`` shows of a compiler's ``/status``, and derives its exit code.
 
 It reads the clock ("5 s ago").
-
-Touches: clock.
 """
 
 from __future__ import annotations

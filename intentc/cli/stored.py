@@ -4,8 +4,6 @@ Why it exists: ``migrate`` writes the older ones anew, and ``check --live`` repo
 before a compiler runs with it. It reads the values in etcd, since the API server answers in the present version.
 
 It reads etcd and changes nothing but what the schema's kinds have lost (``retained/known_fields.py``).
-
-Touches: etcd; through others: logs.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ is printed, and when it is flushed.
 
 State: it replaces ``sys.stdout`` and ``sys.stderr``, and keeps the replaced ones. It writes to their descriptors, and
 waits while these are full.
-
-Touches: sockets, terminal.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: ``apply`` and ``delete`` share these steps, and whatever compiles
 one transaction if the server accepts it; a request that is too large is halved, unless all must go together.
 
 It reads files or stdin, sends requests to the API server, and prints.
-
-Touches: nothing itself; through others: clock, files, HTTP, logs, sockets, terminal.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ contains the commit in a file, which ``hatch_build.py`` writes with the function
 the commit is ``unknown``. This module imports only the standard library, since the build runs it by itself.
 
 It reads the package's metadata and files, and asks git in a checkout.
-
-Touches: files, processes.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ The compiler may be behind, not started, or stuck on a held intent; errors disti
 converged means. ``where`` in all functions: the section ``intentc.diagnostics``, with address, token and certificates.
 
 It asks the diagnostics.
-
-Touches: clock, files, HTTP, sockets.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Names come from anyone who may write resources: control characters are escaped, so that no name moves the cursor.
 
 It prints on stdout, and reads the clock.
-
-Touches: clock, terminal.
 """
 
 from __future__ import annotations

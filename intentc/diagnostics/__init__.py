@@ -8,7 +8,4 @@ protocols in ``observed``. This module imports nothing, so that a command which 
 
 It changes nothing in the engine. State: connections, followers of events, the token, log levels and known secrets, and
 the pages' files.
-
-Touches: clock, files, HTTP, logs, metrics, sockets, terminal; through others: environment, processes, randomness,
-threads.
 """

@@ -6,8 +6,6 @@ password of HTTP Basic, so that a page can be opened. ``serving`` listens, and h
 ``loading/configuration/risks.py`` rejects unsafe configurations.
 
 State: whether the token could be read.
-
-Touches: HTTP, logs; through others: files.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: every question is paged, but a single resource may have 10,000 ru
 the last bound, so that people and pages get an answer at once.
 
 Pure: values and a request in, a response out.
-
-Touches: HTTP.
 """
 
 from __future__ import annotations

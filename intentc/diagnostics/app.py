@@ -6,8 +6,6 @@ followers.
 Why the strict headers: pages show names from a control plane, so no browser may frame, sniff, cache or embed them, and
 a host name that resolves to our address (DNS rebinding) gets no answer. ``access`` rejects requests without the token;
 ``serving`` listens.
-
-Touches: HTTP, metrics; through others: clock, files, logs, processes, randomness, threads.
 """
 
 from __future__ import annotations

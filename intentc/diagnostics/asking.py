@@ -4,8 +4,6 @@ Why it exists: commands, pages and people with ``curl`` ask the same questions. 
 as a page's ``limit`` (at most 500) and a neighbourhood's ``depth`` (at most 4), and answers 400 where one is wrong. An
 ``Asked`` computes the answers within these limits; for ``/quarantine`` and ``/pending`` an ``Observed`` does, where
 there is no ``Asked``. Both only read.
-
-Touches: HTTP; through others: clock, files, logs, processes, randomness, threads.
 """
 
 from __future__ import annotations

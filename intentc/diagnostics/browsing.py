@@ -4,8 +4,6 @@ Why it exists: there may be 10,000 routes, and every answer must be small. Rows 
 long lists within a row are cut. ``app`` has the paths; the compilers define the rows (``Browsed``).
 
 It asks ``Browsed``, and changes nothing.
-
-Touches: nothing itself; through others: threads.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: a stream costs less than a page that polls. Followers are bounded
 one that does not read is disconnected and may return with ``Last-Event-ID``. ``Asked.follow`` yields the lines.
 
 State: the followers, their unsent lines, and the last status, in memory. It changes nothing in the engine.
-
-Touches: clock, HTTP.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ Why it exists: the former compiler logged whole resources and its own password. 
 
 State: the known secrets, here and in the formatter; ``set_up`` replaces the handlers and levels of the process's
 logging. The handler writes lines to stderr, or to the stream that it gets.
-
-Touches: logs, terminal.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ Why it exists: metric names are an interface, so they are defined in one place, 
 (``Observed.status``) lacks has no metric. Bridges define their own metrics; ``registry`` measures at each scrape.
 
 The figures are the engine's, and it changes none.
-
-Touches: files, metrics; through others: clock.
 """
 
 from __future__ import annotations

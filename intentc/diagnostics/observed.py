@@ -4,8 +4,6 @@ Why it exists: the diagnostics must not depend on the engine, and their tests mu
 too, but has no views and no answers. The queries, and the error for a question without an answer, are defined here.
 
 Declarations only.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Why it exists: if a misspelt parameter were ignored, the answer would be to another question, and nobody would notice.
 
 Pure.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

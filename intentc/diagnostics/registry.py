@@ -2,8 +2,6 @@
 
 Why it exists: ``metrics`` defines those of a compiler, each bridge its own, and all of them show the process's figures
 in addition.
-
-Touches: metrics.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: uvicorn by default takes over the process's signals and logging; 
 It listens for other machines only if clients must authenticate. ``app`` builds the application.
 
 State and I/O: the socket and the server's task, until the block is left; it reads the certificates.
-
-Touches: HTTP, sockets; through others: clock, environment, files, logs, metrics, processes, randomness, threads.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Finds the value at a path in an object, so that ``acl_rule[3]`` can be shown with the rule itself.
 
 Pure.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

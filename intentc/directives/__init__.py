@@ -7,8 +7,6 @@ restrict who may write.
 
 The directives' keys in etcd are this package's own. State: the directives in force. It changes the engine by its verbs
 alone.
-
-Touches: clock, etcd, logs; through others: randomness.
 """
 
 from .actions import OperatorActions

@@ -5,8 +5,6 @@ Why a protocol: directives are read from etcd and know nothing of queues and pla
 the watch, or on a standby, it may be repeated.
 
 Declarations only.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

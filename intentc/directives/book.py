@@ -2,8 +2,6 @@
 
 Why apart from watching: commands put and list directives while no compiler runs. Withdrawing compares the revision, so
 that a directive that was put again meanwhile is not lost.
-
-Touches: etcd, logs.
 """
 
 from __future__ import annotations

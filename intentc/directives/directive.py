@@ -4,8 +4,6 @@ Why strict: a directive that is only partly understood could hold or delete the 
 field, or whose value disagrees with its key, is rejected as a whole. ``obeying`` has the engine carry directives out.
 
 Values and their form in etcd.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ withdrawn; the engine carries the actions out.
 
 State: the directives in etcd as of the last change, and what was done about each, in memory. It changes the engine by
 ``OperatorActions`` alone.
-
-Touches: logs; through others: clock.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ The second death within an hour holds an intent. Why a directive: the next proce
 marker of the dead process gives the keys; the service calls this at the start, before directives are loaded.
 
 It reads resources' revisions and directives from etcd, and puts directives there.
-
-Touches: clock, etcd; through others: logs.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ nothing. ``obeying`` carries directives out.
 
 It lists and watches the directives' keys, and deletes finished ones. State: how far it has come, and in ``obeying`` the
 directives in force. The engine changes by ``obeying``; ``on_change`` is called after that.
-
-Touches: clock, logs; through others: etcd, randomness.
 """
 
 from __future__ import annotations

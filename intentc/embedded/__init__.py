@@ -1,6 +1,4 @@
 """An etcd and an Envoy as child processes, for ``intentc dev`` and for tests; ``process`` runs other servers so, too.
 
 State: these processes, their folders and their ports; it ends the processes, and deletes the folders that it made.
-
-Touches: clock, environment, files, HTTP, processes, randomness, sockets, threads.
 """

@@ -6,8 +6,6 @@ the admin address.
 
 State: that process, its admin address and its folder, which it ends and deletes. It looks for the binary in PATH and in
 installed packages.
-
-Touches: clock, environment, files, HTTP, processes, randomness, threads.
 """
 
 from __future__ import annotations

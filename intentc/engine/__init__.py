@@ -6,6 +6,4 @@ plan to the API server, and an allocation from the server to the intent that wai
 stages, ``engine.py`` wires the steps, and ``read_only/`` shows them to others. All requests pass through the read and
 write services of ``writing``. Rules of a domain or of a single stage belong elsewhere. State: in memory, of each module
 its own.
-
-Touches: API server, clock, logs; through others: etcd, files, processes, randomness.
 """

@@ -13,8 +13,6 @@ a pass to ``marked_objects``, and the API server's answers to the permission and
 State: requested, held and uncertain allocations; the owners whose allocations are to be freed; those whose allocations
 a load found, until they are evaluated; the queue; whether all allocations are known, and how often that was declared
 invalid.
-
-Touches: API server, logs; through others: clock, randomness.
 """
 
 from __future__ import annotations

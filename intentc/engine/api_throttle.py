@@ -8,8 +8,6 @@ write.
 State, in memory: until when the server must not be asked, by a pause or by the rate limit; whether it was reachable
 last, how often it was away in a row, and when it answered last; how many pauses it asked for, and for which write the
 last one.
-
-Touches: clock, logs; through others: randomness.
 """
 
 from __future__ import annotations

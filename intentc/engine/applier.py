@@ -7,8 +7,6 @@ plans. ``restore_guard``, ``orphan_collector`` and ``object_changes`` are notifi
 
 State: whether a listing was applied, and the revision of the first. It changes the world through ``logic``, and the
 other steps by their methods.
-
-Touches: logs; through others: clock, etcd, randomness.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ The service (HTTP), the audit, and the offline compile with the tests of intents
 in here; ``engine.py`` is the same for all. Others read the configuration.
 
 It makes an engine and its stages, and starts nothing; opening connections is the caller's business.
-
-Touches: clock.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ they are replaced.
 
 It changes the claim book, the guard of deletions, the records of ``drift``, the queue of objects and
 ``marked_objects``, and asks ``allocations`` who has numbers.
-
-Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

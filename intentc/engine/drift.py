@@ -10,8 +10,6 @@ written as usual.
 
 State: the revision at which each object was last right, the repairs of each part, and counts of repairs and
 contentions. ``repairs`` decides what is written.
-
-Touches: nothing itself; through others: randomness.
 """
 
 from __future__ import annotations

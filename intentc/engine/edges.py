@@ -5,8 +5,6 @@ never changed anything is reported as an idle reaction. The map itself defines w
 (``logic/dependencies/edges.py``); ``logic/coverage.py`` compares a map with recorded reads.
 
 State: the counts since the start, in memory; ``evaluator`` adds to them, and what runs does not depend on them.
-
-Touches: clock.
 """
 
 from __future__ import annotations

@@ -55,8 +55,6 @@ converged    *quiet* holds; no allocation    a condition no longer holds        
 ending       ``run`` is cancelled or fails   no write is under way, or 8        writes under way may end; nothing else
                                              seconds have passed                begins
 ===========  ==============================  =================================  =======================================
-
-Touches: clock; through others: API server, etcd, files, logs, processes, randomness.
 """
 
 from __future__ import annotations

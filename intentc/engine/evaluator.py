@@ -8,8 +8,6 @@ evaluation; one that fails is retried with back-off; one that a directive stops 
 State, in memory: cooldowns, whether other tasks have their turn now, the paths of unfinished runs, counters (those of
 ``edges``, too), and the missing reactions. It changes the state tables of intents, recorded reads and facts in
 ``logic``, claims, ``allocations``, the journal and the scheduler.
-
-Touches: clock, logs; through others: files, processes, randomness.
 """
 
 from __future__ import annotations

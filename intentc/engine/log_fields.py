@@ -3,8 +3,6 @@
 The fields are an interface (docs/operating.md), so one place makes them. They never hold bodies.
 
 It reads the world and the journal, and changes neither.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -16,8 +16,6 @@ Otherwise the claim book, the plans and the queue are only read.
 
 State: the objects of each intent, the intents of each object, the objects that other processes may have written, who
 waits for what, who no longer waits, and which intents wait for a pass to find these objects.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ affects to the scheduler.
 
 It ends the assumptions about our writes that the batch shows, notes the marks of objects, reports to the planner which
 objects lost their parent, and fills and wakes the queue of objects: also with those that refer to a deleted one.
-
-Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ the plan, ``reconciler`` has it carried out.
 It notes in the states of objects their problems, what they wait for, and what is planned but not permitted; has the
 planner note what a plan defers; queues objects that must be planned first or again; and has ``pauses``, ``status_pace``
 and ``repairs`` note theirs. State: which objects were asked to drop their references to one that is to be deleted.
-
-Touches: nothing itself; through others: clock, logs, randomness.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ It calls no other step. Whoever changes what is desired, or sees an object chang
 ``wake``; ``reconciler`` takes the objects.
 
 State: the queue, and which objects wait for which.
-
-Touches: nothing itself; through others: clock, randomness.
 """
 
 from __future__ import annotations

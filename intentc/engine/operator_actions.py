@@ -5,8 +5,6 @@ one, and how it outlives a restart.
 
 State: what is paused. It changes the state tables, the records of ``drift`` and the guard of deletions, and fills the
 queues.
-
-Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@
 then planned like any other. The engine decides when everything is evaluated, so that a pass may be made. It also has
 the guard forget deleted owners. State: whether a pass is due, and whether one was complete. It changes the claim book,
 the guard of deletions, the records of ``drift`` and the queue of objects.
-
-Touches: logs; through others: clock.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 ``operator_actions`` pauses; ``object_planner`` asks before each write.
 
 It reads the claim book and the world, and adds objects that a paused intent made to the state tables.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

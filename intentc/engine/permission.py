@@ -6,8 +6,6 @@ leading means, and when a restored store can be trusted again. ``api_throttle`` 
 ``pauses`` which objects an operator has paused.
 
 State: the reasons against writes, the fence and who is notified of its rejection, and the watch that must be ready.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: readiness follows from the last request, and a process with nothi
 ready after the server stopped, and not ready long after the server is back.
 
 It makes one read of the API server at a time, and reports the answer to ``api_throttle``.
-
-Touches: API server, clock; through others: logs, randomness.
 """
 
 from __future__ import annotations

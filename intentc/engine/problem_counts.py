@@ -4,8 +4,6 @@ Why kept: ``/status`` is asked every second, and gathering the problems of 20,00
 ``state_tables`` knows who reports them.
 
 State: problem and count, and the resources whose problems changed, once somebody asks for these; in memory.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ decides after which failures an object is read back, ``planning/assumed.py`` whe
 
 It reads at the API server, and writes nothing there. It puts what it read into ``planning``'s assumptions, and queues
 objects whose echo is late, or whose presence was only assumed, to be planned again.
-
-Touches: API server, logs; through others: clock.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ sends it.
 State: the writes under way, whether one has ended since ``ended`` returned, and until when the present slice of work
 lasts. It changes the queue, the states of objects, ``marked_objects``, ``repairs``, ``write_failures`` and the throttle
 by their methods.
-
-Touches: nothing itself; through others: API server, clock, logs, randomness.
 """
 
 from __future__ import annotations

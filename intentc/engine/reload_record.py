@@ -1,8 +1,6 @@
 """Keeps what ``/status`` and ``/reactions`` show of reloads; ``service/reload.py`` reloads, and records it here.
 
 State: the figures below. It decides nothing.
-
-Touches: clock.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ and ``reconciler`` reports what was written.
 
 State: the objects whose next write repairs another writer's change, in memory. It returns a smaller plan, and changes
 the records of ``drift``, the contended objects in the state tables, and the queue.
-
-Touches: logs; through others: clock, randomness.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ fault as F10.
 State: whether the restored world is evaluated, whether a confirmation is required, and the number of restores. Each
 later listing voids the allocations; a restore also withholds writes, voids assumptions, journal and the last written
 revision, and queues the objects whose assumptions it voids.
-
-Touches: logs; through others: clock.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why one owner: a job without its cause counts as unprompted, and a cause without
 touches the queue of jobs (``queue/keyed.py``) or the causes. It calls no other step: whoever learns that something
 changed schedules the intents that it affects, operator actions and the engine ask for evaluations, and ``evaluator``
 takes the jobs. State: jobs and causes.
-
-Touches: nothing itself; through others: clock, randomness.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ be written; ``writing`` makes the requests. All writes of objects pass here; ``a
 
 State: how many writes were acknowledged, the highest revision that an answer had, and the number of restores. It
 changes the assumptions, the journal, the queue of objects and ``write_failures`` by their methods.
-
-Touches: API server, logs; through others: clock, randomness.
 """
 
 from __future__ import annotations

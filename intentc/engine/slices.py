@@ -4,8 +4,6 @@ asyncio switches tasks only where one waits, and a worker that finds its next jo
 (docs/engine.md §1.7).
 
 State: when the present slice ends.
-
-Touches: clock.
 """
 
 from __future__ import annotations

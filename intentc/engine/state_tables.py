@@ -5,8 +5,6 @@ reason (docs/engine.md §7). Each step writes the states of its own subject; oth
 ``read_only/states.py``. ``queue/quarantine.py`` is one table of held keys.
 
 State: the tables, in memory.
-
-Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ The first write is made at once. Further ones within the interval are left out o
 again at its end, so that the last status counts. ``object_planner`` passes each permitted plan through here.
 
 State, in memory: when each status was written last, and which objects have a write left out.
-
-Touches: nothing itself; through others: clock, randomness.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ outcome, too, also while planning. ``sender`` sends the writes, ``read_back`` re
 
 State: the conflicts of each object so far, and that another process leads. It changes the states of objects, their
 queue, the permission, the throttle and, through ``read_back``, the assumptions.
-
-Touches: logs; through others: API server, clock, randomness.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ names of its objects, and remarks. ``runner.py`` runs one evaluation, ``conversi
 ``visibility.py`` what it may read, ``budget.py`` and ``watchdog.py`` bound its time, and ``crash_marker.py`` shows the
 next process which evaluation was under way. Engine, logic and queue decide when to evaluate; planning handles the
 claims. State: what a runner has computed of the schema, failed explanations, the present run, and the crash marker.
-
-Touches: clock, environment, files, logs, processes, randomness, threads.
 """
 
 from . import status

@@ -5,8 +5,6 @@ Kept apart because two kinds of stack are read: that of an exception, and that o
 of our own and of the standard library are left out: an author can't fix them.
 
 It reads frames and tracebacks.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -19,8 +19,6 @@ Code that holds the interpreter in C never reaches such a point; ``watchdog.py``
 State: the present run, in ``PROCESS`` for the whole process. It owns the process's real-time timer and ``SIGALRM``;
 nothing else may set them. Besides, it switches the garbage collector off and on, reads the thread's CPU clock, logs,
 resets the watchdog, and notifies the run that it cuts off.
-
-Touches: clock, logs, processes, threads.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ and on status (``status.py``).
 Values may be plain here; the runner converts them to the schema's structs.
 
 Pure: it makes values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

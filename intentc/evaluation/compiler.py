@@ -4,8 +4,6 @@
 it names.
 
 A description that is not changed after it is made. It loads and evaluates nothing.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ requests, problems and reasons for the runner. One context serves one run.
 
 State: what that run has read, requested, reported and given as reasons, and what interrupts it; ``runner`` takes that
 at its end. It never changes the ``World``.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

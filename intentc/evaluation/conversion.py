@@ -6,8 +6,6 @@ strict twin of its type that rejects unknown fields, and decoded by the type its
 in Python. ``visibility.py`` decides what an evaluation may read.
 
 State: converters cached by kind, and strict twins by type, which never change a result.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ held.
 
 State: the key under evaluation, in mapped memory, the suspects that were found, and the file. It makes, locks, reads
 and deletes the files in the state directory, which no other module touches; the environment names that directory.
-
-Touches: environment, files, logs, randomness.
 """
 
 from __future__ import annotations

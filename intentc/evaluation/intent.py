@@ -9,8 +9,6 @@ runner.
 
 State: the resource that it shows, and names and values that were read once. Nobody can change a resource through it;
 the context that it reads through records the reads.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ process.
 in processes that ask for it. The size of a stored resource is limited by ``model/limits.py``.
 
 Values only.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ that reads one annotation must run again when that one changes, and not for anot
 ``model/metadata.py`` has the stored form.
 
 It reads through the context, which records each part. State: a map that was read as a whole.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

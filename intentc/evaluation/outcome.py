@@ -1,8 +1,6 @@
 """The outcome of one evaluation, and of one run that explains outputs, as values for the engine.
 
 Values only.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

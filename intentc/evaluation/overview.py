@@ -8,8 +8,6 @@ which fields of an output change; what that means outside, such as the restart o
 (``Compiler(remarks=…)``).
 
 Declarations only.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -9,8 +9,6 @@ outcome.
 
 It changes nothing in the world: the outcome is a value. State: intents and converters prepared from the schema, and
 explanations that failed. It begins and ends the budget of each run, and marks the intent in ``crash_marker``'s file.
-
-Touches: nothing itself; through others: files, processes.
 """
 
 from __future__ import annotations

@@ -11,8 +11,6 @@ An author says what holds now. The runner adds the generation; planning decides 
 server gives the times. The kind's schema declares the conditions and the fields that may be claimed.
 
 Pure: it makes values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

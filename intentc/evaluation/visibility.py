@@ -5,8 +5,6 @@ Error messages are for authors: they name the rule, and the nearest valid name. 
 evaluation yields.
 
 State: what the schema allows, computed once.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

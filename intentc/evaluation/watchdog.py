@@ -6,8 +6,6 @@ of the process, which doesn't pass while it is stopped, starved or asleep (docs/
 
 State: the CPU time since it was wound. It owns the process's profiling timer and ``SIGPROF``, whose handler writes to
 stderr and ends the process.
-
-Touches: clock, processes.
 """
 
 from __future__ import annotations

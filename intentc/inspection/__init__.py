@@ -9,8 +9,6 @@ It only reads the engine (``engine/read_only``) and the journal, in slices of a 
 again to collect their reasons; the engine remembers which of these evaluations failed. The journal's files are read in
 threads. State: the samples behind ``/status``, the findings of the last maps, a salt for comparing secrets, which
 warnings were logged, how many threads read files, and locks.
-
-Touches: randomness, threads; through others: clock, files, logs, processes.
 """
 
 from .answers import Answers

@@ -3,8 +3,6 @@
 Implements ``diagnostics.Asked``. All but ``reactions``, ``journal`` and ``follow`` share three turns, its only state.
 No output changes; the engine remembers which evaluations for ``why`` failed. History may be read from the journal's
 files, in a thread (``lookup/disk_thread``).
-
-Touches: nothing itself; through others: clock, files, logs, processes, randomness, threads.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ mark are ignored. The result of ``differences`` never contains a secret, only th
 ``differing_values`` does, for digests: it must not be shown. ``cli/differences.py`` decides whether to send a file.
 
 Pure but for a random salt of this process, drawn at import.
-
-Touches: randomness.
 """
 
 from __future__ import annotations

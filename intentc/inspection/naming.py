@@ -4,8 +4,6 @@ Every answer uses these three keys, so programs can ask about any resource that 
 what a person may type as a name.
 
 It reads the world that it gets, and changes nothing.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

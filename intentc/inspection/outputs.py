@@ -4,8 +4,6 @@ Commands, plans and answers show resources so. Statuses are shown apart, since t
 Values that the server maintains (permissions, times) and our own mark are left out, so equivalent worlds look the same.
 ``why/outputs.py`` lists what follows from one input. It reads the engine, or the resources that it gets, and changes
 nothing.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

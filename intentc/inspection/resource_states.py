@@ -6,8 +6,6 @@ tried again; ``contended``: another writer reverts it; ``paused``: by an operato
 be written now; ``withheld``: its deletion needs approval; ``absent``. ``why/waiting.py`` says what must happen first.
 
 It reads the engine and changes nothing.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

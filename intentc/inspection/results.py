@@ -6,8 +6,6 @@ running engine which secrets were read for them. ``diagnostics`` and the command
 
 It reads the engine and changes nothing. State: a lock, since one view is computed at a time, and what was gathered for
 it.
-
-Touches: threads.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ removes these texts as well as the fields that its schema names. An evaluation o
 resource or of its references, and from facts, so these are followed.
 
 It reads the engine and changes nothing there; ``concealed_outputs`` replaces values in the documents that it gets.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

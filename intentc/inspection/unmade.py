@@ -2,8 +2,6 @@
 
 Commands that end when nothing is left to do set their exit code by it: what waits then waits for something that the
 input lacks. The problems of the others are in the state tables. It reads the engine and changes nothing.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@
 
 State: the lines and their followers, the last names of deleted resources, and how far the files have them. It owns the
 journal's files.
-
-Touches: clock, files, logs, threads.
 """
 
 from .entries import Entry, Kept, Line, Write, touches

@@ -3,8 +3,6 @@
 They hold names, keys, revisions and counts, never a resource's body: the journal is shown to people, and kept in files.
 
 Values only; a line takes the time at which it is made.
-
-Touches: clock.
 """
 
 from __future__ import annotations

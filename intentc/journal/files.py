@@ -7,8 +7,6 @@ restarts don't evict what was kept. ``records`` defines the lines, ``keeping`` d
 
 State: its open file and how long it is. It creates the directory, writes, locks and deletes files in it, and reads
 whether the last line of a file is complete.
-
-Touches: files.
 """
 
 from __future__ import annotations

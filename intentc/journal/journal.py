@@ -7,8 +7,6 @@ lines mention by their keys.
 
 State: the ring, these names, when the ring was cleared last, and the waiting followers, in memory; the engine's steps
 add to it.
-
-Touches: clock.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ could be written are counted, and logged once.
 
 State: how far it has written, what was lost, and why the last try failed. It writes the journal's files in a thread, at
 the end in the caller's. It changes nothing in the journal.
-
-Touches: clock, logs, threads; through others: files.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ The next process, people and `jq` read a file, so it must be complete in itself:
 which of them a restored store made void. ``searching`` finds lines by the bytes that the functions here return.
 
 Pure: lines to text and back; names come from the functions that it gets.
-
-Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

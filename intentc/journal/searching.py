@@ -6,8 +6,6 @@ what is cut off a file under reading counts as absent. Why files are read and no
 file's new end kills the process.
 
 State: one search, and the warnings that were logged.
-
-Touches: clock, files, logs.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ what a leader does and a standby does not.
 
 It owns the leader's key with its lease, the record of the last leader's versions, and the claim on the path, all in
 etcd. State: the tenure, in memory.
-
-Touches: clock, environment, etcd, files, logs, processes; through others: gRPC, randomness, threads.
 """
 
 from .catching_up import caught_up

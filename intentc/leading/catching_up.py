@@ -2,8 +2,6 @@
 
 Why it exists: a standby's view lags as its watch does. If it wrote from a view older than its own leadership, it would
 revert its predecessor's last writes. The watch applies what is missing.
-
-Touches: etcd.
 """
 
 from __future__ import annotations

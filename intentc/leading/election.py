@@ -6,8 +6,6 @@ grants and revokes the lease, has a dead process's key deleted and the versions 
 when the leadership counts as lost. State, in memory: the tenure, the lease, the known leader, the back-off, until when
 it does not run, whether it resigned, and since when etcd does not answer. It looks at this machine's processes, in
 ``/proc`` and by signal 0, to learn whether the leader's is dead. It calls ``on_won`` and ``on_lost``.
-
-Touches: clock, etcd, logs; through others: environment, files, gRPC, processes, randomness, threads.
 """
 
 from __future__ import annotations

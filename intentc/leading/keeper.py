@@ -5,8 +5,6 @@ event loop does not cost the leadership; a store in this process needs neither.
 
 State: until when the lease is held. It renews one lease, through the store that it gets; it neither grants nor revokes
 it.
-
-Touches: clock, etcd; through others: threads.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ winning means.
 
 It also reads and records the versions of the leader's compilers, in a key of their own, and revokes the lease of a dead
 leader. ``Outage`` is its caller's.
-
-Touches: clock, etcd; through others: logs, randomness.
 """
 
 from __future__ import annotations

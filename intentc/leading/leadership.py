@@ -4,8 +4,6 @@ Why it exists: the same few fields are written into the leader's key, read from 
 code that writes. ``election`` decides when a leadership begins and ends.
 
 Values only, and their form in etcd: the leader's key, and that of the versions of the last leader's compilers.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ reads the values of claims by ``holders_of``, as the search for leading processe
 every installation, whatever its path.
 
 It reads etcd, and writes nothing there.
-
-Touches: etcd.
 """
 
 from __future__ import annotations

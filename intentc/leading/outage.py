@@ -3,8 +3,6 @@
 Why it exists: an election retries without end, and its attempts in an hour without etcd must not fill the log.
 
 State: whether the outage was logged, and the back-off's count.
-
-Touches: clock, logs; through others: randomness.
 """
 
 from __future__ import annotations

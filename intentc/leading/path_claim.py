@@ -8,8 +8,6 @@ path without a claim may still belong to an installation of a version before cla
 traces. The election decides which process of the installation writes.
 
 It writes and deletes that key alone.
-
-Touches: clock, etcd.
 """
 
 from __future__ import annotations

@@ -9,8 +9,6 @@ The fence covers a wrong proof: the key of the former holder is deleted, so the 
 still sends. No data depends on this module, only the time without a leader.
 
 It reads ``/proc``, and sends signal 0 to ask whether a process exists.
-
-Touches: environment, files, processes.
 """
 
 from __future__ import annotations

@@ -4,6 +4,4 @@ Why it exists: to open a connection needs no token, and any web page can send re
 diagnostics, the xDS server and the echo services of ``dev`` share these guards. Each of them authorizes its callers.
 
 State: the open connections (``connections``).
-
-Touches: clock, environment, files, HTTP, logs, sockets.
 """

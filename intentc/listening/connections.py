@@ -8,8 +8,6 @@ connections with a request in progress stay. ``origin`` and the applications che
 
 State: open connections, their timers, counters for the log, one spare descriptor. It accepts and closes sockets, and
 answers 400 to what is no request.
-
-Touches: clock, environment, files, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ Clients that are no browsers send neither ``Origin`` nor ``Sec-Fetch-Site``. Tok
 formats the answer to a rejected request.
 
 A request passes to the application unchanged, or is answered.
-
-Touches: HTTP.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ Only this package reads YAML. It checks what it can while file and line are know
 
 It reads files, stdin and the environment, and writes nothing. State: caches of schemas, types and names of settings,
 and secrets read from files.
-
-Touches: clock, environment, files, terminal.
 """
 
 from .convert import convert, did_you_mean, in_words, unknown_field

@@ -8,8 +8,6 @@ anything is decoded. ``yaml.py`` reads YAML; its ``Limits`` say how much.
 JSON within ``LARGEST`` takes some tens of milliseconds at most. YAML takes longer: call ``read_yaml`` in a thread.
 
 State: the decoder of each type, made once.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

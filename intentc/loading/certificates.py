@@ -4,8 +4,6 @@ Why it exists: a server reports an expired certificate as one that it does not t
 nothing. ``check`` and the start reject an expired one and warn of one that expires soon; metrics show the times.
 
 State: the times that were read, until a file is replaced.
-
-Touches: clock; through others: files.
 """
 
 from __future__ import annotations

@@ -10,8 +10,6 @@ flattens a manifest and checks its name, too). The model decodes stored values l
 by the API server; ``resources`` only identifies what is in them.
 
 State: a cache of the types that were built for each kind. Nothing that it gets is changed.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ and words for people, and an unknown key gets the nearest known ones. ``in_words
 ``did_you_mean`` do the same for values and names without lines, also for other packages.
 
 Pure.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

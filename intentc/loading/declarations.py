@@ -4,8 +4,6 @@
 probably meant. ``schemas.py`` reads the files, has the kinds built, and checks what needs all of them.
 
 Pure.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Why it exists: the bridge must reach a cluster as ``kubectl`` does, and say what is wrong with a file by its line. No
 client from PyPI reads all of it (docs/adr/0020-own-kubernetes-client.md). ``bridges/kubernetes/cluster`` connects;
 certificates and tokens in files of their own are read there and in ``credentials``.
-
-Touches: environment, files.
 """
 
 from __future__ import annotations

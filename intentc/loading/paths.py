@@ -3,8 +3,6 @@
 ``schemas``, ``plugins`` and commands of ``cli`` read these files, and ``dev`` starts one of them.
 
 It looks which folder exists.
-
-Touches: files.
 """
 
 from __future__ import annotations

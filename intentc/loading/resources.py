@@ -7,8 +7,6 @@ yaml`` is accepted, too. Manifests are flattened and pruned as the API server do
 resource are checked; the server's admission checks the others.
 
 Callers get the errors as a list next to what could be loaded, or one exception with all of them.
-
-Touches: files, terminal.
 """
 
 from __future__ import annotations

@@ -14,8 +14,6 @@ of those kinds that are loaded, too.
 with conversions between versions, which files name, are imported.
 
 State: the schemas that were loaded, kept until the process ends, and the files of the last ones.
-
-Touches: files.
 """
 
 from __future__ import annotations

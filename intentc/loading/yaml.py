@@ -5,8 +5,6 @@ keys, turns the key ``on`` into ``True`` and ``1:1`` into 61, and forgets line n
 values in one pass, within limits, by YAML 1.2's rules for plain scalars. ``convert.py`` converts them to types.
 
 State: one text while it is read, and the lines of each document in ``Located``.
-
-Touches: files.
 """
 
 from __future__ import annotations

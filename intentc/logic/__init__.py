@@ -3,8 +3,6 @@
 State: the world in memory: cache, graph, recorded reads, facts, allocations, settings, reaction map, last good values
 and fact cycles. Only ``Service`` changes it; the engine reads it. It awaits nothing. ``coverage.py`` compares a
 reaction map with the recorded reads, ``answering.py`` follows reads back to resources.
-
-Touches: nothing outside memory.
 """
 
 from .cache import Held, Pending, State, shown, with_history

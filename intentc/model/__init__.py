@@ -3,8 +3,6 @@
 The bottom layer: it imports nothing of intentc, and knows no kind by name. Most values are never changed; tables belong
 to whoever makes them, and kinds keep what they computed once. ``files.py`` alone reads files: what several packages
 must do alike with those that are replaced.
-
-Touches: files.
 """
 
 from .claims import (

@@ -5,8 +5,6 @@ into its desired state; nothing here knows the present state. Property and attri
 the kind's schema (``kind.py``), never dicts or lists.
 
 Values only.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Values stay bytes here; ``logic/decoding.py`` decodes them. ``watch`` decides wh
 how gaps are noticed.
 
 Values only.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: several libraries raise exceptions without a text (a timeout, a c
 message that ends in a colon helps nobody. The text is then that of what caused it.
 
 Pure.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

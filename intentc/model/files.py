@@ -4,8 +4,6 @@ Why in the bottom layer: several packages each keep something that they read fro
 must not reach different results.
 
 Callers keep the stamps.
-
-Touches: files.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ whether the target of a reference exists, and what admission fills in or rejects
 
 State: caches of what it computed; and the fields that it has lost, which ``retained/known_fields.py`` sets before
 anything is decoded. A kind is not changed otherwise.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ resources that have a lost field.
 Fields are paths with dots; lists add no step. Fields that compilers write are left out: they are written anew.
 
 Pure functions of values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

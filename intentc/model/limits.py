@@ -6,8 +6,6 @@ few thousand brackets makes them fail. Every value from etcd and every request b
 next to nothing for valid ones. Callers decide how deep is too deep. ``evaluation/limits.py`` limits evaluations.
 
 Pure.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -9,8 +9,6 @@ an annotation of the manifest, and stands in the common field ``annotations`` of
 an object that a compiler makes in a cluster, is in ``outgoing``.
 
 Functions of values that change none of them.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ spelling (``TCPMapping``), the resource's name in URLs (``tcpmappings``), and ``
 manifests.
 
 Pure functions of values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

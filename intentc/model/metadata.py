@@ -5,8 +5,6 @@ Name, namespace and uid are not in it: they are the resource's ``fq_name`` and `
 manifests; ``apiserver/admission/metadata.py`` fills in what the server owns.
 
 Values and pure functions.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Relations, indexes and readers all are such tables, with mostly one member a key
 so it is made only for the second. It is a plain container: what keys and members mean is its owner's business.
 
 State: its members.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

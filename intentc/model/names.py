@@ -5,8 +5,6 @@ A key (kind and uuid) changes when an object is deleted and created again; a nam
 are identified by key, desired objects by name. ``ownership.py`` has the uuids and marks of our own objects.
 
 Values and pure functions.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Values of properties and attributes are frozen structs of the kind's schema; ``w
 the etcd revision that the object had when the plan was made, None if unknown; the compare-and-set compares it.
 
 Values only.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ Mark and uuid are constant for the life of an object, so that a restart recognis
 Who *claims* an object now is never stored. ``planning/ownership.py`` decides whose a stored object is.
 
 Pure functions of values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

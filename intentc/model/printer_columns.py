@@ -4,8 +4,6 @@ Why it exists: a CustomResourceDefinition names them, and the API server's Kuber
 declares them by paths of the flat form (``columns``); a manifest has these fields at other places.
 
 Pure functions of values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 for input that can't be used.
 
 Values only.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ A report stands under ``/intentc/problems/<path>/<installation>/<kind>/<uuid>``,
 them, so that it is no input of a compile.
 
 Values only.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

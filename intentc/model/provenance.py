@@ -6,8 +6,6 @@ are as true after a restart as before. What is read is known anyway (``reads``);
 and which part of them. ``inspection/why`` adds revisions, and words the answer.
 
 Values only.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

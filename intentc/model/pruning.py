@@ -5,8 +5,6 @@ Why it exists: a cluster's resources have many fields that no compiler reads (mo
 meaning. ``declared_part`` prunes resources of any kind; what rejects undeclared fields is not here.
 
 Pure functions of plain JSON, which they don't change.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

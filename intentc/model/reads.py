@@ -6,8 +6,6 @@ reads from the ``World`` and records them, ``logic/dependencies/reads.py`` finds
 ``logic/changes.py`` the reads that a change affects.
 
 Pure functions and values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ targets *offer* values. A link holds if they match. ``logic/cache/graph.py`` kee
 kinds use which resolver.
 
 Pure functions.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

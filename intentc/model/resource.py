@@ -4,8 +4,6 @@ Decoded once on arrival, for validation (``kind.py``), then kept small: values a
 (docs/engine.md §2.1). The kind compares inputs, since the schema says which fields are input.
 
 Values only.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ A declaration is the content of a schema file as plain values (``KindSpec``); ``
 numbers in errors. The registry finds a kind by its name for every other part.
 
 State: the kinds, which do not change once the registry is built.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

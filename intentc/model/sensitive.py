@@ -7,8 +7,6 @@ rightly returns a user's own resource complete.
 The API server seals some of these texts (``secret_places``).
 
 ``concealed`` replaces values in the document that it gets; the other functions change nothing.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ own, so an item is the unit of claims, merges and writes (docs/engine.md §5.8).
 written; ``evaluation/status.py`` makes claims.
 
 Pure functions of values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ of the store knows how to read it. ``manifest`` converts what people send; ``kno
 declares.
 
 Functions of values that change none of them.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -10,8 +10,6 @@ Fields that compilers write are left out, except ``status``. A default is at mos
 would write defaults into the stored object. One below the field's minimum means "not set", and is not named.
 
 Pure functions of values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Why in the model: the bridge writes it, and the service reads it (``needs_synced``); neither knows the other.
 
 Values only.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

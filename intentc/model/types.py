@@ -5,8 +5,6 @@ A schema file declares structured types by name; kinds use them for properties a
 (YAML, with lines); ``kind.py`` uses the types.
 
 State: the types that were built for one schema.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

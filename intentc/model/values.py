@@ -5,8 +5,6 @@ so that missing, null, ``{}``, ``[]`` and zero are equal unless the schema decla
 §2.3), and two values are equal exactly if they mean the same. Nothing here knows a kind.
 
 Values and pure functions.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

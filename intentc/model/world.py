@@ -5,8 +5,6 @@ settings. ``evaluation`` hides what compilers wrote, not this module. Sets are t
 that their order is always the same for an evaluation.
 
 Declarations only.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -2,6 +2,4 @@
 
 State: the engines and stores in memory that it makes. It writes to no live system; ``audit`` and ``preview`` read one,
 and ``preview`` saves plans in files.
-
-Touches: clock; through others: API server, etcd, files, logs, processes, randomness, threads.
 """

@@ -6,8 +6,6 @@ stands still, so that the same input gives the same bytes; a caller may pass ano
 already have can be given to them again.
 
 State: that engine, its store, the seeds, and the numbers that were given, in memory.
-
-Touches: clock; through others: API server, etcd, files, logs, processes, randomness, threads.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ A compiler claims a ``manifest`` (``Intent.manifest``, ``targets.py``); a bridge
 manifests that people write.
 
 Pure functions of values.
-
-Touches: nothing outside memory.
 """
 
 from .carrying import FINALIZER, INSTALLATION_LABEL, Step, Wanted, next_step, wanted_of

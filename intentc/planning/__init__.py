@@ -3,8 +3,6 @@
 ``ClaimBook`` keeps the claims; ``Planner`` merges the claims on one object, compares them with what ``Assumed`` says
 exists, and returns a ``Plan``. State, in memory: claims and deferred removals, assumptions, what ``DeleteGuard``
 withholds, and which objects lost their parent. Other packages evaluate and write.
-
-Touches: clock.
 """
 
 from .actual import Actual

@@ -5,8 +5,6 @@ object never need them. ``ownership.py`` decides whether the object is ours.
 
 State: one object, to which ``assumed.py`` applies our unseen writes; the empty values of each kind, made once. The
 cache is read, never changed.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

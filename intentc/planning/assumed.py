@@ -8,8 +8,6 @@ the first listing, at or after its revision; without a revision, with the first 
 another write. ``expired`` lists what is left after two seconds, for ``engine/read_back.py``.
 
 State: the assumptions, in memory; the cache is read, never changed.
-
-Touches: clock.
 """
 
 from __future__ import annotations

@@ -10,8 +10,6 @@ is such an origin (``unknown``), only what this process saw claimed and then wit
 
 State, in memory: the claims, which nothing else holds; which origins' claims are unknown, and what was withdrawn
 meanwhile; deferred removals; merged claims of busy objects, for ``desired.py``; and whether a pass was complete.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ References of ours end when their holders are planned; a user's reference is rep
 of an object that stays.
 
 It reads the claims, the assumptions and the guard, and changes only drafts that it is given: what is deferred.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

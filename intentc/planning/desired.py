@@ -5,8 +5,6 @@ being deleted. ``merge`` defines what claims come to.
 
 State: none of its own; merged states of objects with many claims are kept in the claim book, which drops them when a
 claim changes.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ A field is compared after the schema's defaults, a list of references as a set. 
 calls ``may_remove`` (a ``MayRemove``), which the planner passes in: it returns False for what must stay now, and the
 planner records that as deferred. The planner also decides which fields of which object may be written, and orders the
 writes. ``status.py`` compares the status, ``ending.py`` the finalizers. Nothing that is passed in is changed.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

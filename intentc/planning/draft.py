@@ -3,8 +3,6 @@
 Kept apart so that the planner's rules only decide, and the draft keeps what they decided.
 
 State: what one plan has found so far; ``planner`` and the modules that it calls add to it.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ an object is really gone. So a process that is killed anywhere goes on where the
 ``finalizers_and_status`` ask it about each object that they plan; ``diff`` decides about other fields.
 
 It only reads. State: the function that gives the objects of an owner, which ``engine/marked_objects.py`` sets.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

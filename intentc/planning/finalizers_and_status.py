@@ -6,8 +6,6 @@ waits for its own deletion, would otherwise keep a finalizer of ours for ever, a
 objects of other installations only the finalizers are planned, once they are being deleted. ``planner`` calls it after
 it has planned the rest; ``ending`` and ``status`` say what is right. It reads the object, and changes the draft that it
 gets.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

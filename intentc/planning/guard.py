@@ -4,8 +4,6 @@ A wrong configuration, a lost prefix or a faulty compiler shows as a pass that w
 Such a pass is withheld per kind until a person allows it. ``orphans.py`` defines what an orphan is.
 
 State: what is withheld and what is approved, and the deleted owners whose objects don't count, in memory.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 A write of a whole list changes single entries of it. If one entry must be left alone (another writer reverts it), the
 others must still be written, so operations are taken apart and reassembled here. Pure functions of values, and of
 ``stored``, which is asked for entries. Their callers decide which parts to leave alone.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ value stays; so do those that contradict each other about a shared list. The ord
 ``diff.py`` computes the writes.
 
 It makes a new value of the claims, and changes none of them. State: one merge.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Claimants are never stored, so after a restart orphans are known only after the 
 the candidates; whether and when each is deleted is decided when it is planned.
 
 It reads the claims, the cache and the assumptions, and changes nothing.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

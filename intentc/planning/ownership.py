@@ -5,8 +5,6 @@ Decided only from marks, uuids, names, attributes and the schema, so that a rest
 are in ``model/ownership.py``. The planner decides what follows (adopting, reporting, deleting).
 
 It reads the object and the assumptions that it gets, and changes nothing.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

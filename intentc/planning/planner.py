@@ -9,8 +9,6 @@ pass. Both change the claim book and the state below, ``orphans`` also the guard
 reports problems.
 
 State: the objects whose parent was seen to be deleted.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

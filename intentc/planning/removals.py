@@ -5,8 +5,6 @@ Planning asks for each removal. One that must wait for a pass or for an intent i
 is planned again when the reason ends.
 
 It reads the claim book and whether intents are held, and changes the drafts that it gets.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

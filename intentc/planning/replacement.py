@@ -4,8 +4,6 @@ Why apart: an object keeps its uuid and its mark for life, so whoever owns it by
 ``planner`` decides when the deletion may be made. ``is_resource`` distinguishes owners that are resources from facts.
 
 Pure functions of values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

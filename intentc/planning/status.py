@@ -6,8 +6,6 @@ item nor its value shows who wrote it. Times are not compared. ``model/status.py
 decides on which objects status may be written, and what may be cleared now.
 
 Pure functions of values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

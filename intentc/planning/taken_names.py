@@ -4,8 +4,6 @@ write of it.
 The object stays the user's, and whoever wants the name gets nothing of it: the fields that its own object would have
 stay as the user gave them. What other intents claim of the object is written as on any user's object
 (docs/engine.md §5.6). ``planner`` plans with it. Pure functions of values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ intent's problem, a name that is taken, a user's reference. The existence of an 
 allocation exists for one owner, whose mark it has.
 
 It reads the draft, the object and the assumptions that it gets, and changes none of them.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 
 It knows neither intents nor objects, only hashable keys, so one implementation serves the jobs (by intent), the plans
 (by object) and the allocator's requests. The engine does that work; bridges have theirs done by ``KeyedWorker``.
-
-Touches: clock, logs; through others: randomness.
 """
 
 from .keyed import Clock, KeyedQueue, Timer

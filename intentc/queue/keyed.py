@@ -11,8 +11,6 @@ workers, and what counts as a failure.
 State, in memory: the keys that wait, since when, how many live ones went ahead of a resync one, those under work or in
 a back-off, those to run again, how often each failed, until it is forgotten, and the tasks that wait for a key or for
 the end of all work.
-
-Touches: clock; through others: randomness.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ A held key delays no other, and its outputs stay as they are (docs/engine.md §7
 that. The engine also decides when a key is tried again; ``inspection`` shows what is held.
 
 State: the held keys, in memory.
-
-Touches: clock.
 """
 
 from __future__ import annotations

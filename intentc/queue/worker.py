@@ -6,8 +6,6 @@ when what all keys need does not answer (a server is away, or asks for a pause) 
 key, and which errors concern them all.
 
 State: the queue of keys, and how often in a row all of them had to wait.
-
-Touches: clock, logs; through others: randomness.
 """
 
 from __future__ import annotations

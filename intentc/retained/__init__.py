@@ -7,8 +7,6 @@ knows which intents are held.
 
 The keys of the retained values in etcd are this package's own. State: what etcd retains now and what it rejected, and
 the back-offs.
-
-Touches: clock, etcd, logs; through others: randomness.
 """
 
 from .facts import RetainedFacts, retained_facts_prefix

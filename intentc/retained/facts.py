@@ -11,8 +11,6 @@ these fields that this process has already loaded: nothing in etcd names code to
 a new compiler version are ignored.
 
 State: the back-off.
-
-Touches: clock, etcd, logs; through others: randomness.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@
 is retained. The engine knows what is wanted: its last good values, and the facts of unfinished intents.
 
 State: what etcd retains now, and what it rejected. It changes nothing in the engine.
-
-Touches: clock, logs; through others: etcd.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ kind then rejects stored resources that have a field which its schema no longer 
 adds the fields of its own schema once it begins to write.
 
 State: none; ``load`` sets what the kinds of the schema have lost.
-
-Touches: etcd, logs.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ became unreadable while no compiler ran. One that a running compiler saw is kept
 resource with the same create revision, so a resource that was deleted and created again starts without one.
 
 State: the back-off; ``KnownValues`` holds what was read, for an engine over a copy.
-
-Touches: clock, etcd, logs; through others: randomness.
 """
 
 from __future__ import annotations

@@ -6,6 +6,4 @@ stores problems for the Kubernetes bridge, and ``status`` computes what people r
 (``cli/commands/run.py``) opens the connections and receives the signals; rules of a stage stay in that stage.
 
 State: the tasks, when each starts and ends, and their figures.
-
-Touches: API server, clock, environment, etcd, logs, threads; through others: files, gRPC, processes, randomness.
 """

@@ -11,8 +11,6 @@ has is listed again every five minutes, since somebody may have removed it.
 
 State: what etcd has now and whose it is, what is to be looked at, since when and when. It writes the keys of these
 reports, under the leader's fence, and takes from the engine's tables what has changed.
-
-Touches: clock, etcd, logs.
 """
 
 from __future__ import annotations

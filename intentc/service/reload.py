@@ -7,8 +7,6 @@ and applies what the configuration says of logs.
 
 State: whether a reload is requested, and the configurations at the start and in force. It changes the engine by its
 verbs and the record of reloads alone.
-
-Touches: clock, logs, threads; through others: files.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ implements ``diagnostics.Observed``, for which ``inspection`` and ``status`` com
 
 It changes the engine by its verbs, and gives the journal its directory. State: these tasks, the lag, and whether it
 runs.
-
-Touches: API server, clock, environment, logs; through others: etcd, files, gRPC, processes, randomness, threads.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ that are counted in the background (``inspection/status``). It words what etcd, 
 ``inspection/status`` words what the engine waits for, and reports its tables and counters. State: the last samples,
 what evaluation waits for, whether the first load is done, and what was logged of an observer. It reads the engine, and
 notes the last written revision in the watch's progress.
-
-Touches: clock, logs.
 """
 
 from __future__ import annotations

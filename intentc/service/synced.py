@@ -4,8 +4,6 @@ Why it exists: before a kind was listed completely, an intent can't know whether
 and would remove what it made before. The bridge writes a mark for each kind (``model/synced.py``); the service repeats
 the check until it succeeds. Without a bridge there are no marks, and nothing waits, unless ``intentc.kubernetes`` says
 that there is one.
-
-Touches: etcd.
 """
 
 from __future__ import annotations

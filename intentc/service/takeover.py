@@ -7,8 +7,6 @@ permission to write.
 
 State: the present leadership, the number of takeovers, and whether the server rejects its fence. It changes the engine
 by its verbs alone.
-
-Touches: clock, logs; through others: API server, environment, etcd, files, gRPC, processes, randomness, threads.
 """
 
 from __future__ import annotations

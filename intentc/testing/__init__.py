@@ -12,8 +12,6 @@ carry out the manifests that it makes. ``azure`` has a stand-in for Azure, which
 
 State: in memory; for each service an engine with its store, and the recorded calls; the objects of a cluster; the
 gateway of a stand-in.
-
-Touches: API server; through others: clock, etcd, files, HTTP, logs, processes, randomness, sockets, threads.
 """
 
 from intentc.model import AddReference, Create, Delete, Operation, Problem, RemoveReference, Update, UpdateStatus

@@ -11,8 +11,6 @@ The bridge reads manifests (kind ``manifest``) from the engine of a ``Host``, an
 
 State: the objects of the cluster, what was applied to them last, which ones need nothing, are held back or rejected,
 and the log. What the bridge knows of them is in the host's store.
-
-Touches: nothing itself; through others: clock, etcd, files, HTTP, logs, randomness, sockets, threads.
 """
 
 from __future__ import annotations

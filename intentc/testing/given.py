@@ -4,8 +4,6 @@ Only the service that receives them knows the kinds: ``load`` reads files before
 with its schema. ``loading`` does the reading; ``placing`` or the API server stores.
 
 What it gets stays as it is.
-
-Touches: nothing itself; through others: files.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ completed; the rest stays as given.
 
 It writes into the given store and nowhere else; the resources that it gets are completed in place. State: the keys and
 documents that were put.
-
-Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ The target is a mock, the API server in this process, or ``Acknowledging``: it a
 numbers, so that a service with a mock can compile its cached resources before the test begins.
 
 State: the target, the recorded calls, and the next number, in memory.
-
-Touches: API server.
 """
 
 from __future__ import annotations

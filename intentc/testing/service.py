@@ -6,9 +6,6 @@ one they pass through the API server in this process, with its seeds and its rul
 and store together; ``given`` reads the test's resources.
 
 State: the engine with its store, the writes, the cached resources, what was placed, and whether it was started.
-
-Touches: nothing itself; through others: API server, clock, etcd, files, HTTP, logs, processes, randomness, sockets,
-threads.
 """
 
 from __future__ import annotations

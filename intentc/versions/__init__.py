@@ -2,6 +2,4 @@
 
 A schema file names one per version under ``converted``, where moves of paths are not enough. Pure functions of plain
 JSON, in one module per kind, imported by name.
-
-Touches: nothing outside memory.
 """

@@ -6,8 +6,6 @@ that users of the memory store don't load gRPC.
 
 All gRPC calls to etcd are here. State: how far the watch has come, connections, and the stores in memory. It writes one
 key of its own, the heartbeat with its lease, and renews the leader's lease; other writes are its callers'.
-
-Touches: clock, environment, etcd, files, gRPC, logs, threads; through others: randomness.
 """
 
 import os

@@ -6,8 +6,6 @@ to use the next.
 
 It keeps no channel that it opens. ``drain`` waits until gRPC has reported the calls that were cut; for that it opens
 channels that lead nowhere.
-
-Touches: files, gRPC.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ get a channel each. ``lease_keeper`` has a connection of its own.
 State: the present member, the channels and the token. It reads the TLS files for each new channel, after a failed call
 looks whether they were replaced, and calls the given ``password`` at each log-in. At the end it drains gRPC's reports
 (``addresses.drain``).
-
-Touches: gRPC; through others: files.
 """
 
 from __future__ import annotations

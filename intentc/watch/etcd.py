@@ -6,8 +6,6 @@ Why it exists: no client on PyPI resumes without loss, survives compaction and a
 is started by ``embedded.etcd``.
 
 State: the connections, which ``close`` ends.
-
-Touches: clock, gRPC; through others: files.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ Why it exists: most of etcd's errors differ only in their text, and grpc.aio rep
 and ``lease_keeper`` decide what follows a stale token, missing authentication, or a request that was never sent.
 
 ``own_cancellation_only`` wraps a block in which a caller waits for a call.
-
-Touches: gRPC.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ revisions. ``source`` reopens watches and handles gaps.
 
 State: one stream, its unfinished fragments, the batches that are not taken yet, and how far it has come.
 ``connections`` learns which members fail and which tokens are stale.
-
-Touches: clock, gRPC; through others: files.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ Why it exists: a quiet watch and a dead one look the same, and etcd itself repor
 
 State: whether the last beat failed, and the lease. It puts that key, and grants, renews and revokes its lease. It adds
 to the counters that it gets, and calls ``on_rejection`` and ``on_revision``.
-
-Touches: clock, etcd, logs.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ revision; then its counter and cluster id look as if nothing had happened. Its h
 or deletion that we saw is missing. ``source`` decides what follows.
 
 State: one key that was written, and one that was deleted, with their revisions.
-
-Touches: etcd.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ keys and events into changes; the cache reads the values. The API server's keys,
 ``apiserver/layout.py``; other packages define their own below ``/intentc/``.
 
 Keys of another form go to the caller's callback.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

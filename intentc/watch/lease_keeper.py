@@ -6,8 +6,6 @@ what follows when the lease is lost.
 
 State: the thread, its connection, and until when the lease is held. It renews the lease in etcd, and neither grants nor
 revokes one.
-
-Touches: clock, gRPC, logs, threads; through others: files.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ compacts the revision between two pages, the list starts again at a new one, unl
 ``source`` lists its prefix with it, other packages theirs; ``relist`` reads slices.
 
 It calls back with each foreign key, and after each page with the numbers of keys.
-
-Touches: etcd.
 """
 
 from __future__ import annotations

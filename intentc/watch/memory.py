@@ -6,8 +6,6 @@ are for tests: duplicates, losses, silence, cuts, a store that can't be reached,
 ``memory_history`` has the keys, ``memory_watch`` a watch.
 
 State: the whole store, in memory: keys with their history, leases, open watches, and faults under way.
-
-Touches: clock.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ only the present state could not replace etcd. ``memory`` adds transactions and 
 
 State: all versions of all keys since the last compaction, and the events of each revision; ``MemoryStore`` alone
 changes them.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

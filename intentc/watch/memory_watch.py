@@ -5,8 +5,6 @@ places where a test's faults apply. The store makes it and wakes it.
 
 State: its position, the batches to deliver, the error that ends it, and the faults of a test; the store owns the
 history. It waits for changes, or until leases end.
-
-Touches: clock.
 """
 
 from __future__ import annotations

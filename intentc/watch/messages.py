@@ -5,8 +5,6 @@ should know that protobuf is in use. Keys are text in intentc; bytes that are no
 ``surrogateescape``.
 
 Pure functions.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

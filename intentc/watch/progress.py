@@ -7,8 +7,6 @@ the store must leave out keys that changed while it was reading (``Applied``).
 
 State: revisions, the counts of a listing and of snapshots, and what is recorded for a relist. ``source`` advances them;
 ``heartbeat`` and the service note revisions that they know of.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

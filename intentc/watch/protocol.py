@@ -9,8 +9,6 @@ Keys are text, values are bytes. Revisions are etcd's: one counter for the whole
 transaction that writes.
 
 Declarations, values, and pure functions that make compares.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ decides how often a slice is read, and has the engine apply what is found.
 
 State: the position in the present pass, and the keys that the consumer had at its beginning. It changes neither the
 store nor what the consumer believes; it adds to the counters that it gets.
-
-Touches: etcd, logs, threads.
 """
 
 from __future__ import annotations

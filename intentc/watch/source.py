@@ -8,8 +8,6 @@ and reads slices of the world again (``relist``), when its caller asks.
 State: how far it has come, its phase and counters, the cluster that answers, when etcd was last heard, why to list
 again, which failure was logged last, and whether the store was restored; the parts keep their own. It reads the store;
 of keys it writes the heartbeat's.
-
-Touches: clock, etcd, logs; through others: randomness, threads.
 """
 
 from __future__ import annotations

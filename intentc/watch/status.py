@@ -5,8 +5,6 @@ ready, and why not; what the watch does is counted by name. A key of another for
 come is in ``progress``. The processes that watch show parts of this in their status.
 
 State: the counters, and the foreign keys that were logged; ``source`` and its parts change them.
-
-Touches: logs.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@
 All requests to the API server, and those for the tokens that they carry, are here. State: connections, the token, what
 is known of the server, what waits to be sent, pending relaxations, and what a dry run records. What to write is decided
 elsewhere.
-
-Touches: clock, files, HTTP, logs, sockets; through others: randomness.
 """
 
 from .dry_run import DryRun

@@ -1,8 +1,6 @@
 """Interprets an answer of the API server: its revision, or which ``WriteError`` it is (docs/engine.md §6.3).
 
 It reads status, headers and body, and changes none of them. Callers decide what follows from an error.
-
-Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ process. Nothing is asked for in compressed form, so an answer that is compresse
 API server, of Keystone and of clusters read with this function; what an answer means is up to them.
 
 State: none.
-
-Touches: clock, HTTP.
 """
 
 from __future__ import annotations

@@ -9,8 +9,6 @@ sent by ``http.py``.
 
 State: the writes that wait, until each has its answer, the tasks that carry them out, and the size of batches. It notes
 in ``Capabilities`` what answers show.
-
-Touches: logs; through others: clock, files, HTTP, sockets.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: Contrail's server lacks what ours adds (``apiserver/app.py`` list
 Each missing capability is logged once. The modules that write adapt to it.
 
 State: what is known of the server.
-
-Touches: logs; through others: clock, files, HTTP, sockets.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ repeated blindly: a request is repeated only if no connection was made, or with 
 or body is ever part of a message. ``answers.py`` interprets answers.
 
 State: the sockets and the token; it keeps no resource.
-
-Touches: HTTP; through others: clock, files, logs, sockets.
 """
 
 from __future__ import annotations

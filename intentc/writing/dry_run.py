@@ -4,8 +4,6 @@ It acknowledges every write without a revision. It allocates no numbers, since o
 placeholder instead (docs/engine.md §8). ``--observe`` does without it: ``engine/permission.py`` withholds the writes.
 
 State: the recorded calls. Nothing is sent.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

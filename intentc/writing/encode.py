@@ -4,8 +4,6 @@ The conventions are those of docs/contrail.md B.1 and B.2: kebab-case envelopes 
 attr}`` under ``<kind>_refs``, a mask that names the fields that a PUT replaces. ``http.py`` and ``bulk.py`` send.
 
 Pure functions.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

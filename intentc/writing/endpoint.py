@@ -4,8 +4,6 @@ Values, and what is wrong if one side rejects the other's certificate. Callers f
 configuration; no ``repr`` shows a secret.
 
 Certificate files, and their times, are read when they are asked for.
-
-Touches: files, sockets.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: several API servers may run over one etcd, and a client must go o
 ``connection`` and ``keystone`` decide what counts as a failure.
 
 State: which address is in use.
-
-Touches: logs.
 """
 
 from __future__ import annotations

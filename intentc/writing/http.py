@@ -5,8 +5,6 @@ references, allocations and reads are one request each. Every write carries its 
 operation is sent once (again only with a new token, or without the item that failed its batch): the engine decides what
 a failure means. The exception are relaxations, which ``relaxing`` retries in the background. State: the connection,
 capabilities, waiting batches, objects with a write under way, pending relaxations; a crash loses it.
-
-Touches: clock, HTTP; through others: files, logs, randomness, sockets.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Neither password nor token is ever part of a message: not even Keystone's own me
 quote what we sent. ``connection.py`` sends requests, and repeats them with the new token.
 
 State: the token, and until when a rejected log-in is not repeated. The password is read again for each log-in.
-
-Touches: clock, HTTP; through others: logs.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ which of both a document needs. What it answers to compilers goes the same way. 
 modules in ``bridges/`` decide what to write. ``http.py`` writes for the engine.
 
 State: the writes under way, and what is known of the server.
-
-Touches: clock; through others: files, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ the reference no longer exists. A crash loses them, and the targets stay blocked
 transaction has no such gap.
 
 State: the relaxations that are owed, in memory, and the task that retries them.
-
-Touches: clock, logs; through others: files, HTTP, randomness, sockets.
 """
 
 from __future__ import annotations

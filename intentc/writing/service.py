@@ -5,8 +5,6 @@ The engine, tests of intents and dry runs know only these protocols; ``http.py``
 into requests. The engine decides what a failure means for the object (docs/engine.md §6.3).
 
 Declarations only.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ under way may overtake each other. The engine normally has one write per object;
 ``http.py``. Those of ``mirroring.py`` keep to it themselves.
 
 State: the writes of each object that are under way or wait. Callers wait for their turn, and write.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

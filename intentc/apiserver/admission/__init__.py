@@ -6,8 +6,6 @@ Why it exists: the server over etcd and the offline compile must agree. Generic 
 created along with a resource (``rules.py``); the server reads and writes. Here each kind has its rules, and the pools
 are listed whose range follows from settings. ``prepare``, ``admit``, ``stamps`` and ``metadata`` change documents that
 they get, in place.
-
-Touches: nothing itself; through others: randomness.
 """
 
 from __future__ import annotations

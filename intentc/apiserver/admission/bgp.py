@@ -1,8 +1,6 @@
 """Checks BGP routers, BGP as a service, and sub-clusters (docs/contrail.md B.7).
 
 It only checks: nothing that it gets is changed. The server reads and commits.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

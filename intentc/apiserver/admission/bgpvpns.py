@@ -4,8 +4,6 @@ A network and a router that has a port in it must not both have one. A router ta
 forwarding mode is not l2_l3 takes those of its mode.
 
 It only checks: nothing that it gets is changed. The server reads and commits.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

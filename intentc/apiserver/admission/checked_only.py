@@ -2,8 +2,6 @@
 
 They need no other resource, request no number, and change nothing that they get. A service instance also names the
 networks that it acts on, for ``permissions``.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

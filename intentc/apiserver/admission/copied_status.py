@@ -5,8 +5,6 @@ compilers claim is theirs: the stored one stays. Only a copy that is made anew t
 written there, with the record of it, since a store that was lost had both.
 
 Pure functions of documents.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

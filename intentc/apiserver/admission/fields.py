@@ -5,8 +5,6 @@ defines types, enums and bounds. Decoding elsewhere is lenient (an old value mus
 strict. It also knows the fields that all kinds have, those under which children are shown, and those that are required.
 
 It changes nothing that it gets. State: a cache of the fields of answers by kind.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 of BGP as a service stay in their range (docs/contrail.md B.7).
 
 It changes nothing that it gets; it returns the range of the pool of ports. The server reads, allocates and commits.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

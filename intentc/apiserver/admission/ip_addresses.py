@@ -5,8 +5,6 @@ floating IP and an alias IP from the network of their pool. The address can't ch
 when the resource no longer refers to where it came from. ``subnets`` knows which addresses are free to give.
 
 ``admit`` changes ``change.after`` in place; nothing else is changed. The server reads, allocates and commits.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

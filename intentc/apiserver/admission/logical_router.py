@@ -3,8 +3,6 @@ internal network of those in vxlan routing mode (docs/contrail.md B.5.11, B.7).
 
 ``prepare`` and ``admit`` change the list of networks of the document that they get, in place; nothing else is changed.
 ``users_targets`` and ``bgpvpns`` have rules that other kinds share. The server reads and commits.
-
-Touches: nothing itself; through others: randomness.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ manifest outside of the resource's fields must not be dropped silently. ``fields
 ``kubernetes/received.py`` the labels and annotations that clients of the face send.
 
 It returns new documents, and changes nothing that it gets. The server reads and commits.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ finalizers do.
 
 ``stamp_new_metadata`` and ``raise_generation`` change the document that they get, in place; the other functions are
 pure, and times come from the caller.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ of policies, of groups and of firewalls, and the settings of mirrored ports, hav
 the kinds that have no other rule.
 
 Pure functions.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

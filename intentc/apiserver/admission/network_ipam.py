@@ -1,8 +1,6 @@
 """Completes and checks IPAMs: only a flat one has subnets of its own (docs/contrail.md B.7, B.8).
 
 ``admit`` completes ``change.after`` in place; nothing else is changed. The server reads, allocates and commits.
-
-Touches: nothing itself; through others: randomness.
 """
 
 from __future__ import annotations

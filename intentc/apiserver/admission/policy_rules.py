@@ -2,8 +2,6 @@
 
 ``admit`` and ``fill_rule_uuids`` complete the document that they get in place. ``names.py`` finds what a rule's action
 names. What only security groups have is in ``security_group.py``.
-
-Touches: nothing itself; through others: randomness.
 """
 
 from __future__ import annotations

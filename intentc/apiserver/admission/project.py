@@ -4,8 +4,6 @@ A project has a default set of firewall policies, which applies to all its appli
 
 ``prepare`` and ``admit`` change the references of the document that they get, in place; nothing else is changed. The
 server reads and commits.
-
-Touches: nothing itself; through others: randomness.
 """
 
 from __future__ import annotations

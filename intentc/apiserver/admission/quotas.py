@@ -1,8 +1,6 @@
 """Says which limits of a project's ``quota`` a change adds to, and what each limit counts (docs/contrail.md B.7).
 
 Pure; ``apiserver/quotas.py`` counts.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

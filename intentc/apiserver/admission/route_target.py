@@ -2,8 +2,6 @@
 (docs/contrail.md B.7).
 
 It only checks: nothing that it gets is changed. The server reads and commits.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Checks route tables, routing policies, and the static routes of routing instances (docs/contrail.md B.7).
 
 It only checks: nothing that it gets is changed. The server reads and commits.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -10,8 +10,6 @@ need, and the server reads it (``apiserver/lookups.py``, ``apiserver/allocation.
 
 ``prepare`` and ``admit`` may change the document that they get, in place; the other parts of a rule change nothing. The
 server reads, allocates and commits.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

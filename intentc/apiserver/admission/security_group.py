@@ -1,8 +1,6 @@
 """Completes and checks security groups: rules, rule uuids, and the group's number (docs/contrail.md B.5.9, B.7).
 
 ``admit`` completes ``change.after`` in place; nothing else is changed. The server reads, allocates and commits.
-
-Touches: nothing itself; through others: randomness.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ group without rules has the number below the pool's, so that users' groups begin
 from settings are in ``__init__.py``; those of addresses come and go with subnets, and only their prefix is here.
 
 Values only; ``seeds.py`` writes them.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Fills in common fields: display name, permissions, times, version (docs/contrail.md A.1, B.5.1, B.5.5).
 
 It changes the document that it gets, in place, and nothing else; uuids and times come from the caller.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ what clients may request. So a change of allocation pools needs no change of the
 ``network_ipam`` use it for what clients send, ``ip_addresses`` for the addresses that other resources request.
 
 It returns new values, and changes nothing that it gets. The server reads, allocates and commits.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

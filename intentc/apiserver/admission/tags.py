@@ -4,8 +4,6 @@ The id of a tag is its type's id followed by a number of its own, both with four
 
 ``prepare`` and ``admit`` complete the document that they get in place; nothing else is changed. The server reads,
 allocates and commits.
-
-Touches: nothing itself; through others: randomness.
 """
 
 from __future__ import annotations

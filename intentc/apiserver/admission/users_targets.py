@@ -6,8 +6,6 @@ automatic range of the installation's autonomous system: when they are written, 
 The compiler handles those that exist nevertheless.
 
 It only checks: nothing that it gets is changed. The server reads and commits.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

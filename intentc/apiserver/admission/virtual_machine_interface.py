@@ -1,8 +1,6 @@
 """Completes and checks ports: network, MAC address, primary routing instance (docs/contrail.md B.5.8).
 
 ``admit`` completes ``change.after`` in place; nothing else is changed. The server reads, allocates and commits.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

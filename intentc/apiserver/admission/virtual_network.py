@@ -3,8 +3,6 @@ bridge domains (docs/contrail.md B.5.7, B.7, B.8).
 
 ``admit`` completes ``change.after`` in place; nothing else is changed. ``subnets``, ``users_targets`` and ``bgpvpns``
 have the rules that other kinds share. The server reads, allocates and commits.
-
-Touches: nothing itself; through others: randomness.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Why it exists: rules of kinds and ``authorization`` both need these, and neither may import the other.
 
 Constants and pure functions.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,6 +6,4 @@ entry. Without one a resource is not found by its name, is not listed below its 
 resource, ``entries`` derives them, and ``rules`` names stored values that break a rule.
 
 State: what is still to be checked, in memory; the index itself is in etcd.
-
-Touches: clock, etcd, logs, threads; through others: randomness.
 """

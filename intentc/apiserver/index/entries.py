@@ -4,8 +4,6 @@ Why it exists: writes of the API server, its checks of what others wrote, and th
 must agree on both. ``Layout`` defines the keys.
 
 Pure functions.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

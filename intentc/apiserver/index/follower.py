@@ -7,8 +7,6 @@ checked one by one, so that own writes have been noted by then and are skipped. 
 too, which costs one or two reads each.
 
 State: changes to check, and which resources have lost their name to which; in memory. It writes entries of the index.
-
-Touches: clock, etcd, logs, threads; through others: randomness.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ resources belongs to the one with the lower create revision, as for compilers (d
 transaction to the lower key.
 
 State: of one repair, what was read and which entries follow. It writes entries, never values.
-
-Touches: etcd; through others: clock, randomness.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ in pages, and a number for each entry in memory until it ends. Both sides are no
 between makes its resource a suspect at most, and ``repair`` reads suspects anew.
 
 It reads the index and changes nothing.
-
-Touches: etcd.
 """
 
 from __future__ import annotations

@@ -4,6 +4,4 @@
 ``face`` reads and writes single resources through the API server's own mutations, so admission, roles and the index are
 those of its REST API; ``lists`` and ``watches`` read many. docs/kubernetes.md has the table of what is answered as a
 kube-apiserver does. ``bridges/kubernetes`` is a client of a real cluster.
-
-Touches: clock, environment, etcd, HTTP, randomness, threads; through others: files.
 """

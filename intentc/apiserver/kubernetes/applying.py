@@ -7,8 +7,6 @@ removed, unless somebody else owns it, too; a field that another manager set to 
 ``managedFields`` is what clients see of it. ``beside`` keeps it next to the resource, since no compiler reads it.
 
 Pure functions of values: nothing that they get is changed; the present time comes from the caller.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ of a compiler, and a copy of a Secret must not reach one. So they have a key of 
 The transaction that deletes the resource deletes it.
 
 It stages writes on the draft that it gets.
-
-Touches: nothing itself; through others: etcd.
 """
 
 from __future__ import annotations

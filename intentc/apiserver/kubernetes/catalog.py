@@ -5,8 +5,6 @@ Why it exists: discovery, OpenAPI, URLs and errors must name the same groups, ve
 brings along.
 
 A catalog is made from a schema, and does not change.
-
-Touches: nothing itself; through others: files.
 """
 
 from __future__ import annotations

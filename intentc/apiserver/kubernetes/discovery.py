@@ -4,8 +4,6 @@ Why it exists: kubectl asks ``/api``, ``/apis`` and each version before anything
 aggregated answer. ``catalog`` decides what is offered.
 
 Pure functions of values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ a patch. Each change is computed inside the transaction that commits it, from th
 never overwrites what somebody else has written meanwhile. ``lists`` reads many resources; ``routes`` speaks HTTP.
 
 It reads and writes the store through ``ApiServer``. No state.
-
-Touches: randomness; through others: clock, etcd, threads.
 """
 
 from __future__ import annotations

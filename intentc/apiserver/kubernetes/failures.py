@@ -4,8 +4,6 @@ Why it exists: clients decide by ``reason`` and ``code``, and people read ``mess
 what to do next, as everywhere in intentc. ``apiserver/errors.py`` has the errors of the whole server.
 
 Pure functions of values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

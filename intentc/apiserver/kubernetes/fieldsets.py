@@ -10,8 +10,6 @@ A path is a tuple of steps: ``f:name`` of a field, ``k:{"name":"web"}`` of an el
 element, as in Kubernetes' ``FieldsV1``.
 
 Pure functions of values. State: ``Values`` keeps an index of the lists of one manifest.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ The limits of operations and of copied bytes are those of a kube-apiserver.
 
 Pure functions of values: nothing that they get is changed. State: one patch under way: the document, and what its
 operations have cost so far.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

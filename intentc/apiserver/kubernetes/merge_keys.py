@@ -4,8 +4,6 @@ Why it exists: strategic merge patches and server-side apply both need it, and a
 the lists of Kubernetes' own kinds that kinds of intentc have, and conditions.
 
 Tables and functions over them.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

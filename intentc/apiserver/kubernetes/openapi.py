@@ -5,8 +5,6 @@ whether the server understands ``dryRun`` and ``fieldValidation``. ``model/struc
 ``openapi_messages`` writes version 2 in the binary form that older kubectls ask for.
 
 Pure functions of values: no state, no I/O.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

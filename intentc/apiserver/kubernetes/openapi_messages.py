@@ -1,8 +1,6 @@
 """Writes an OpenAPI v2 document in gnostic's binary form, the only one that kubectl before 1.27 asks for.
 
 Pure functions of values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """The parameters of requests to the Kubernetes face, read from a URL's query and from ``DeleteOptions``.
 
 Values and pure functions.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: clients change single fields of a resource and leave the others a
 patches for the kinds that it knows by itself. JSON patches are in ``json_patches``, server-side apply in ``applying``.
 
 Pure functions of values: nothing that they get is changed.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

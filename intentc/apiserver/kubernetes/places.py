@@ -6,8 +6,6 @@ connection to etcd. Without limits a single reader takes all of them, and nobody
 calls that end; the last watches stay free for administrators.
 
 State: how many watches are open, by user and by address.
-
-Touches: threads.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ store could hold it. A Secret's ``stringData`` is moved into ``data`` here. What
 by the API server's admission; ``unstored`` finds unknown fields.
 
 Pure functions of values: nothing that they get is changed.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ caller is: a token comes as ``Authorization: Bearer``, which is how kubectl send
 
 It keeps no state but the OpenAPI documents of version 2, made once; it reaches the store only through ``face``,
 ``lists``, ``watches`` and the caller's permissions.
-
-Touches: clock, environment, HTTP; through others: etcd, randomness, threads.
 """
 
 from __future__ import annotations

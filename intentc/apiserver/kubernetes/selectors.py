@@ -6,8 +6,6 @@ Why it exists: clients select resources by text: ``app=web,tier in (a,b),!old``.
 A client may send any text, so the patterns never go back (``*+``): each text is read once.
 
 Pure functions of values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ kubectl applied last, which are not in the stored resource. A change of another 
 here, by ``resourceVersion`` and ``uid``.
 
 Pure functions of values: nothing that they get is changed.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

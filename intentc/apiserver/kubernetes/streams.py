@@ -6,8 +6,6 @@ disconnects while nothing happens. An error is the last line, of type ``ERROR``.
 bookmarks get one every 30 s. ``watches`` makes the events.
 
 State: whether the columns of the table, and the end, were sent.
-
-Touches: clock, HTTP; through others: etcd, threads.
 """
 
 from __future__ import annotations

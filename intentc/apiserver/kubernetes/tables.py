@@ -4,8 +4,6 @@ Why it exists: clients ask for a ``Table`` (``as=Table`` in ``Accept``), since o
 matter. A kind's schema file declares the columns.
 
 Pure functions of values; the present time comes from the caller.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ are not stored (``model/pruning.py``), so nobody can own them, and who sent them
 warnings. Of other kinds, and in the metadata of all, an undeclared field is a mistake.
 
 Pure functions of values: nothing that they get is changed.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

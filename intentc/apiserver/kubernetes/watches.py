@@ -10,8 +10,6 @@ continues from that revision, so a watch from a revision with several events del
 twice. The state before an event, which a deletion shows and a selector needs, is read from etcd at the revision before.
 
 State: how far the client has come.
-
-Touches: etcd; through others: clock, threads.
 """
 
 from __future__ import annotations

@@ -8,7 +8,4 @@ document contains is decided by the compiler ``appgw``, and assembled by ``docum
 well.
 
 Nothing is imported here, so that only processes that publish load Azure's libraries (extra ``azure``).
-
-Touches: clock, files, HTTP, logs, metrics, threads; through others: environment, etcd, gRPC, processes, randomness,
-sockets.
 """

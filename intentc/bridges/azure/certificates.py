@@ -3,8 +3,6 @@
 
 The PFX exists in memory only: the document carries a digest and the Secret's name until the moment it is sent. No
 message contains any part of a Secret. ``stored`` reads Secrets; ``publisher`` decides what is sent.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

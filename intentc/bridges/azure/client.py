@@ -8,8 +8,6 @@ Nothing is retried, except a request whose token Azure challenges: the publisher
 gateway.
 
 State: the connections and the token.
-
-Touches: clock, HTTP; through others: threads.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@ rejected.
 
 ``stored`` makes it. ``rejected_ingresses`` and ``retried_ingresses`` compare what was rejected with what is there now,
 and write ``RejectionRecords``, which are in ``records``.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

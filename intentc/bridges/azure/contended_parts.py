@@ -5,8 +5,6 @@ of the engine (``backoff``): five reverts in ten minutes, then pauses of 1 minut
 than we are counts as a revert of the gateway as a whole.
 
 State: what was written of each part, and its repairs, until they are too old to count. The caller gives the clock.
-
-Touches: nothing itself; through others: randomness.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ workload identity, the identity of the machine. On loopback a stand-in takes any
 cache and their renewal are ``azure.identity``'s. ``given`` reads other settings of the same form for ``intentc appgw``.
 
 State: none.
-
-Touches: files, HTTP; through others: clock, threads.
 """
 
 from __future__ import annotations

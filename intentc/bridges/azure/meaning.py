@@ -6,8 +6,6 @@ by name (docs/appgw.md §11). ``Learned`` knows what else Azure makes of a docum
 digested, and ``dangling`` finds a reference to what a document lacks.
 
 State: the defaults that were learned from Azure's answers (``Learned``).
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

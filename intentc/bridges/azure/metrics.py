@@ -1,8 +1,6 @@
 """Defines the Prometheus metrics of the publisher, read from its status at each scrape (docs/operating.md).
 
 It keeps no state; ``diagnostics.registry`` measures at each scrape.
-
-Touches: metrics.
 """
 
 from __future__ import annotations

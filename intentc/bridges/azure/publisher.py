@@ -10,8 +10,6 @@ who may act, is decided in ``serving``.
 
 State: ``Published``, what Azure filled in, the document that it rejected last, how many it accepted; contended parts,
 the search for the Ingress that it rejects, and the tries of rejected ones.
-
-Touches: clock; through others: files, HTTP, logs, randomness, sockets.
 """
 
 from __future__ import annotations

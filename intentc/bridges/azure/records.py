@@ -7,8 +7,6 @@ and the next pass tries again. ``publisher``, ``rejected_ingresses`` and ``retri
 ``stored`` has what etcd holds.
 
 State: the fence of the present pass, and the records that were rejected.
-
-Touches: logs; through others: clock, files, HTTP, sockets.
 """
 
 from __future__ import annotations

@@ -10,8 +10,6 @@ lets an Ingress back in.
 
 State: the search that runs, with its candidates, its waits and the rejection that began it; and the Ingresses that are
 left out because of it.
-
-Touches: nothing itself; through others: clock, files, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ name nothing: it says which owners to leave out of the next document, and learns
 §11). Nothing here sends anything, or decides what is left out: ``publisher`` and ``rejected_ingresses`` do.
 
 State: what one search has learned.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ and each try costs a rejected document: such tries back off (docs/appgw.md §11)
 Ingress is left out.
 
 State: the tries of each rejected Ingress in this process.
-
-Touches: logs; through others: clock, files, HTTP, randomness, sockets.
 """
 
 from __future__ import annotations

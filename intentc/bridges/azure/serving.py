@@ -10,9 +10,6 @@ signals.
 
 State: the tasks, what etcd delivered, the election, the publisher, the last pass, the failures in a row, how many
 passes found what, and until when it is quiet after a restore.
-
-Touches: clock, logs; through others: environment, etcd, files, gRPC, HTTP, metrics, processes, randomness, sockets,
-threads.
 """
 
 from __future__ import annotations

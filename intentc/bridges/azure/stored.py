@@ -3,8 +3,6 @@
 ``serving`` feeds it from the watch, ``records`` writes, and ``compiled_world`` has the form in which a pass reads it.
 
 State: those resources, as JSON; up to which revision, and how often etcd was restored.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ sleeps as long as an answer says. Beyond a limit a request has failed, as an ``A
 ``client`` and ``credentials`` use it; redirects are not followed by either.
 
 State: the connections.
-
-Touches: clock, threads.
 """
 
 from __future__ import annotations

@@ -12,7 +12,4 @@ one process of an installation write.
 
 State: what the cluster and etcd hold and what is being done about it, in memory; after a restart it is read again. What
 a successor must know is in etcd: the marks of ``synced``.
-
-Touches: clock, environment, etcd, files, HTTP, logs, metrics, processes, randomness, sockets; through others: gRPC,
-threads.
 """

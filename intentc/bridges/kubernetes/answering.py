@@ -7,8 +7,6 @@ knows what is stored.
 
 State: the writes that are under way or that etcd has not shown yet, up to which revision etcd is known, failures, and
 counters.
-
-Touches: clock, logs; through others: files, HTTP, randomness, sockets.
 """
 
 from __future__ import annotations

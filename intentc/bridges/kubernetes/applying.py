@@ -6,8 +6,6 @@ no apply takes a field away from another manager. ``carrying`` decides what to d
 ``reporting`` and ``owner_finalizers``.
 
 I/O: requests to the cluster. No state.
-
-Touches: nothing itself; through others: clock, environment, files, HTTP, logs, processes, randomness, sockets.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ kinds, since the last approval has that cluster mirrored. If it is unknown which
 then an approval has it mirrored unless deletions of another kind are withheld.
 
 State: none of its own. It changes the mirror and the cluster's identity, and withdraws the directives.
-
-Touches: logs; through others: etcd.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ again. ``answering`` writes through the API server, ``applying`` to the cluster;
 
 State: what is to be looked at, what waits for its owner's finalizer, rejections, failures and counters; the parts keep
 their own. I/O: that of the parts.
-
-Touches: clock, logs; through others: environment, files, HTTP, processes, randomness, sockets.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ were replaced, and tokens that ended, are taken without a restart. ``informing``
 
 I/O: HTTP to the cluster, reads of the files of its credentials and of their times, a temporary file for a certificate
 that is no file, and the log. State: the connections, the credentials, and the times of their files.
-
-Touches: clock, files, HTTP, logs, randomness, sockets; through others: environment, processes.
 """
 
 from __future__ import annotations

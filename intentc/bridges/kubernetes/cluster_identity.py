@@ -5,8 +5,6 @@ the first one may be written. Its id is the uid of the namespace kube-system. A 
 another was mirrored, is no known one: nothing is listed or written until the id can be read, or an operator approves.
 
 State: the ids.
-
-Touches: nothing itself; through others: clock, environment, files, HTTP, logs, processes, randomness, sockets.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: problems are known to compilers, which are other processes; their
 (``model/problem_report.py``). ``watch.source`` misses nothing. ``problem_events`` reports them to the cluster.
 
 State: these problems. No I/O of its own but the watch.
-
-Touches: logs; through others: clock, etcd, randomness.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ token ends, and after a 401. Whether a kubeconfig may run programs at all (``int
 ``intentc kubernetes``. Certificates are in ``cluster``.
 
 State: the last token of a program.
-
-Touches: clock, environment, processes; through others: files.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ the plural that its paths have. A kind may be missing, and be installed later: `
 that grow from 1 to 30 seconds. ``cluster_identity`` compares the cluster with the one that was mirrored.
 
 It sends requests and keeps nothing.
-
-Touches: nothing itself; through others: clock, environment, files, HTTP, logs, processes, randomness, sockets.
 """
 
 from __future__ import annotations

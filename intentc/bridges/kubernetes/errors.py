@@ -4,8 +4,6 @@ Why it exists: callers decide by these classes, and know no exception of the HTT
 so do modules that find the same without a request. A body that can't be read is ``wire.Unreadable``.
 
 Declarations only: no state, no I/O.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

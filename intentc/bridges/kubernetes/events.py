@@ -8,8 +8,6 @@ written is logged, and nothing waits for it. ``carrying`` reports what the clust
 
 It writes to the cluster: ``events.k8s.io/v1``, or ``v1`` where that is not served. State: which of both, counters, and
 in which namespaces it failed, which is logged once for each while it lasts.
-
-Touches: clock, logs; through others: environment, files, HTTP, processes, randomness, sockets.
 """
 
 from __future__ import annotations

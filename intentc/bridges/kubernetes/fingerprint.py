@@ -6,8 +6,6 @@ copies; other ones mean nothing: a field that is written in another way has anot
 the copies.
 
 Pure functions of values; a cache of what a type declares.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

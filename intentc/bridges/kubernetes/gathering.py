@@ -5,8 +5,6 @@ than to see that it changes nothing. So after a small portion the connection is 
 kernel gathers what arrives. An event after a pause waits for nothing, and neither does a stream that is behind.
 
 State: of one stream, how much the last portion had.
-
-Touches: clock.
 """
 
 from __future__ import annotations

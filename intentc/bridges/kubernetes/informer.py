@@ -8,8 +8,6 @@ what was seen, in another cluster, and when its caller asks. Only a complete lis
 
 State: how far it has come, and what the present list has shown. ``page`` and ``event`` return what the consumer is to
 apply.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ know of them. A watch ends after some minutes by itself, is cut, or is silent: t
 
 I/O: the cluster, the clock, random pauses, and the log. State: the informer, where the kind is served, how its watch is
 doing, the pauses, and counters. What it finds goes to the function ``apply`` that it gets.
-
-Touches: clock, logs, randomness; through others: environment, files, HTTP, processes, sockets.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Why apart: ``marking``, ``approvals`` and ``status`` look at the same kinds; ``serving`` creates them.
 
 Values only. State: that of one kind, with the revision of etcd at which its present list began.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

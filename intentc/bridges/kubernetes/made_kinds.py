@@ -7,8 +7,6 @@ It says where a kind is served, whether all its objects are known, how long the 
 kinds the answer changed. ``carrying`` decides about the objects.
 
 State: the watchers and their task group, and each kind's readiness when ``changed`` was last called.
-
-Touches: clock; through others: environment, files, HTTP, logs, processes, randomness, sockets.
 """
 
 from __future__ import annotations

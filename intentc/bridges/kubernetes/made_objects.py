@@ -6,8 +6,6 @@ and notes.
 
 State: the objects without ``managedFields``, and the last states of deleted ones until they are written down; by
 apiVersion, kind, and the name of their manifest.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

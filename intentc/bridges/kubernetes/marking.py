@@ -6,8 +6,6 @@ withheld keeps its former mark. A kind that the cluster does not have is marked 
 keys.
 
 State: none of its own. It sets the marks of ``KindTask``, and the cluster that ``ClusterIdentity`` takes for mirrored.
-
-Touches: clock, logs; through others: etcd.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Why it exists: names of metrics are an interface; ``docs/operating.md`` lists them.
 
 It keeps no state: ``status`` has the figures, and ``diagnostics.registry`` calls ``metrics`` at each scrape.
-
-Touches: metrics.
 """
 
 from __future__ import annotations

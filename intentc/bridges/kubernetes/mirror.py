@@ -9,8 +9,6 @@ the like for manifests.
 
 State: both sides, by kind and uid, and by name; the objects whose copies may be deleted; the kinds that were listed, or
 need another list; the keys to look at; withheld deletions; and objects that can't be used.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

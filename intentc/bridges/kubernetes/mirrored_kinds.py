@@ -4,8 +4,6 @@ These are the stored kinds that people write as manifests, in the schemas of the
 some of them.
 
 Pure functions.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

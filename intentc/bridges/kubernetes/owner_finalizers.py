@@ -8,8 +8,6 @@ lacks one; the finalizer of a manifest itself is removed by ``answering``.
 
 State: which copies and which objects have finalizers of ours; the objects to look at; rejections and counters. It reads
 objects of the cluster, and patches their metadata.
-
-Touches: logs; through others: clock, environment, files, HTTP, processes, randomness, sockets.
 """
 
 from __future__ import annotations

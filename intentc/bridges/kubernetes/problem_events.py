@@ -12,8 +12,6 @@ others. A namespace that denied 50 in a row waits as a whole.
 
 State: the present problems with what became of their Events, and namespaces, since this process leads; what is left of
 the limit, and pauses. It writes to the cluster, by ``events``.
-
-Touches: clock; through others: environment, files, HTTP, logs, processes, randomness, sockets.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ that: they must not reach etcd. What is stored is what the schema declares, at a
 ``model/manifest.py``. ``mirror`` compares the digests; ``fingerprint`` recognizes an object without its copy.
 
 State: a cache of which fields a kind declares. No I/O.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

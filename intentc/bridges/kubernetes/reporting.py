@@ -7,8 +7,6 @@ compilers do not claim cost nothing here. Of the others it also knows the resour
 
 State: what both sides say, for those kinds; the objects to look at; rejections and counters. It writes the status
 subresources of the cluster.
-
-Touches: logs; through others: clock, environment, files, HTTP, processes, randomness, sockets.
 """
 
 from __future__ import annotations

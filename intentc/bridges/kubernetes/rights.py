@@ -4,8 +4,6 @@ Why it exists: the ClusterRoles in ``config/kubernetes`` must permit what the br
 compare them with this list, and run a bridge with these rights alone.
 
 Pure functions of declarations.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

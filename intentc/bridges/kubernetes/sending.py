@@ -7,8 +7,6 @@ is away, or asks for a pause. ``mirror`` decides what to write; ``answering`` wr
 
 State: the writes under way, what awaits its echo, up to which revision etcd is known, what was rejected, the present
 pause, failures and counters.
-
-Touches: clock, logs; through others: files, HTTP, randomness, sockets.
 """
 
 from __future__ import annotations

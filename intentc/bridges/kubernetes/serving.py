@@ -7,9 +7,6 @@ carried out (``approvals``), marks written (``marking``) and what was made looke
 ``diagnostics.Observed``; ``status`` describes it. Callers serve the diagnostics, and handle commands and signals.
 
 State: the tasks of the kinds; the parts keep their own. It notes in ``ClusterIdentity`` which cluster the marks name.
-
-Touches: clock, logs; through others: environment, etcd, files, gRPC, HTTP, metrics, processes, randomness, sockets,
-threads.
 """
 
 from __future__ import annotations

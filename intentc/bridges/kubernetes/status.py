@@ -3,8 +3,6 @@
 Why apart: what people see is an interface of its own; ``docs/operating.md`` describes it.
 
 It reads the bridge's parts alone.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

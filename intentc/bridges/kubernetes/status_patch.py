@@ -6,8 +6,6 @@ that we wrote to the cluster and that it no longer names are cleared, by the clu
 ``written_status`` says what we wrote, for a copy that is made anew (``projection``).
 
 Pure functions of values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ here. ``watch.source`` misses nothing; ``projection`` reads the values; what oth
 
 State: which keys are known, to notice deletions in a new snapshot; the revision, and whether all was listed. It changes
 the mirror; no I/O of its own but the watch.
-
-Touches: logs; through others: clock, etcd, randomness.
 """
 
 from __future__ import annotations

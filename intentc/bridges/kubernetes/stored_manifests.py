@@ -3,8 +3,6 @@
 Why apart: the carrier decides by names, and etcd shows keys, in any order, deletions without a value included.
 
 State: the manifests and their answers.
-
-Touches: logs.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ must not compile (``needs_synced``). And a process that starts can only notice a
 one wrote down what it saw. ``marking`` decides which marks are written; ``model/synced.py`` has their form.
 
 The marks are keys of etcd: ``/intentc/synced/<path>/<kind>``.
-
-Touches: etcd.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ lines are put together here, and objects stay bytes (``msgspec.Raw``) with their
 ``informer`` interprets them, ``projection`` reads the fields.
 
 State: ``Lines`` keeps the bytes of the line that is not complete.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -10,6 +10,4 @@ Compilers decide what the elements contain; nothing here knows a user's resource
 Nothing is imported here, so that only processes that need them load gRPC and the protobuf packages.
 
 State: the world and the streams, in memory.
-
-Touches: clock, etcd, files, gRPC, logs, metrics, randomness; through others: environment.
 """

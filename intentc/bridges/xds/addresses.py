@@ -8,8 +8,6 @@ sent is unknown; ``retrying`` tries the listeners again that are rejected for it
 
 State: addresses by listener, and releases that not every Envoy knows yet. ``world``, ``retrying`` and ``session``
 change it.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

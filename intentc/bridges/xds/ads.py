@@ -5,8 +5,6 @@ decides what they say. Methods are named by their paths, so that no generated st
 
 State: the server, the open streams' events and limits, and when a silence and an abort were last logged. It adds
 streams to ``world`` and removes them, and counts in ``metrics``; ``world`` and ``session`` own the rest.
-
-Touches: clock, gRPC, logs; through others: environment, files, metrics.
 """
 
 from __future__ import annotations

@@ -10,8 +10,6 @@ Virtual hosts with the same tables share one list (``Sequence``).
 
 State: routes and virtual hosts in force, by table. ``dirty`` says what must be assembled anew;
 ``world`` calls ``put_*``, and marks and clears there, too.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: a bootstrap must fit the server that Envoy asks. ``embedded.envoy
 
 It makes JSON from values, over a ``World`` of its own for a static one; the elements stay as they are, and ``left_out``
 is called for a bad one.
-
-Touches: nothing itself; through others: clock, files, logs, randomness.
 """
 
 from __future__ import annotations

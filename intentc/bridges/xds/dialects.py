@@ -4,8 +4,6 @@ Why it exists: ``session`` implements one protocol for both. Responses are conca
 already. Messages may be long and must not block other streams, so they are read and written in parts.
 
 It makes values of bytes and bytes of values, part by part; what it gets stays as it is.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

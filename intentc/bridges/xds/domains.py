@@ -5,8 +5,6 @@ an exact name, ``*`` and a suffix, a prefix and ``*``, or ``*`` alone; a wildcar
 Compilers never import this package, nor it them; their equivalent is ``compilers/ambassador/routing/hostnames.py``.
 
 Pure functions.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ listener named. What a listener no longer names is kept until every Envoy has an
 the drain time.
 
 State: the names that are kept, and until when. ``world`` fills it, and decides what is served.
-
-Touches: clock.
 """
 
 from __future__ import annotations

@@ -10,8 +10,6 @@ effect.
 State: the versions of each element, and a search for each type. ``world``, ``rejections``, ``retrying`` and
 ``watch_consumer`` change it; ``session`` knows what each Envoy was sent; ``world`` puts versions in force. The versions
 themselves stay as they are.
-
-Touches: nothing itself; through others: files.
 """
 
 from __future__ import annotations

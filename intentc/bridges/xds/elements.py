@@ -5,8 +5,6 @@ inside an element (a ``config`` that is no valid message, for example) are found
 content of an element, by which a rejection knows it again.
 
 Pure functions of the bytes.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ configurations, and the addresses of a listener, are read here, too: ``world`` o
 single fields.
 
 State: the message classes and extensions, imported once.
-
-Touches: files.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ listeners, host names in virtual hosts, paths in routes. It is a selection: rout
 query parameters, or a header other than by its exact value are left out, since one example can't show them.
 
 Pure functions of the elements; nothing is sent.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ Why it exists: if the route were left out, its requests would match a wider rout
 route that Envoy rejects and that was never good, ``world`` for one whose cluster is rejected.
 
 Pure functions of one version, which stays as it is.
-
-Touches: nothing itself; through others: files.
 """
 
 from __future__ import annotations

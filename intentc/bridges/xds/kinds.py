@@ -4,8 +4,6 @@ Why it exists: etcd, Envoy and the compilers must agree on these names. Compiler
 the kinds themselves.
 
 Constants, and a pure function of a schema.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

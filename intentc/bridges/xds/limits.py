@@ -5,8 +5,6 @@ answers everything that clients send. Each limit is far above what an Envoy need
 ``session`` and ``ads`` apply them; ``ads`` limits connections, too.
 
 State: counts by stream and address, in memory.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ process.
 
 State: the counters, which ``ads``, ``session`` and ``serving`` raise. At a scrape it reads the server's status; the
 caller answers.
-
-Touches: metrics.
 """
 
 from __future__ import annotations

@@ -9,8 +9,6 @@ A record that the store does not take (it may be too large) has a back-off of it
 
 It puts and deletes these keys, as do other xDS servers over the same etcd; an operator may delete one. State: what is
 still to be written, and which records exist, in memory.
-
-Touches: etcd, logs; through others: clock, randomness.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ rejection is logged once an hour for each element and message, and 30 different 
 at DEBUG. Nothing else is lost: metrics count each, and records and status have the present ones. ``rejections`` logs.
 
 State: the rejections that were logged in the last hour, at most 1,000, and how many in this minute.
-
-Touches: logs.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ that another Envoy has acknowledged is not withdrawn because one rejects it. ``e
 among several elements; ``retrying`` tries listeners again whose address was in use; ``records`` writes to etcd.
 
 It changes the world's element states and what is in force, and passes what to record to its caller.
-
-Touches: clock, logs; through others: files.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ due.
 
 State: the listeners to try again and when, in memory. It has the world offer them, and forget addresses that were
 released.
-
-Touches: clock; through others: files, logs.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ is asked for and not in force is answered by an empty one. ``world`` decides wha
 publications.
 
 State: the resources, the publication in which each changed last, and the deleted names.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

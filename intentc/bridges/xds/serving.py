@@ -7,8 +7,6 @@ retry, the end of a drain time or a silent Envoy is due. A rejection that the st
 
 State: the tasks, the port, whether the store was listed, and whether anything is to be published; the parts keep their
 own. It publishes the world.
-
-Touches: clock, logs, metrics; through others: environment, etcd, files, gRPC, randomness.
 """
 
 from __future__ import annotations

@@ -9,8 +9,6 @@ asks for are sent at once: its clusters and listeners wait for them. Secrets tha
 State: what this Envoy subscribes to, has, and had on a former stream; its listeners' addresses; responses without an
 answer; the round under way. It reports answers to ``world`` and ``rejections``, which change what is in force, and
 counts in ``metrics``. ``ads`` carries the bytes, in one of two ``dialects``; ``limits`` has the limits.
-
-Touches: clock; through others: files, logs.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ for until it makes progress again. Its configuration stays consistent: ``session
 
 State: the connected streams, and the last progress of each. ``ads`` adds and removes streams; ``world``, ``retrying``
 and ``serving`` ask how far they are.
-
-Touches: clock, logs.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ watch, reads ``unencodable`` and ``orphans``, and has ``rejections`` and ``recor
 
 State: the key and revision of each element, the records of rejections, and the elements that can't be encoded until
 ``serving`` takes them. It also changes ``world`` and its element states.
-
-Touches: logs; through others: files.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ be concatenated, and a field of message type is its tag, its length and its byte
 messages and true flags, and numbers. ``encoding`` encodes whole elements.
 
 Pure functions of bytes.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -14,8 +14,6 @@ last called. ``served`` keeps the changes by these numbers, and so knows what a 
 State: the elements in force, those that wait and those that are to be removed; rejected clusters, and listeners that
 Envoys may have though nothing is in force there; which elements name which; which versions were acknowledged; what is
 not published yet; the numbers of the publication and of etcd's revision; and the parts' own.
-
-Touches: randomness; through others: clock, files, logs.
 """
 
 from __future__ import annotations

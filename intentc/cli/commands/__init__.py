@@ -2,7 +2,4 @@
 
 A command reads its options and the configuration (``options``), calls other packages, and prints on stdout and stderr;
 rules of the engine or a domain are not here.
-
-Touches: clock, environment, etcd, files, logs, processes, terminal, threads; through others: API server, gRPC, HTTP,
-metrics, randomness, sockets.
 """

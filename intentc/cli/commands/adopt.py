@@ -6,8 +6,6 @@ taken by objects that it treats as users'. An object is adopted only if it has t
 objects, ``mark_changes`` writes them through the API server.
 
 It reads etcd, changes the API server's resources, and prints.
-
-Touches: terminal; through others: clock, environment, etcd, files, gRPC, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

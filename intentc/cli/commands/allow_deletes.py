@@ -1,8 +1,6 @@
 """``intentc allow-deletes``: approves a mass deletion that the running compiler, or the Kubernetes bridge, withholds.
 
 It reads the diagnostics, puts a directive into etcd, and prints.
-
-Touches: terminal; through others: clock, environment, etcd, files, gRPC, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

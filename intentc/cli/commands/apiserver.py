@@ -2,9 +2,6 @@
 
 It runs ``apiserver`` until a signal ends it, with the users and the access policy of the configuration. Before, if
 TLS is enabled, it reads the configured certificates, to check them; it logs, and prints its URL on stdout.
-
-Touches: logs, terminal; through others: clock, environment, etcd, files, gRPC, HTTP, metrics, processes, randomness,
-sockets, threads.
 """
 
 from __future__ import annotations

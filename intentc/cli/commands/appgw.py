@@ -1,9 +1,6 @@
 """``intentc appgw``: publishes what the compiler ``appgw`` makes to an Azure Application Gateway.
 
 It runs ``bridges.azure`` and its diagnostics until a signal ends it.
-
-Touches: environment, logs, terminal; through others: clock, etcd, files, gRPC, HTTP, metrics, processes, randomness,
-sockets, threads.
 """
 
 from __future__ import annotations

@@ -2,9 +2,6 @@
 
 With ``--wait`` it asks the diagnostics whether these are compiled. A saved plan, which may also delete, is made again
 first, which reads etcd. It writes only what the input names, and what refers to that if the plan says so; it prints.
-
-Touches: terminal; through others: API server, clock, environment, etcd, files, gRPC, HTTP, logs, metrics, processes,
-randomness, sockets, threads.
 """
 
 from __future__ import annotations

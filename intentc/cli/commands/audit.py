@@ -5,9 +5,6 @@ writes. The service runs the same command in a process of its own (``service/aud
 
 It reads etcd, and allocations from the API server; it prints, and changes neither. ``--beside-service`` lowers the
 process's priority, and a thread ends the process when its stdin closes.
-
-Touches: files, processes, terminal, threads; through others: API server, clock, environment, etcd, gRPC, HTTP, logs,
-randomness, sockets.
 """
 
 from __future__ import annotations

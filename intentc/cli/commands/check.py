@@ -5,9 +5,6 @@ server and etcd of this compile are in memory. ``--reads`` alone has the same co
 running compiler, the only case in which it needs one. ``--live`` also lists etcd, and names stored values that break a
 rule of the API server, or that the schemas read in an older version or not at all. ``--schemas`` writes JSON Schemas,
 and checks nothing.
-
-Touches: files, terminal; through others: API server, clock, environment, etcd, gRPC, HTTP, logs, processes, randomness,
-sockets, threads.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 ``offline`` compiles; ``elements``, ``cluster_objects`` and ``azure_document`` print the forms for other programs, and
 ``show`` prints views. It compiles in memory, and writes nothing but its output.
-
-Touches: files, terminal; through others: API server, clock, environment, etcd, logs, processes, randomness, threads.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: click prints its script through an environment variable; a comman
 (``registry``) and the types of options and arguments complete the words.
 
 It prints.
-
-Touches: terminal; through others: files, processes.
 """
 
 from __future__ import annotations

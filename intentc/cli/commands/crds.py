@@ -1,8 +1,6 @@
 """``intentc crds``: prints CustomResourceDefinitions, made from the schema files of the configured compilers.
 
 ``custom_resources`` makes them. It reads the compilers' files, and prints.
-
-Touches: terminal; through others: clock, environment, files, logs.
 """
 
 from __future__ import annotations

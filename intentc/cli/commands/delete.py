@@ -2,8 +2,6 @@
 
 ``deleting`` deletes. With ``--wait`` it asks the diagnostics. It deletes only what the input names, and with
 ``--remove-references`` changes what refers to that; it prints.
-
-Touches: nothing itself; through others: clock, environment, files, HTTP, logs, sockets, terminal.
 """
 
 from __future__ import annotations

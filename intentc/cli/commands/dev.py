@@ -7,9 +7,6 @@ a cluster. The modules ``dev_…`` of ``cli`` start all of these; they end with 
 
 It writes the resources of files, and prints. With ``--exit-when-converged`` it sends a request to the Envoy and prints
 the answer. ``keep_running`` looks at PATH and the working directory, to print the command line for another run.
-
-Touches: environment, files, terminal; through others: API server, clock, etcd, gRPC, HTTP, logs, metrics, processes,
-randomness, sockets, threads.
 """
 
 from __future__ import annotations

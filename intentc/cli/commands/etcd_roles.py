@@ -4,8 +4,6 @@ Why it exists: users would not find the script inside an installed package. Only
 process; the administrator of etcd runs it, with ``etcdctl``.
 
 It reads the script, and prints it.
-
-Touches: files, terminal.
 """
 
 from __future__ import annotations

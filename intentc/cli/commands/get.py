@@ -1,8 +1,6 @@
 """``intentc get``: shows resources from the API server, or lists the kinds.
 
 It reads from the API server, or for the list of kinds the compilers' files, and prints.
-
-Touches: terminal; through others: clock, environment, files, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

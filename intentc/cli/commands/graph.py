@@ -5,8 +5,6 @@ formats nodes and arrows.
 
 It reads the configuration's and compilers' files, or asks the diagnostics; it prints. It sets the process's garbage
 collection and evaluation watchdog as the service does.
-
-Touches: terminal; through others: clock, environment, files, HTTP, logs, processes, sockets, threads.
 """
 
 from __future__ import annotations

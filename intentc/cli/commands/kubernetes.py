@@ -1,9 +1,6 @@
 """``intentc kubernetes``: mirrors a cluster's resources into etcd, and carries out what compilers make in the cluster.
 
 It finds the access to the cluster, and runs ``bridges.kubernetes`` and its diagnostics until a signal ends it.
-
-Touches: logs, terminal; through others: clock, environment, etcd, files, gRPC, HTTP, metrics, processes, randomness,
-sockets, threads.
 """
 
 from __future__ import annotations

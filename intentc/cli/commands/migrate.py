@@ -5,8 +5,6 @@ the API server, in one transaction, unless somebody is faster; its meaning stays
 to another result. ``stored`` finds what is to be written; a second run finds the rest.
 
 It reads etcd, changes the API server's resources, and prints.
-
-Touches: terminal; through others: clock, environment, etcd, files, gRPC, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 It reads names from the API server, revisions from etcd and status from the diagnostics, puts a directive into etcd, and
 prints.
-
-Touches: terminal; through others: clock, environment, etcd, files, gRPC, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

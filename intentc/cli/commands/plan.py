@@ -2,9 +2,6 @@
 
 ``planning`` makes the plan, ``plan_text`` formats it; ``plan_reactions`` compares maps. It reads files, etcd, the API
 server, and for ``--reactions`` the diagnostics; with ``--out`` it writes one file.
-
-Touches: files, terminal; through others: API server, clock, environment, etcd, gRPC, HTTP, logs, metrics, processes,
-randomness, sockets, threads.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """``intentc quarantine``: lists what is held and why, retries it, or drops it.
 
 It reads the diagnostics, etcd and the API server, puts directives into etcd, and prints.
-
-Touches: terminal; through others: clock, environment, etcd, files, gRPC, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

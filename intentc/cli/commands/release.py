@@ -6,8 +6,6 @@ can put it back. ``marks`` finds the marked objects, ``mark_changes`` writes the
 
 It reads etcd, changes the API server's resources, and prints. It changes marks, and with ``--all`` the claim on the
 path in etcd; it deletes no object.
-
-Touches: etcd, terminal; through others: clock, environment, files, gRPC, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 It reads names from the API server, status from the diagnostics and directives from etcd, puts or deletes a directive
 there, and prints.
-
-Touches: terminal; through others: clock, environment, etcd, files, gRPC, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

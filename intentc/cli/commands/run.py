@@ -5,9 +5,6 @@ SIGHUP reloads the configuration and the reaction maps.
 
 It runs ``service`` and ``diagnostics`` until a signal ends it. Around them it keeps the store, the connections to the
 API server and the crash marker's file open; it logs.
-
-Touches: logs; through others: API server, clock, environment, etcd, files, gRPC, HTTP, metrics, processes, randomness,
-sockets, terminal, threads.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 ``compile --view`` prints the same views of its own outputs.
 
 It asks the diagnostics, and prints.
-
-Touches: terminal; through others: clock, environment, files, HTTP, logs, sockets, threads.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ It prints a dozen lines of the running compiler's ``/status``. ``status_text`` s
 ``status_display`` shows them live.
 
 It asks the diagnostics, and prints. State: with ``--watch``, where it prints lines of JSON, the last one.
-
-Touches: clock, terminal; through others: environment, files, HTTP, logs, sockets.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 The running compiler answers (``GET /why``); ``why_tree`` draws the tree.
 
 It asks the diagnostics, and prints.
-
-Touches: nothing itself; through others: clock, environment, files, HTTP, logs, sockets, terminal.
 """
 
 from __future__ import annotations

@@ -2,9 +2,6 @@
 
 It runs ``bridges.xds`` and the diagnostics server next to it, on a port of its own, until a signal ends them. It reads
 configuration and certificates, opens the store and closes it, logs, and prints its address on stdout.
-
-Touches: logs, terminal; through others: clock, environment, etcd, files, gRPC, HTTP, metrics, processes, randomness,
-sockets, threads.
 """
 
 from __future__ import annotations

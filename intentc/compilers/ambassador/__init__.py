@@ -13,8 +13,6 @@ the result to people, ``reasons`` explains it, and ``envoy_names.py`` maps Envoy
 
 Intents read, report problems and give reasons through ``ctx``, and yield facts and claims: on ``envoy_*`` objects, on
 resources read from annotations, and on the status of Mappings, Hosts and Ingresses.
-
-Touches: nothing outside memory.
 """
 
 from intentc import Compiler

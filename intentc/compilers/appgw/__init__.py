@@ -8,8 +8,6 @@ hold the values that they exchange as facts, and the functions that compute them
 
 Each sub-resource is an object ``appgw_*`` of its own. What depends on all of them, priorities and limits, is left to
 ``bridges/azure/document``, which assembles the document.
-
-Touches: nothing outside memory.
 """
 
 from intentc import Compiler

@@ -8,8 +8,6 @@ D.8 (service chains), D.9 (static routes), D.10 (routing policies), D.11 (BGP VP
 Each intent is in a file named after its kind; the other modules hold the functions that intents call, but for
 ``leftovers.py``, a view. Intents read, report problems, request numbers and give reasons through ``ctx``, and yield
 claims and facts.
-
-Touches: nothing outside memory.
 """
 
 from intentc import Compiler

@@ -12,8 +12,6 @@ reads what became of them, and ``conditions`` says it. ``restarts`` says what a 
 
 Intents read, report problems and give reasons through ``ctx``, and yield facts and claims: manifests, finalizers and
 statuses. No state.
-
-Touches: nothing outside memory.
 """
 
 from intentc import Compiler

@@ -8,8 +8,6 @@ answers into template values; ``rendering`` renders; ``words`` explains states a
 style, the scripts and the drawing library. ``access`` decides who may ask.
 
 They change nothing in the engine. State: templates and assets, read once from the package's files.
-
-Touches: clock, files, HTTP, threads; through others: logs, processes, randomness.
 """
 
 from .routes import no_answer_page, overview_page, page_routes, wants_page

@@ -5,8 +5,6 @@ data; and with the hash of the content in its name a cached file is never stale.
 the library's 430 kB again.
 
 State: the files' contents, read once and compressed.
-
-Touches: files, HTTP.
 """
 
 from __future__ import annotations

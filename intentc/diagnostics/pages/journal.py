@@ -1,8 +1,6 @@
 """Shapes the journal's page: the last lines, the newest first, of everything or of one resource, with paging.
 
 Pure: a query or an answer in, values out.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: the page of an object combines three answers (why, desired and ac
 the others must still be shown.
 
 ``about`` asks ``Asked``; the rest is pure. It changes nothing.
-
-Touches: nothing itself; through others: clock, files, logs, processes, randomness, threads.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ off; nobody else leads: alone; no count of what is quarantined: as many as are l
 0).
 
 Pure: a status in, template values out.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why commands and no buttons: the page is read-only, and a directive carries the 
 (``intentc.directives``).
 
 Pure: an answer in, template values out.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Shapes the reactions' page: the map with the use of each edge, its findings, and missing reactions.
 
 Pure: an answer in, template values out.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ content security policy, which lets no text run as a script, belongs with the re
 
 State: the parsed templates. Templates and, through ``assets``, static files are read from the package when first used;
 the age of times is by the clock. Pages are rendered in a thread.
-
-Touches: clock, files, HTTP, threads.
 """
 
 from __future__ import annotations

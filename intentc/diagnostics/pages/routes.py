@@ -4,8 +4,6 @@ Why it exists: one place defines which page asks which question, and what a page
 named after the pages shape the answers.
 
 It asks ``Asked`` and ``Observed``, and changes nothing.
-
-Touches: HTTP; through others: clock, files, logs, processes, randomness, threads.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: the pages use the same words as the commands and the JSON, and ea
 it.
 
 Values and pure functions.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 ``World`` has the resources, their names, and who reads them; ``Outputs`` the claims, plans and objects; ``States`` the
 state of each intent and object; ``Progress`` the engine as a whole. What changes an engine is a verb of ``Engine``.
-
-Touches: nothing itself; through others: clock, files, processes.
 """
 
 from typing import NamedTuple

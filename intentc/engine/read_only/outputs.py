@@ -3,8 +3,6 @@
 It reads the claim book, the cache, the assumptions and the guard on deletes, live, and makes plans that nobody carries
 out. ``explain`` evaluates an intent: the runner remembers a failure of that, and guards it with the time budget and the
 crash marker's file.
-
-Touches: nothing itself; through others: files, processes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Shows an engine as a whole: what is left to do, what may be done, and the counters since the start.
 
 It reads the steps' counters and queues, live, and changes nothing.
-
-Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Shows the state of each intent and of each object: evaluated, waiting, held, rejected, queued, with its problems.
 
 It reads ``state_tables`` and the queues, live, and changes nothing.
-
-Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Shows what an engine knows: resources and facts, their names, relations and readers, and the reaction map.
 
 It reads ``logic`` and the applier's state, live, and changes nothing.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,6 +6,4 @@ lines, and ``history`` those about one object.
 
 It reads the engine and the journal, and changes nothing. State: what one answer needs, the findings of the last maps,
 and whether a failure was logged. The journal's files are read in a thread.
-
-Touches: logs, threads; through others: clock, files, randomness.
 """

@@ -6,8 +6,6 @@ which entries stay is decided here, by the planner's rule. ``inspection/differen
 secrets in them.
 
 It reads the engine and changes nothing; two forms are compared in a thread.
-
-Touches: threads; through others: clock, files, logs, randomness.
 """
 
 from __future__ import annotations

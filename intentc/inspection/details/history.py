@@ -5,8 +5,6 @@ Lines come from the ring in memory. If that lacks something, the journal's files
 
 It reads the journal and changes nothing. State: one search, and whether a failure was logged. The journal's files are
 read in a thread.
-
-Touches: logs; through others: clock, files, threads.
 """
 
 from __future__ import annotations

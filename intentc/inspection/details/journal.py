@@ -4,8 +4,6 @@
 
 It reads the journal in memory and the engine, and changes neither; a follower is counted by the journal. State: where
 one follower is, and which names match in one answer.
-
-Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

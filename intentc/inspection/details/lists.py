@@ -3,8 +3,6 @@
 What stands before a page is skipped in slices; ``status/`` builds the entries of the quarantine.
 
 It reads the engine and changes nothing.
-
-Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ The search is breadth first in a fixed order, so the same world always gives the
 neighbour gets its share of the nodes. The page and ``intentc graph`` (``cli/drawing.py``) draw the result.
 
 It reads the engine and changes nothing. State: the search under way.
-
-Touches: nothing itself; through others: clock, files, logs, threads.
 """
 
 from __future__ import annotations

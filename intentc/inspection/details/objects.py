@@ -6,8 +6,6 @@ milliseconds at a time. ``resource_states`` computes the state of a resource; a 
 that most are as desired.
 
 It reads the engine and changes nothing.
-
-Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 ``engine/edges.py`` counts; ``logic/dependencies/check.py`` computes the findings.
 
 It reads the engine and changes nothing; the map is checked in a thread. State: the findings, by map.
-
-Touches: threads.
 """
 
 from __future__ import annotations

@@ -5,6 +5,4 @@ resources. ``dangling`` finds references to what does not exist. ``disk_thread``
 
 It reads the engine and the journal, and changes nothing. State: how many threads read files. The journal's files are
 read in threads.
-
-Touches: clock, logs, threads; through others: files.
 """

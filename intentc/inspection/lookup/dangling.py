@@ -4,8 +4,6 @@
 value, in slices.
 
 It reads the engine, in slices, and changes nothing.
-
-Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ there matches, as after a restart, the journal's files, if it has any. ``history
 them.
 
 It reads the journal and the engine, and changes neither. The journal's files are read in a thread.
-
-Touches: logs; through others: clock, files, threads.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why not the worker threads of asyncio or anyio: the interpreter joins them at ex
 process that was asked to end. After the time limit the caller goes on without the result.
 
 State: how many threads run, 8 at most.
-
-Touches: clock, threads.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Finds objects by the name that another program gives them, as compilers define it (``Compiler(names=…)``).
 
 It reads the engine; compilers' functions run in a thread. It changes nothing.
-
-Touches: threads.
 """
 
 from __future__ import annotations

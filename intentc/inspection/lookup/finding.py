@@ -5,8 +5,6 @@ gives them. If nothing matches, or too much, the answer lists similar names.
 
 It reads the engine and the journal, in slices, and changes nothing. If no resource has the name, ``deleted`` reads the
 journal's files; a compiler's search of names runs in a thread.
-
-Touches: threads; through others: clock, files, logs.
 """
 
 from __future__ import annotations

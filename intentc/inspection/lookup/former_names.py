@@ -4,8 +4,6 @@ Why it exists: people type names joined by ``:``, and an element may contain a c
 their elements in the cache and the book; for deleted ones only the journal has them.
 
 It reads the journal, in slices, and changes nothing.
-
-Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

@@ -3,6 +3,4 @@
 ``service/`` adds what it knows of etcd, the leadership, audits and reloads.
 
 It reads the engine and changes nothing there. State: the last samples and counts.
-
-Touches: clock.
 """

@@ -5,8 +5,6 @@ a second. Only a count that takes less than 10 ms is repeated within a request. 
 request.
 
 State: the last count, how long it took, and examples. It reads the engine, and changes nothing there.
-
-Touches: clock.
 """
 
 from __future__ import annotations

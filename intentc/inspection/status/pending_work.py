@@ -5,8 +5,6 @@ names the command. A line is one sentence without its full stop, the most import
 contents.
 
 It reads the engine and changes nothing.
-
-Touches: clock.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ asks each second and there may be 20,000. The list is ordered table by table, by
 entry that is added meanwhile moves later ones back, so a page may repeat one, and hides none.
 
 It reads the engine and changes nothing.
-
-Touches: clock.
 """
 
 from __future__ import annotations

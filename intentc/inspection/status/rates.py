@@ -4,8 +4,6 @@ Why sampled: these figures are for people; measuring them in the hot path would 
 samples are the engine's own integers.
 
 State: the samples of the last 10 seconds, and since when it is busy or cut off, in memory. Nothing is decided by them.
-
-Touches: clock.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ or held). Bodies of resources never appear here. ``report`` is called every seco
 only. ``service/status.py`` adds what people read first.
 
 It reads the engine and changes nothing.
-
-Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

@@ -6,6 +6,4 @@ the summary.
 
 It reads the engine and the journal, and evaluates intents again for their reasons: no output changes, but the engine
 remembers which of these evaluations failed. State: the parts of one answer. The journal's files are read in a thread.
-
-Touches: clock, threads; through others: files, logs, processes.
 """

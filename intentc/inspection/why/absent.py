@@ -5,8 +5,6 @@ object's parent explains it: the parent is missing, or its intent claims no such
 
 It reads the engine, in slices; of the evaluations nothing is kept or claimed, only the engine remembers one that
 failed.
-
-Touches: clock; through others: files, processes.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ The value is the desired one, else the actual one. Secrets are concealed before 
 them either. ``diagnostics.value_paths`` finds a part in a document.
 
 It reads the engine and changes nothing; documents are made in a thread.
-
-Touches: threads.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ group's ports is in that group's list. The intents that read the resource are ev
 most 200, in slices. Only a plan shows what deleting the resource would change.
 
 It reads the engine; the evaluations change nothing, but the engine remembers one that failed.
-
-Touches: nothing itself; through others: clock, files, processes.
 """
 
 from __future__ import annotations

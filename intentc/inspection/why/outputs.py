@@ -3,8 +3,6 @@
 ``dependents`` finds the outputs of other intents, ``inspection/outputs.py`` shows outputs as objects.
 
 It reads the engine and changes nothing.
-
-Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ shows the parts. ``model.provenance`` has the values that authors give.
 
 State: the parts of one answer. It evaluates intents, whose results it drops, and changes nothing in the engine, which
 remembers an evaluation that failed.
-
-Touches: nothing itself; through others: files, processes.
 """
 
 from __future__ import annotations

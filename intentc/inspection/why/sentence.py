@@ -3,8 +3,6 @@
 ``absent`` writes that of an object that neither exists nor is claimed.
 
 Pure: values in, a sentence out.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

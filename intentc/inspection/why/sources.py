@@ -4,8 +4,6 @@ If more than 200 intents claim the object, only 200 are evaluated for their reas
 
 It reads the engine; the parts are collected in ``part_sources.Merging``. The evaluations leave outputs as they are, and
 are remembered and guarded as ``why`` says.
-
-Touches: nothing itself; through others: clock, files, processes.
 """
 
 from __future__ import annotations

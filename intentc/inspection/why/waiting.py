@@ -2,8 +2,6 @@
 
 Each entry: ``{"what": text, "resource": {"kind", "name", "uuid"} | None, "command": text | None}``. It reads the engine
 and tables, and changes and decides nothing.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

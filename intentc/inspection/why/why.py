@@ -7,8 +7,6 @@ It reads the engine and the journal. For reasons it has intents evaluated once m
 remembers which of these evaluations failed, and guards each with the time budget and the crash marker's file.
 ``history``, and ``find`` for a deleted resource, may read the journal's files; ``absence`` ends its search by the
 clock.
-
-Touches: nothing itself; through others: clock, files, logs, processes, threads.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@
 modules that use a setting decide its effect.
 
 State: secrets read from files, the former ones included, and the names of all settings.
-
-Touches: files.
 """
 
 from .reading import Loaded, load

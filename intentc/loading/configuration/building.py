@@ -5,8 +5,6 @@ environment variable, and the key that was probably meant. ``reading`` gets the 
 
 A key with ``_file`` behind its name gives the value in that file. ``secrets_in`` lists the secrets of built sections.
 State: what was found in one configuration.
-
-Touches: nothing itself; through others: files.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ error. ``building`` checks the values, and the keys below the first part.
 
 ``overlay`` reads the environment that it gets, and writes settings into the mapping that it gets. State: the known
 keys, listed once.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ parts of the work. The notes are about keys that are not read, secrets in the fi
 since the configuration says how to log: callers log the notes once they can.
 
 ``Loaded`` keeps the secrets to redact.
-
-Touches: nothing itself; through others: files.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: each setting is valid by itself; these checks are about several t
 the wire or log in to the machine. ``building`` checks single settings; callers log the notes.
 
 It changes no setting. It reads secrets' files, and looks at the mode of files.
-
-Touches: files.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ unknown key there is an error. Elsewhere only a likely misspelling of our keys i
 environment sets, since the file is shared with programs that we don't know.
 
 Declarations, and two properties that follow from them.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -10,8 +10,6 @@ beginning of its file.
 
 State: the text of each secret, and its former ones; where in the
 configuration a path, or a setting for compilers (``Settings``), stands.
-
-Touches: nothing itself; through others: files.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """The world as last seen: resources by key and name, relations in both directions, indexes, and held resources.
 
 State: all of that, in memory; only ``logic.Service`` changes it.
-
-Touches: nothing outside memory.
 """
 
 from .cache import ALL, Cache, Preparation, with_history

@@ -1,8 +1,6 @@
 """Intended and recorded dependencies: the reaction map with its walk and checks, and the index of readers.
 
 State: the index of readers, in memory; a map never changes once it is read.
-
-Touches: nothing itself; through others: files.
 """
 
 from .check import Finding, findings

@@ -6,8 +6,6 @@ everything but unknown kinds is a warning, and entries without effect are only n
 ``logic.coverage`` compares a map with recorded reads.
 
 Pure functions of map and schema.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Turns what recorded reads show about a reaction map into findings, each with file, line, and what to do.
 
 ``logic.coverage`` counts the reads of a compiled world; the running service counts its own. Pure functions of values.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Its callers count along them and interpret the counts; ``engine/edges.py`` counts in a running service.
 
 Pure: values and walks over them.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ each with cause A. Each (intent, cause) is visited once, so the walk ends, its c
 arrival never hides where a second one would lead. Reads decide what runs in the end, not the walk.
 
 It asks the graph for neighbours, and returns paths; ``logic/service.py`` makes jobs of them.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

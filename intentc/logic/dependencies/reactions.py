@@ -13,8 +13,6 @@ Kinds may be spelled in snake_case or kebab-case. ``all: KIND`` visits every obj
 globals, which affect every object). ``check.py`` checks whether the kinds exist and whether a map makes sense.
 
 A map never changes once it is read; a reload replaces it as a whole. No other state.
-
-Touches: nothing itself; through others: files.
 """
 
 from __future__ import annotations

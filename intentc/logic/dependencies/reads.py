@@ -5,8 +5,6 @@ set, and an intent's reads as one tuple. ``model/reads.py`` defines the tuples, 
 and ``logic/changes.py`` finds those that a change affects.
 
 State: the index, in memory; only ``logic.Service`` changes it.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 An audit writes and allocates nothing. State: the engine that compiles, until the report is done. ``service/audits``
 decides what a difference means for a running compiler.
-
-Touches: clock; through others: API server, etcd, files, logs, processes, randomness.
 """
 
 from .report import Change, Difference, Report

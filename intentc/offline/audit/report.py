@@ -4,8 +4,6 @@ It names objects, fields and intents, and never holds the value of a field: the 
 one process to another, and values may be secrets.
 
 Values only.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

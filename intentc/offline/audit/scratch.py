@@ -8,8 +8,6 @@ suspect intents are so here as well.
 
 State: that engine, in memory, until the comparison is done. ``apply_directives`` changes the engine whose actions it
 gets.
-
-Touches: clock; through others: API server, etcd, files, logs, processes, randomness.
 """
 
 from __future__ import annotations

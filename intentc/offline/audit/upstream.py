@@ -4,8 +4,6 @@ Why it exists: the desired state of an object may depend on an intent that never
 differs, or whether it can be judged at all, an audit must look at those intents as well.
 
 It reads a compiled world and changes nothing.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,9 +6,6 @@ plan in a file; ``reacting`` compares reaction maps. The commands read the input
 
 State: the copies and their engines, in memory. ``gathering`` reads etcd and the API server, ``saved`` the file of a
 saved plan.
-
-Touches: API server, clock, environment, etcd, files; through others: HTTP, logs, metrics, processes, randomness,
-sockets, threads.
 """
 
 from .gathering import Gathered, gather

@@ -5,8 +5,6 @@ because another group is deleted; only the rule's reasons show that. They are co
 input, and again after. A compiler without reasons of its own attributes nothing here.
 
 It reads the views of a trial's engine, and evaluates intents there for their reasons, which changes nothing.
-
-Touches: nothing itself; through others: files, processes.
 """
 
 from __future__ import annotations

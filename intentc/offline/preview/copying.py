@@ -7,8 +7,6 @@ numbers that occur nowhere in the world are free in the copy, so that ``unknown`
 Nothing that is done with the copy reaches the original.
 
 It makes the copy and returns it, and changes nothing that it gets.
-
-Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Why it exists: a plan is made over a copy. This module makes all requests to etc
 writes nothing there. It reads the server's index only for what resources don't contain: references that block no
 deletion, pools, and the names of resources that can't be read. Without an index, or without permission to read it,
 ``copying`` computes what it can.
-
-Touches: API server, etcd; through others: clock, logs, randomness.
 """
 
 from __future__ import annotations

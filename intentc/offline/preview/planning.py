@@ -6,9 +6,6 @@ converges again. Nothing is written to the live world. For ``reacting`` it repor
 
 State: one plan under way, in memory. It changes the trial that it gets, and nothing else. ``progress`` is called before
 each step.
-
-Touches: clock; through others: API server, environment, etcd, files, HTTP, logs, metrics, processes, randomness,
-sockets, threads.
 """
 
 from __future__ import annotations

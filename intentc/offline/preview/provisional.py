@@ -4,8 +4,6 @@
 would give to owners and free; they are found here.
 
 It reads the trial's store and engine, in memory, and changes nothing there.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 It walks both maps over a converged world, and changes nothing there. State: one comparison. Of a kind with more than
 2,000 resources an even sample is examined, and the result says so. Recorded reads, and not the maps, decide in the end
 what must be evaluated.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

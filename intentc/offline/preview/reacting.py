@@ -4,8 +4,6 @@ The result has the changed edges, the findings of the new map, its reach, the re
 reads, and the writes that it would cause, which a second copy compiled with the new map shows.
 
 It lets the trials that it gets converge, in memory, and writes nothing else.
-
-Touches: nothing itself; through others: API server, clock, etcd, files, logs, processes, randomness, threads.
 """
 
 from __future__ import annotations

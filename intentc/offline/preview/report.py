@@ -4,8 +4,6 @@
 the new one.
 
 Values only.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

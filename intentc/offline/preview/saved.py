@@ -6,8 +6,6 @@ Values that a plan doesn't show are in it as seals, so that a changed secret is 
 ``apply`` makes the plan again and continues only if it is the same.
 
 That one file is replaced as a whole.
-
-Touches: environment, files.
 """
 
 from __future__ import annotations

@@ -6,9 +6,6 @@ revision: resources, names, numbers, owners. What bridges would do, removing the
 does itself.
 
 State: the copy, the engine over it, and the uuids that were drawn, in memory. It changes these alone.
-
-Touches: nothing itself; through others: API server, clock, environment, etcd, files, HTTP, logs, metrics, processes,
-randomness, sockets, threads.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ plan must not show one, so wherever it occurs, in a name or in a value, its plac
 uuids and times of a copy's API server, and remembers the uuids; ``provisional`` finds the other values.
 
 State: the uuids that were drawn, and the placeholders of one plan.
-
-Touches: nothing itself; through others: clock.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@
 scratch.
 
 An audit changes nothing. ``periodic`` repairs by the engine's verbs, and asks the watch for a list. State: the figures.
-
-Touches: clock, environment, logs, processes, randomness; through others: API server.
 """
 
 from .look import Mismatch

@@ -6,8 +6,6 @@ name the pair at once (``Progress.missing_reactions``); here they did not. A wri
 well, so a pair too many may be named, but never one that the map covers.
 
 It only reads the engine and the journal. State: what was read before intents are evaluated anew.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ also says which intents are behind an object, and whether it was repaired.
 
 It reads the engine and the journal, and changes nothing; ``periodic`` repairs mismatches. State: what the journal has
 of the time since the audit's revision.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ found.
 
 State: the figures with the last result, and a lock: one audit at a time. It changes the engine by its verbs alone, and
 asks the watch for a list. It starts the audit's process by the ``spawn`` that it gets.
-
-Touches: clock, logs, randomness; through others: API server.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ The process is the command ``intentc audit``, so the service finds what a person
 however that ends: it watches its standard input, which the system closes with the last process that can write to it.
 
 It starts the process, logs what it prints on stderr, decodes the report that it prints on stdout, and ends it.
-
-Touches: clock, environment, logs, processes.
 """
 
 from __future__ import annotations

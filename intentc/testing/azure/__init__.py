@@ -6,8 +6,6 @@ time, ``http`` the wire. Codes that users have seen are Azure's; the others are 
 ``intentc dev`` use it.
 
 State: one gateway with its operations, and the requests that were made, in memory.
-
-Touches: HTTP, sockets.
 """
 
 from .http import serving_resource_manager

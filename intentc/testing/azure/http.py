@@ -3,8 +3,6 @@
 It checks the bearer and the API version of requests; what a request means is in ``resource_manager``.
 
 State: that of the ``ResourceManager``; the socket and the server's task while the block is open.
-
-Touches: HTTP, sockets.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """How many sub-resources Azure allows in one gateway, and of what size (docs/appgw.md §9).
 
 Limits on the host names of a listener are in ``validation``, which asks here last.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ writes, requests and operations fail. ``validation`` has what a document alone s
 
 State: the gateway, its certificates' data, its operations, public IP addresses, what was requested, and what is to
 fail. The caller gives the clock.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ listeners, rules, redirects, settings and path maps.
 Each check is a function from the document to faults; ``first_fault`` runs them in a fixed order, since Azure answers
 with one. ``limits``, which comes last, counts and measures sub-resources. What depends on the gateway before the write
 is in ``resource_manager``.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

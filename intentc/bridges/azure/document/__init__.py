@@ -3,8 +3,6 @@
 ``assembly`` puts together what would be put to Azure (docs/appgw.md §8.2, §10); ``observed`` makes the record.
 
 Pure functions of plain JSON, for the publisher and for commands, such as `intentc compile -o appgw`.
-
-Touches: nothing outside memory.
 """
 
 from .assembly import Assembled, Problem, assemble

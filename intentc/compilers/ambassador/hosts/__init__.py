@@ -2,6 +2,4 @@
 
 Values, and functions that read through ``ctx``. The intents are in the package above; patterns of host names are in
 ``routing/hostnames.py``.
-
-Touches: nothing outside memory.
 """

@@ -7,6 +7,4 @@ deleted, so is the element. A resource that could replace another is a reason ev
 decides what an element is.
 
 It reads through ``ctx`` alone, and returns the reasons, which ``ambassador/elements.py`` passes to ``ctx.because``.
-
-Touches: nothing outside memory.
 """

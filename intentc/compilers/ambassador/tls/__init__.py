@@ -2,6 +2,4 @@
 
 They are for TLS towards clients and towards upstreams. ``tls_settings`` reads through ``ctx``, the others are functions
 of values.
-
-Touches: nothing outside memory.
 """

@@ -2,6 +2,4 @@
 
 Values, and functions that read and report problems through ``ctx``: no state but a cache of parsed addresses
 (``service_url.py``). The resolvers' intents are here, too.
-
-Touches: nothing outside memory.
 """

@@ -2,8 +2,6 @@
 
 Each module is one view: it reads the elements and problems through the ``Compiled`` that it gets, and changes nothing.
 ``columns`` is what they share. The callers do paging and filtering.
-
-Touches: nothing outside memory.
 """
 
 from intentc import Overview

@@ -2,8 +2,6 @@
 
 A module makes the objects of one sort, or has parts that these share; ``child.py`` is the value. Pure functions of an
 ``Instance``, and of what was observed of its objects: no state, no I/O. ``objects.py`` of the compiler claims them.
-
-Touches: nothing outside memory.
 """
 
 from __future__ import annotations

@@ -3,6 +3,4 @@
 Both versions of Gateways are read into one model (``listener.py``). From the bottom up: ``hostnames``, ``listener``,
 ``checks`` (each by itself, and conflicts), ``overlaps``, ``ports``, ``certificates`` and ``references`` (Secrets and
 grants), ``routes``. ``checking.py`` of the compiler runs them; ``conditions`` says it in the words of each version.
-
-Touches: nothing outside memory.
 """

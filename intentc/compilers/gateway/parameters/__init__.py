@@ -2,6 +2,4 @@
 
 ``parameters.py`` is the value, ``contour_parameters`` and ``deployment_parameters`` read it, ``classes`` finds it for a
 class, or where a Gateway names parameters of its own.
-
-Touches: nothing outside memory.
 """

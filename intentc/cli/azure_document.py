@@ -25,7 +25,7 @@ from intentc.bridges.azure.document import (
     record_name,
     record_of,
 )
-from intentc.bridges.azure.meaning import digests_of
+from intentc.bridges.azure.normalize import digests_of
 from intentc.model import InvalidInput, Problem, Schema
 
 from .errors import CommandError, Exit

@@ -90,7 +90,7 @@ def _without_details(summary: str, waiting: Sequence[Document]) -> str:
 
 
 def _head(answer: Document) -> Text:
-    words = [answer["state"], *([answer["ownership"]] if answer["ownership"] and answer["role"] != "higher" else [])]
+    words = [answer["state"], *([answer["ownership"]] if answer["ownership"] and answer["role"] != "input" else [])]
     if answer["revision"]:
         words.append(f"revision {answer['revision']}")
     head = _text(_words(answer), style="bold")
@@ -153,7 +153,7 @@ def _lists(tree: Tree, answer: Document, *, everything: bool) -> None:
     needing = [f"{_words(each)}  {each['part']}".rstrip() for each in answer.get("needed_by", ())]
     among = "" if answer.get("needed_by_whole", True) else ", and perhaps more"
     _list(tree, f"others that need it{among}", needing, answer.get("needed_by_total", 0), everything=everything)
-    if answer["exists"] and answer["role"] in ("higher", "both"):
+    if answer["exists"] and answer["role"] in ("input", "both"):
         command = f"intentc plan --delete --kind {answer['kind']} {shlex.quote(answer['name'])}"
         tree.add(_text(f"`{command}` shows what deleting it would change", style=_FAINT))
     lacking = [f"{each['relation']}: {each['target']}" for each in answer["missing"]]

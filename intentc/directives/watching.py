@@ -17,8 +17,8 @@ from typing import Any
 
 import anyio
 
-from intentc.backoff import Retries
 from intentc.model import Snapshot
+from intentc.reconcile.backoff import Retries
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all

@@ -23,12 +23,12 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from .. import crashpoints
-from ..backoff import Backoff
 from ..evaluation import AllocationRequest, Outcome, Status
 from ..logic import Service
 from ..model import Name, Problem
 from ..model.reads import allocation_read
-from ..queue import KeyedQueue
+from ..reconcile import KeyedQueue
+from ..reconcile.backoff import Backoff
 from ..writing import Fenced, ReadService, Rejected, Throttled, Unreachable, WriteError, WriteService
 from .api_throttle import ApiThrottle
 from .marked_objects import MarkedObjects

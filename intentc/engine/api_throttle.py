@@ -18,7 +18,7 @@ import time
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
-from ..backoff import Backoff
+from ..reconcile.backoff import Backoff
 from ..writing import Throttled, Unreachable
 
 _LOG = logging.getLogger(__name__)

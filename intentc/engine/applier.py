@@ -18,7 +18,7 @@ from typing import Protocol
 
 from .. import crashpoints
 from ..journal import Entry, Journal
-from ..logic import Concerned, Held, Service, State, with_history
+from ..logic import Affected, Held, Service, State, with_history
 from ..model import Batch, Change, Correction, HeldFacts, Key, Name, Problem, Resource, Snapshot
 from .evaluator import Evaluator
 from .log_fields import LogFields
@@ -130,9 +130,9 @@ class Applier:
                     left_behind += self._object_changes.children_of(key)
                     dangling += self._object_changes.holders_of(key)
                 self._object_changes.echoed(key, item.revision)
-        concerned = self._logic.apply(item, decoded or {})
+        affected = self._logic.apply(item, decoded or {})
         crashpoints.reach("walk.done")
-        self._pass_on(concerned, resync=whole)
+        self._pass_on(affected, resync=whole)
         self._object_changes.left_behind(left_behind)
         self._object_changes.dangling(dangling)
         crashpoints.reach("batch.applied")
@@ -142,14 +142,14 @@ class Applier:
             self.first_listed = item.revision
         self.listed = self.listed or whole
 
-    def _pass_on(self, concerned: Concerned, *, resync: bool) -> None:
+    def _pass_on(self, affected: Affected, *, resync: bool) -> None:
         """End the deleted intents, and enqueue the intents and objects that a change affects."""
-        for problem in concerned.problems:
+        for problem in affected.problems:
             self._log_held(problem)
-        self._evaluator.end(concerned.deleted, live=not resync)
-        self._scheduler.schedule(concerned.jobs, resync=resync)
-        if concerned.objects:
-            self._object_changes.changed(concerned.objects, plan=self.listed, resync=resync)
+        self._evaluator.end(affected.deleted, live=not resync)
+        self._scheduler.schedule(affected.jobs, resync=resync)
+        if affected.objects:
+            self._object_changes.changed(affected.objects, plan=self.listed, resync=resync)
 
     def _log_held(self, problem: Problem) -> None:
         # The name in a value that can't be read may be unknown.

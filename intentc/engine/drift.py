@@ -17,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
-from ..backoff import CONTENTION_SECONDS, PartRepairs
 from ..model import Name
 from ..planning.claims import EXISTENCE, Item
 from ..planning.items import text
+from ..reconcile.backoff import CONTENTION_SECONDS, PartRepairs
 
 _SHOWN = 5
 """The number of contended parts of one object that are named; the others are counted."""

@@ -17,13 +17,13 @@ import logging
 from collections.abc import Collection, Iterable, Mapping
 
 from .. import crashpoints
-from ..backoff import Backoff
 from ..evaluation import BUDGET_EXCEEDED, Outcome, Runner, Status
 from ..journal import Entry, Journal
-from ..logic import Concerned, Job, Service
+from ..logic import Affected, Job, Service
 from ..logic.dependencies import Path
 from ..model import Claim, Key, Name, claimed
 from ..model.reads import object_read
+from ..reconcile.backoff import Backoff
 from .allocations import Allocations
 from .claims import Claims
 from .edges import Edge, Edges
@@ -178,8 +178,8 @@ class Evaluator:
         outcome = self._outcome(key)
         crashpoints.reach("evaluate.done")
         changed = self._claims.retain(key) if outcome.status in _UNFINISHED else frozenset()
-        concerned = self._concerned_by(outcome)
-        self._pass_on(path or (key,), concerned)
+        affected = self._affected_by(outcome)
+        self._pass_on(path or (key,), affected)
         name_of = self._logic.name_of
         if self._states.note(key, outcome.status, outcome.waiting_for, outcome.problems, name_of):
             self._log_held(key, outcome.status.value, path, outcome.problems[-1].trace if outcome.problems else ())
@@ -203,14 +203,14 @@ class Evaluator:
                     self._scheduler.retry(key, after=_CUT_OFF.seconds(failures + 1))
         if path and outcome.status in _UNFINISHED:
             self._begun[key] = path
-        for member, problem in concerned.cycles:
+        for member, problem in affected.cycles:
             changed |= self._claims.retain(member)
             if self._states.cut_off(member, problem):
                 self._log_held(member, problem.reason, path)
         objects = _in_order(changed, outcome.claims)
         if edge is not None:
             edge.ran += 1
-            if objects or concerned.jobs or concerned.deleted:
+            if objects or affected.jobs or affected.deleted:
                 edge.changed += 1
         self._claims.plan(objects, resync=self._scheduler.is_resync(key))
         self._journal.add(
@@ -234,13 +234,13 @@ class Evaluator:
             )
         self._allocations.outcome(outcome)
 
-    def _pass_on(self, path: Path, concerned: Concerned) -> None:
+    def _pass_on(self, path: Path, affected: Affected) -> None:
         """End the facts that nobody contributes any more, and schedule the intents that changed facts affect. ``path``:
         the path to the intent whose facts they are."""
-        self.end(concerned.deleted, live=True)
-        self._scheduler.schedule(_led_by(path, concerned.jobs))
+        self.end(affected.deleted, live=True)
+        self._scheduler.schedule(_led_by(path, affected.jobs))
 
-    def _concerned_by(self, outcome: Outcome) -> Concerned:
+    def _affected_by(self, outcome: Outcome) -> Affected:
         """Record what an evaluation read and yielded; return the intents that its facts affect. A held intent keeps
         yielding the facts of the last good values, so that a restart removes them from nobody."""
         logic, key = self._logic, outcome.key

@@ -88,8 +88,8 @@ class ObjectChanges:
         self._marked.seen(names)
         self._objects.wake(names)
         if plan:
-            concerned = {*filter(self._concerns_us, names), *self._kept_for(names)}
-            self._objects.plan(sorted(concerned), resync=resync)
+            affected = {*filter(self._concerns_us, names), *self._kept_for(names)}
+            self._objects.plan(sorted(affected), resync=resync)
 
     def _kept_for(self, names: Iterable[Name]) -> Iterator[Name]:
         """The resources on which changed resources that are being deleted claim finalizers: such a claim stays, but

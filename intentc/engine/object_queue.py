@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 
 from ..model import Name
-from ..queue import KeyedQueue
+from ..reconcile import KeyedQueue
 
 _NOBODY: frozenset[Name] = frozenset()
 

@@ -1,7 +1,7 @@
 """Owns the jobs: which intents are to be evaluated, in which order, and because of what.
 
 Why one owner: a job without its cause counts as unprompted, and a cause without its job is never used. So nobody else
-touches the queue of jobs (``queue/keyed.py``) or the causes. It calls no other step: whoever learns that something
+touches the queue of jobs (``reconcile/keyed.py``) or the causes. It calls no other step: whoever learns that something
 changed schedules the intents that it affects, operator actions and the engine ask for evaluations, and ``evaluator``
 takes the jobs. State: jobs and causes.
 """
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from ..logic import Job, Service
 from ..model import Key
-from ..queue import KeyedQueue
+from ..reconcile import KeyedQueue
 
 _UNPROMPTED = Job(by_readers=True, path=(), missing=None)
 """The cause of an evaluation that was requested, resumed or retried: its memo is not asked."""

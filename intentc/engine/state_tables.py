@@ -2,7 +2,7 @@
 
 Kept apart from the queues because it outlives the work: a held intent has no job, and must still be listed with its
 reason (docs/engine.md §7). Each step writes the states of its own subject; others read them through
-``read_only/states.py``. ``queue/quarantine.py`` is one table of held keys.
+``read_only/states.py``. ``reconcile/quarantine.py`` is one table of held keys.
 
 State: the tables, in memory.
 """
@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 from ..evaluation import Status
 from ..model import Key, Name, Operation, Problem, Read
 from ..model.reads import object_read
-from ..queue import Quarantine
+from ..reconcile import Quarantine
 from .problem_counts import ProblemCounts
 
 PAUSED = "Paused"

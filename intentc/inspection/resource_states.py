@@ -29,8 +29,8 @@ ABSENT = "absent"
 
 STATES = (AS_DESIRED, WAITING, HELD, REJECTED, DELAYED, CONTENDED, PAUSED_STATE, PLANNED, QUEUED, WITHHELD, ABSENT)
 
-LOWER = "lower"
-HIGHER = "higher"
+OUTPUT = "output"
+INPUT = "input"
 BOTH = "both"
 FACT = "fact"
 NONE = "none"
@@ -62,8 +62,8 @@ def role_of(world: World, outputs: Outputs, name: Name, key: Key | None) -> str:
     made = is_made(world, outputs, name, key) or (key is None and declared is not None and declared.system)
     compiled = name.kind in world.intent_kinds
     if made:
-        return BOTH if compiled else LOWER
-    return HIGHER if compiled else NONE
+        return BOTH if compiled else OUTPUT
+    return INPUT if compiled else NONE
 
 
 def ownership_of(world: World, outputs: Outputs, name: Name) -> str | None:

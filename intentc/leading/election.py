@@ -20,12 +20,12 @@ from typing import NoReturn
 import anyio
 
 from intentc import crashpoints
-from intentc.backoff import Retries
 from intentc.leading.keeper import KeeperFactory, LeaseKeeper, StoreKeeper
 from intentc.leading.leader_key import Found, LeaderKey
 from intentc.leading.leadership import Leader, Leadership, leader_value, read_leader, read_versions, versions_value
 from intentc.leading.outage import Outage
 from intentc.leading.process_identity import ProcessIdentity, can_be_judged, is_dead, read_identity, this_process
+from intentc.reconcile.backoff import Retries
 from intentc.watch.protocol import KeyValue, LeaseNotFound, Store, StoreError
 
 _LOG = logging.getLogger(__name__)

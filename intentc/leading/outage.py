@@ -11,7 +11,7 @@ import logging
 
 import anyio
 
-from intentc.backoff import Retries
+from intentc.reconcile.backoff import Retries
 from intentc.watch.protocol import StoreError
 
 _LOG = logging.getLogger(__name__)

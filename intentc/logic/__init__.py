@@ -5,8 +5,8 @@ and fact cycles. Only ``Service`` changes it; the engine reads it. It awaits not
 reaction map with the recorded reads, ``answering.py`` follows reads back to resources.
 """
 
+from .affected import Affected, Job
 from .cache import Held, Pending, State, shown, with_history
-from .concerned import Concerned, Job
 from .service import Service
 
-__all__ = ["Concerned", "Held", "Job", "Pending", "Service", "State", "shown", "with_history"]
+__all__ = ["Affected", "Held", "Job", "Pending", "Service", "State", "shown", "with_history"]

@@ -25,8 +25,8 @@ from intentc.model import Batch, Correction, Fact, HeldFacts, Key, Name, Problem
 from intentc.model.reads import TAKEN, allocation_read, fact_read, presence_read, setting_read
 from intentc.model.values import freeze
 
+from .affected import Affected, Job, nobody
 from .changes import ChangedReads, watched_metadata
-from .concerned import Concerned, Job, nobody
 from .cycles import FactCycles, Hop, step
 from .decoding import arrivals, decoded_slices
 from .equality import input_changed
@@ -110,7 +110,7 @@ class Service(CachedWorld):
         may be made in between. Pass the union of what it yields to ``apply``."""
         return decoded_slices(self.cache, snapshot)
 
-    def apply(self, item: Snapshot | Batch | Correction, decoded: Mapping[Key, State] = _NOTHING) -> Concerned:
+    def apply(self, item: Snapshot | Batch | Correction, decoded: Mapping[Key, State] = _NOTHING) -> Affected:
         """Apply a snapshot, all changes of one revision, or what an audit found; return what that affects.
 
         A batch that is older than the applied revision changes nothing; applying one again is harmless. A correction is
@@ -145,7 +145,7 @@ class Service(CachedWorld):
         for key, job in facts.jobs.items():
             led = job._replace(path=(*deleted, key), over_facts=True) if len(deleted) == 1 else job
             jobs[key] = jobs[key]._replace(by_readers=True) if key in jobs else led
-        return Concerned(
+        return Affected(
             self._in_order(jobs), _objects(transitions), frozenset(deleted | facts.deleted), _new_problems(transitions)
         )
 
@@ -161,7 +161,7 @@ class Service(CachedWorld):
 
     def evaluated(
         self, key: Key, reads: frozenset[Read], facts: tuple[Fact, ...] | None, *, complete: bool
-    ) -> Concerned:
+    ) -> Affected:
         """Record what an evaluation of ``key`` read and yielded; return the intents that its facts affect. ``complete``
         is False after a run that failed, waits, is held or was cut off: its reads are added to the former ones.
         ``facts``: None if the former ones stay."""
@@ -180,11 +180,11 @@ class Service(CachedWorld):
         if facts is None:
             self._cycles.runs(key)
             return nobody()
-        concerned = self._concerned_by_facts(self._facts.replace(key, facts), self._cycles.runs(key))
+        affected = self._affected_by_facts(self._facts.replace(key, facts), self._cycles.runs(key))
         cycles = tuple((found, problem) for found, problem in self._cycles.news(key) if self.exists(found))
-        return concerned._replace(cycles=cycles) if cycles else concerned
+        return affected._replace(cycles=cycles) if cycles else affected
 
-    def allocated(self, pool: str, owner: str, value: int | None) -> Concerned:
+    def allocated(self, pool: str, owner: str, value: int | None) -> Affected:
         """Record that ``owner`` has the allocation ``value`` now; None: it was freed."""
         if self._allocations.get((pool, owner)) == value:
             return nobody()
@@ -194,7 +194,7 @@ class Service(CachedWorld):
             self._allocations[pool, owner] = value
         return self._readers_of(allocation_read(pool, owner))
 
-    def set_setting(self, name: str, value: Any) -> Concerned:
+    def set_setting(self, name: str, value: Any) -> Affected:
         """Change a value of the compilers' configuration."""
         frozen = freeze(value)
         if name in self._settings and self._settings[name] == frozen:
@@ -202,7 +202,7 @@ class Service(CachedWorld):
         self._settings[name] = frozen
         return self._readers_of(setting_read(name))
 
-    def unset_setting(self, name: str) -> Concerned:
+    def unset_setting(self, name: str) -> Affected:
         """Remove a value from the compilers' configuration."""
         if name not in self._settings:
             return nobody()
@@ -224,10 +224,10 @@ class Service(CachedWorld):
             if same and isinstance(state, Resource) and resource.mod_revision < state.mod_revision:
                 self.superseded.setdefault(key, resource)
 
-    def keep_facts(self, key: Key) -> Concerned:
+    def keep_facts(self, key: Key) -> Affected:
         """Go on yielding the facts of an intent that is not run now, even those of an earlier process."""
         facts = self._kept_facts(key)
-        return nobody() if facts is None else self._concerned_by_facts(self._facts.replace(key, facts), None)
+        return nobody() if facts is None else self._affected_by_facts(self._facts.replace(key, facts), None)
 
     def keeps_facts(self, key: Key) -> bool:
         """Whether an intent goes on yielding the facts of an earlier run, also one of an earlier process."""
@@ -243,7 +243,7 @@ class Service(CachedWorld):
                 found[key] = HeldFacts(key, state.create_revision if state is not None else 0, facts)
         return found
 
-    def restore_facts(self, held: Iterable[HeldFacts]) -> Concerned:
+    def restore_facts(self, held: Iterable[HeldFacts]) -> Affected:
         """Start with the facts of intents whose last run in an earlier process did not complete.
 
         Until these intents have run here, their facts stay available. A resource must still be the same one. Call for
@@ -259,7 +259,7 @@ class Service(CachedWorld):
             elif state is not None and state.create_revision == create_revision:
                 self._unfinished.add(key)
                 changed.update(self._facts.replace(key, facts))
-        return self._concerned_by_facts(changed, None)
+        return self._affected_by_facts(changed, None)
 
     def _kept_facts(self, key: Key) -> tuple[Fact, ...] | None:
         """Note that ``key`` goes on yielding earlier facts; return those of an earlier process, if any."""
@@ -331,7 +331,7 @@ class Service(CachedWorld):
                 jobs.setdefault(key, Job(True))
         return jobs
 
-    def _forget(self, deleted: Collection[Key]) -> Concerned:
+    def _forget(self, deleted: Collection[Key]) -> Affected:
         """Drop the state of deleted intents."""
         changed: dict[FactName, bool] = {}
         for key in deleted:
@@ -342,11 +342,11 @@ class Service(CachedWorld):
             for name, toggled in self._facts.replace(key, ()).items():
                 changed[name] = toggled or changed.get(name, False)
         resumed = self._cycles.resume(deleted)
-        return self._concerned_by_facts(changed, None, dict.fromkeys(resumed, Job(True)))
+        return self._affected_by_facts(changed, None, dict.fromkeys(resumed, Job(True)))
 
-    def _concerned_by_facts(
+    def _affected_by_facts(
         self, changed: Mapping[FactName, bool], before: Hop | None, jobs: dict[Key, Job] | None = None
-    ) -> Concerned:
+    ) -> Affected:
         """The readers of these facts, and the facts that are intents themselves; deleted ones withdraw their own facts.
         ``changed``: the result of ``FactTable.replace``. ``before``: the way to the intent that changed them. ``jobs``:
         other jobs to add to."""
@@ -379,11 +379,11 @@ class Service(CachedWorld):
         if not jobs and not deleted:
             return nobody()
         jobs = {key: job for key, job in jobs.items() if self.exists(key)}
-        return Concerned(self._in_order(jobs), frozenset(), frozenset(deleted), ())
+        return Affected(self._in_order(jobs), frozenset(), frozenset(deleted), ())
 
-    def _readers_of(self, read: Read) -> Concerned:
+    def _readers_of(self, read: Read) -> Affected:
         jobs = self._with_cycles({key: Job(True) for key in self.reads.readers(read)})
-        return Concerned(self._in_order(jobs), frozenset(), frozenset(), ())
+        return Affected(self._in_order(jobs), frozenset(), frozenset(), ())
 
     def name_of(self, key: Key) -> str:
         """The name of a resource for people, its uuid if no name is known."""

@@ -23,9 +23,9 @@ from typing import Any
 import anyio
 import msgspec
 
-from intentc.backoff import Retries
 from intentc.model import Change, Fact, HeldFacts, Key, Schema
 from intentc.model.values import FrozenMap, Opaque
+from intentc.reconcile.backoff import Retries
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.protocol import AccessDenied, Delete, Put, Store, StoreError

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import anyio
 import msgspec
 
-from intentc.backoff import Retries
 from intentc.model import Change, HeldFacts, InvalidInput, Key, Resource, Schema
+from intentc.reconcile.backoff import Retries
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.protocol import AccessDenied, Compacted, Delete, FutureRevision, Put, Store, StoreError

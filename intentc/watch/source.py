@@ -19,8 +19,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 import anyio
 
 from intentc import crashpoints
-from intentc.backoff import Retries
 from intentc.model.events import Batch, Correction, Snapshot
+from intentc.reconcile.backoff import Retries
 from intentc.watch.heartbeat import Heartbeat, Pulse
 from intentc.watch.history_check import HistoryCheck
 from intentc.watch.keys import Layout

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from intentc.backoff import retry_after
+from intentc.reconcile.backoff import retry_after
 
 from .service import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, WriteError
 

@@ -17,8 +17,8 @@ import logging
 
 import msgspec
 
-from intentc.backoff import Backoff
 from intentc.model import Key
+from intentc.reconcile.backoff import Backoff
 
 from .answers import failure
 from .connection import Connection, fence_header

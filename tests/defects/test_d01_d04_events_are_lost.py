@@ -9,8 +9,8 @@ from contextlib import aclosing, asynccontextmanager
 import anyio
 import pytest
 
-from intentc.backoff import Backoff, Retries
 from intentc.model import Batch, Snapshot
+from intentc.reconcile.backoff import Backoff, Retries
 from intentc.watch.keys import Layout
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Compacted, Delete, Put, StoreError

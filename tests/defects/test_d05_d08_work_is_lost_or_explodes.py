@@ -14,7 +14,7 @@ import pytest
 
 from intentc.logic.dependencies import DependencyProcessor, load
 from intentc.model import Key
-from intentc.queue import KeyedQueue
+from intentc.reconcile import KeyedQueue
 from intentc.watch.protocol import Put
 from intentc.writing import Conflict, Rejected, UnknownOutcome
 from tests.support.box_system import BoxIntent, BoxSystem

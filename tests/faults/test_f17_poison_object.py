@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from intentc.backoff import Backoff
-from intentc.queue import KeyedQueue
+from intentc.reconcile import KeyedQueue
+from intentc.reconcile.backoff import Backoff
 from intentc.service.service import CompilerService
 from tests.faults.scale import in_full
 from tests.faults.scale_writing import SCALE

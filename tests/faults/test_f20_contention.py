@@ -12,8 +12,8 @@ import anyio
 import msgspec
 import pytest
 
-from intentc import backoff
-from intentc.backoff import Backoff
+from intentc.reconcile import backoff
+from intentc.reconcile.backoff import Backoff
 from intentc.service.service import CompilerService
 from intentc.watch.protocol import prefix_end
 from tests.faults.scale_writing import FULL, SCALE

@@ -15,11 +15,11 @@ import anyio
 import anyio.abc
 import pytest
 
-from intentc.backoff import Backoff, Retries
 from intentc.bridges.kubernetes import informer, informing, reporting, sending
 from intentc.bridges.kubernetes.serving import Bridge
 from intentc.directives import AllowDeletes, Book
 from intentc.plugins import Loaded
+from intentc.reconcile.backoff import Backoff, Retries
 from tests.faults.scale import FULL
 from tests.faults.scale_writing import seeded
 from tests.support.fault_proxy import fault_proxy

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from intentc.backoff import CONTENTION_REVERTS
 from intentc.inspection.outputs import lower_level
 from intentc.inspection.why.why import why
 from intentc.model import Key
+from intentc.reconcile.backoff import CONTENTION_REVERTS
 from tests.support.contrail_system import ContrailSystem
 
 pytestmark = pytest.mark.anyio
@@ -277,6 +277,6 @@ async def test_why_says_which_links_stay_and_which_must_not_be_there(mesh: Mesh)
     await mesh.settings(ibgp_auto_mesh=False)
     assert await parts("r1") == {"bgp_router_refs": ("kept", ["r1", f"{SETTINGS} ibgp_auto_mesh"])}
     answer = await why(view, "bgp_router", f"default-domain:{FABRIC_INSTANCE}:r1")
-    assert (answer["role"], "compilers write" in answer["summary"]) == ("higher", False)
+    assert (answer["role"], "compilers write" in answer["summary"]) == ("input", False)
     named = {resource.name for resource in lower_level(view.world, view.outputs)}
     assert "bgp_router" not in {name.kind for name in named}

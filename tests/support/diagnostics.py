@@ -76,7 +76,7 @@ def why_of(subject: dict[str, Any], **changed: Any) -> dict[str, Any]:
         **subject,
         "exists": True,
         "revision": 52,
-        "role": "lower",
+        "role": "output",
         "summary": "It exists because of security_group d:shop:web.",
         "state": "as desired",
         "waiting_for": [],
@@ -116,9 +116,9 @@ class Answered:
     def __init__(self) -> None:
         self.quarantined: list[dict[str, Any]] = []
         self.rows: list[dict[str, Any]] = [
-            {**WEB, "revision": 41, "role": "higher", "ours": False, "state": "as desired", "problems": 0},
-            {**DATABASE, "revision": 42, "role": "higher", "ours": False, "state": "held", "problems": 1},
-            {**INGRESS, "revision": 52, "role": "lower", "ours": True, "state": "as desired", "problems": 0},
+            {**WEB, "revision": 41, "role": "input", "ours": False, "state": "as desired", "problems": 0},
+            {**DATABASE, "revision": 42, "role": "input", "ours": False, "state": "held", "problems": 1},
+            {**INGRESS, "revision": 52, "role": "output", "ours": True, "state": "as desired", "problems": 0},
         ]
         self.reasons: dict[tuple[str, str], dict[str, Any]] = {
             (subject["kind"], subject["name"]): why_of(subject) for subject in (WEB, DATABASE, INGRESS)
@@ -133,7 +133,7 @@ class Answered:
             "center": "access_control_list/uuid-of-" + INGRESS["name"],
             "nodes": [
                 {"id": f"{one['kind']}/{one['uuid']}", **one, "role": role, "depth": depth}
-                for one, role, depth in ((INGRESS, "lower", 0), (WEB, "higher", 1))
+                for one, role, depth in ((INGRESS, "output", 0), (WEB, "input", 1))
             ],
             "edges": [
                 {

@@ -19,9 +19,9 @@ from itertools import islice
 
 import anyio
 
-from intentc.backoff import Retries
 from intentc.model import Key, Schema
 from intentc.model.events import Batch, Change, Snapshot
+from intentc.reconcile.backoff import Retries
 from intentc.watch.keys import Layout as Keys
 from intentc.watch.listing import PageLimits, list_all
 from intentc.watch.protocol import Compacted, Store, StoreError

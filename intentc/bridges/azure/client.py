@@ -39,7 +39,7 @@ from azure.core.polling.base_polling import (
 from azure.core.rest import AsyncHttpResponse, HttpRequest
 
 from intentc import crashpoints
-from intentc.backoff import retry_after
+from intentc.reconcile.backoff import retry_after
 
 from .rejections import Rejection, rejection_of
 from .transport import LONGEST_PAUSE, BoundedTransport

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from intentc.backoff import CONTENTION_SECONDS, PartRepairs
+from intentc.reconcile.backoff import CONTENTION_SECONDS, PartRepairs
 
 _GATEWAY = ""
 """Stands for the gateway as a whole, which others write while we do."""

@@ -26,7 +26,7 @@ from .client import Absent, Changed, Denied, NotAccepted, Throttled, Unanswered
 from .compiled_world import RejectionRecords, World
 from .contended_parts import ContendedParts
 from .document import Assembled, Parts, assemble
-from .meaning import Learned, dangling, differing_parts, digest_of, digests_of
+from .normalize import ServerDefaults, dangling, differing_parts, digest_of, digests_of
 from .rejected_ingresses import RejectedIngresses
 from .retried_ingresses import RetriedIngresses
 
@@ -53,8 +53,8 @@ class Manager(Protocol):
 class Published(NamedTuple):
     """What the gateway has of ours: the ids that were made, and certificate → digest of the content that was sent.
 
-    ``learned``: see ``meaning.Learned``. ``sent``: a digest of the document whose write has begun, empty once its end
-    was seen; ``etag``: that of the gateway before it."""
+    ``learned``: see ``normalize.ServerDefaults``. ``sent``: a digest of the document whose write has begun, empty once
+    its end was seen; ``etag``: that of the gateway before it."""
 
     made: tuple[str, ...] = ()
     certificates: tuple[tuple[str, str], ...] = ()
@@ -134,7 +134,7 @@ class Publisher:
         self._records = records
         self._world = world
         self._settings = settings
-        self._learned = Learned(published.learned)
+        self._learned = ServerDefaults(published.learned)
         self._contended = ContendedParts(clock)
         self._rejected_ingresses = RejectedIngresses(records, suspected)
         self._retried_ingresses = RetriedIngresses(records, clock)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 
-from intentc.backoff import Backoff
+from intentc.reconcile.backoff import Backoff
 from intentc.writing import Conflict, Rejected
 
 from .compiled_world import Digests, RejectionRecords, World

@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 import anyio
 
-from intentc.backoff import Backoff
 from intentc.diagnostics.registry import registry_of
 from intentc.leading import DEFAULT_TTL_SECONDS, Election, KeeperFactory, Leadership, caught_up
 from intentc.model.events import Batch, Correction, Snapshot
+from intentc.reconcile.backoff import Backoff
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.protocol import Store, StoreError
 from intentc.watch.source import Source

@@ -6,9 +6,9 @@ compares them with what etcd holds, which ``stored`` follows, and says what to w
 API server. The status that compilers claim goes back: ``reporting`` sends what ``status_patch`` decides;
 ``owner_finalizers`` does so for finalizers. ``problem_events`` reports problems as Events: of objects that can't be
 mirrored, and those that compilers store, which ``compiled_problems`` follows. What compilers make in the cluster is
-carried out by ``carrying``: ``stored_manifests`` shows it the manifests in etcd, ``made_kinds`` the objects of the
-cluster; ``applying`` writes to the cluster, ``answering`` through the API server. ``serving`` runs all of it, and lets
-one process of an installation write.
+carried out by ``manifest_reconciler``: ``stored_manifests`` shows it the manifests in etcd, ``made_kinds`` the objects
+of the cluster; ``applying`` writes to the cluster, ``answering`` through the API server. ``serving`` runs all of it,
+and lets one process of an installation write.
 
 State: what the cluster and etcd hold and what is being done about it, in memory; after a restart it is read again. What
 a successor must know is in etcd: the marks of ``synced``.

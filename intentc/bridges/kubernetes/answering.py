@@ -2,8 +2,8 @@
 
 An answer is a resource ``observed``; a manifest ends when its finalizer is removed. Why it exists: an answer is an
 input of the compile, so ``differ`` says whether one of its fields changes; and until etcd shows a write, its manifest
-is not looked at again, since the next decision depends on it. ``carrying`` decides what to write, ``stored_manifests``
-knows what is stored.
+is not looked at again, since the next decision depends on it. ``manifest_reconciler`` decides what to write,
+``stored_manifests`` knows what is stored.
 
 State: the writes that are under way or that etcd has not shown yet, up to which revision etcd is known, failures, and
 counters.
@@ -20,11 +20,11 @@ from typing import Any, Protocol
 
 import msgspec
 
-from intentc.backoff import Backoff
 from intentc.model import Key, Schema, kebab
 from intentc.model.manifest import manifest_uuid
 from intentc.model.metadata import FINALIZERS
 from intentc.outgoing import FINALIZER, MANIFEST, OBSERVED, Restored
+from intentc.reconcile.backoff import Backoff
 from intentc.writing import Fenced, Throttled, Written
 
 from .stored_manifests import Answer, FqName, Manifest

@@ -24,10 +24,10 @@ import anyio
 import httpx2
 import msgspec
 
-from intentc.backoff import retry_after
 from intentc.loading.kubeconfig import ClusterAccess
 from intentc.model import InvalidInput, described
 from intentc.model.files import stamps
+from intentc.reconcile.backoff import retry_after
 from intentc.writing.bounded import UNCOMPRESSED, AnswerTooLarge, check_uncompressed, read, received
 
 from .credentials import Credentials

@@ -3,7 +3,7 @@
 Why it exists: ``kubectl describe`` of an object shows its Events. An Event's name follows from what it says and, on an
 owner, from the answer that it precedes, so that a process that is killed in between reports nothing twice, nor does one
 that starts anew while the cluster has the Event (an hour, by default). Events help people alone: one that can't be
-written is logged, and nothing waits for it. ``carrying`` reports what the cluster rejects, on owners;
+written is logged, and nothing waits for it. ``manifest_reconciler`` reports what the cluster rejects, on owners;
 ``problem_events`` decides about mirrored objects.
 
 It writes to the cluster: ``events.k8s.io/v1``, or ``v1`` where that is not served. State: which of both, counters, and

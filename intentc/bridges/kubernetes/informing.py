@@ -21,7 +21,7 @@ import anyio
 import anyio.lowlevel
 
 from intentc import crashpoints
-from intentc.backoff import Backoff, Retries
+from intentc.reconcile.backoff import Backoff, Retries
 
 from .cluster import Cluster
 from .discovery import ManifestKind, Served, find

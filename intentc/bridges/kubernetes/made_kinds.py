@@ -4,7 +4,7 @@ A kind is watched from the moment that a manifest names it, or from the start if
 objects of it. Without the declaration, objects whose manifests the store has lost would not be found.
 
 It says where a kind is served, whether all its objects are known, how long the cluster has not served it, and for which
-kinds the answer changed. ``carrying`` decides about the objects.
+kinds the answer changed. ``manifest_reconciler`` decides about the objects.
 
 State: the watchers and their task group, and each kind's readiness when ``changed`` was last called.
 """
@@ -24,7 +24,7 @@ from .cluster import Cluster
 from .discovery import ManifestKind, Served
 from .informer import Finding
 from .informing import KindWatcher, Phase
-from .made_objects import Sort
+from .made_objects import GroupVersionKind
 
 
 class Readiness(Enum):
@@ -44,17 +44,17 @@ class MadeKinds:
         self,
         cluster: Cluster,
         installation: str,
-        apply: Callable[[Sort, list[Finding]], None],
+        apply: Callable[[GroupVersionKind, list[Finding]], None],
         doubt: Callable[[], Awaitable[str]],
-        declared: Iterable[Sort] = (),
+        declared: Iterable[GroupVersionKind] = (),
     ) -> None:
-        self.watchers: dict[Sort, KindWatcher] = {}
+        self.watchers: dict[GroupVersionKind, KindWatcher] = {}
         self._cluster = cluster
         self._selector = f"{INSTALLATION_LABEL}={installation}"
         self._apply = apply
         self._doubt = doubt
         self._group: TaskGroup | None = None
-        self._readiness: dict[Sort, Readiness] = {}
+        self._readiness: dict[GroupVersionKind, Readiness] = {}
         for sort in declared:
             self.want(sort)
 
@@ -64,7 +64,7 @@ class MadeKinds:
         for watcher in self.watchers.values():
             group.start_soon(watcher.run)
 
-    def want(self, sort: Sort) -> None:
+    def want(self, sort: GroupVersionKind) -> None:
         """Watch a sort of objects, if that is not done yet."""
         if sort in self.watchers:
             return
@@ -79,11 +79,11 @@ class MadeKinds:
         if self._group is not None:
             self._group.start_soon(watcher.run)
 
-    def served(self, sort: Sort) -> Served | None:
+    def served(self, sort: GroupVersionKind) -> Served | None:
         """Where a sort is served; None while that is not known."""
         return self.watchers[sort].served
 
-    def readiness(self, sort: Sort) -> Readiness:
+    def readiness(self, sort: GroupVersionKind) -> Readiness:
         """What is known of the objects of a sort."""
         watcher = self.watchers[sort]
         if watcher.state.phase is Phase.NOT_SERVED:
@@ -92,11 +92,11 @@ class MadeKinds:
             return Readiness.KNOWN
         return Readiness.DENIED if watcher.state.phase is Phase.DENIED else Readiness.UNKNOWN
 
-    def absent_seconds(self, sort: Sort) -> float:
+    def absent_seconds(self, sort: GroupVersionKind) -> float:
         """How long the cluster has not served a sort."""
         return time.time() - self.watchers[sort].state.since
 
-    def changed(self) -> list[Sort]:
+    def changed(self) -> list[GroupVersionKind]:
         """The sorts of which something else is known than at the last call."""
         now = {sort: self.readiness(sort) for sort in self.watchers}
         found = [sort for sort, readiness in now.items() if self._readiness.get(sort) is not readiness]

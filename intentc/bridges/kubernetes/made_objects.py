@@ -1,8 +1,8 @@
 """Knows the objects of the cluster that carry our label, as their watches and the answers to our requests show them.
 
 Why it exists: answers to our own writes are newer than the watch, whose older events must not hide them; and an object
-that was deleted as soon as it ended shows its end in its last event alone. ``made_kinds`` watches, ``carrying`` asks
-and notes.
+that was deleted as soon as it ended shows its end in its last event alone. ``made_kinds`` watches,
+``manifest_reconciler`` asks and notes.
 
 State: the objects without ``managedFields``, and the last states of deleted ones until they are written down; by
 apiVersion, kind, and the name of their manifest.
@@ -22,7 +22,7 @@ from .wire import UNUSABLE, Identity, newer
 Body = dict[str, Any]
 
 
-class Sort(NamedTuple):
+class GroupVersionKind(NamedTuple):
     """What one watch is about: an apiVersion and a kind in CamelCase."""
 
     version: str
@@ -37,31 +37,31 @@ class Sort(NamedTuple):
         return name_of(Target(group, version, self.kind, namespace, name))
 
 
-def sort_of(target: Target) -> Sort:
+def sort_of(target: Target) -> GroupVersionKind:
     """The sort of an object."""
-    return Sort(target.api_version, target.kind)
+    return GroupVersionKind(target.api_version, target.kind)
 
 
 class MadeObjects:
     """The objects of all sorts."""
 
     def __init__(self) -> None:
-        self._live: dict[Sort, dict[FqName, Body]] = {}
-        self._ended: dict[tuple[Sort, FqName], Body] = {}
+        self._live: dict[GroupVersionKind, dict[FqName, Body]] = {}
+        self._ended: dict[tuple[GroupVersionKind, FqName], Body] = {}
 
-    def get(self, sort: Sort, name: FqName) -> Body | None:
+    def get(self, sort: GroupVersionKind, name: FqName) -> Body | None:
         """An object; None if it is not known to exist."""
         return self._live.get(sort, {}).get(name)
 
-    def last(self, sort: Sort, name: FqName) -> Body | None:
+    def last(self, sort: GroupVersionKind, name: FqName) -> Body | None:
         """The last state of an object that was deleted; None if it exists, or is not known."""
         return self._ended.get((sort, name))
 
-    def forget_last(self, sort: Sort, name: FqName) -> None:
+    def forget_last(self, sort: GroupVersionKind, name: FqName) -> None:
         """Note that the end of an object is written down."""
         self._ended.pop((sort, name), None)
 
-    def put(self, sort: Sort, raw: bytes) -> FqName | None:
+    def put(self, sort: GroupVersionKind, raw: bytes) -> FqName | None:
         """Note what the cluster has; returns the object's name, None if that is older than what is known. Raises
         ``msgspec.MsgspecError``."""
         body = msgspec.json.decode(raw, type=dict[str, Any])
@@ -75,7 +75,7 @@ class MadeObjects:
         self._ended.pop((sort, name), None)
         return name
 
-    def deleted(self, sort: Sort, identity: Identity, uid: str, raw: bytes = b"") -> FqName:
+    def deleted(self, sort: GroupVersionKind, identity: Identity, uid: str, raw: bytes = b"") -> FqName:
         """Note that an object is gone, or is ours no more; ``raw``: its last state, empty if that is not known."""
         name = sort.name(*identity)
         known = self.get(sort, name)
@@ -84,18 +84,18 @@ class MadeObjects:
             self._ended[sort, name] = _last(raw, known)
         return name
 
-    def gone(self, sort: Sort, name: FqName) -> None:
+    def gone(self, sort: GroupVersionKind, name: FqName) -> None:
         """Note that the cluster has no such object, or one that is not ours."""
         self._live.get(sort, {}).pop(name, None)
 
-    def listed(self, sort: Sort, uids: frozenset[str]) -> list[FqName]:
+    def listed(self, sort: GroupVersionKind, uids: frozenset[str]) -> list[FqName]:
         """Note a complete list; returns the names of objects that are gone."""
         missing = [name for name, body in self._live.get(sort, {}).items() if body["metadata"].get("uid") not in uids]
         for name in missing:
             self._ended[sort, name] = self._live[sort].pop(name)
         return missing
 
-    def names(self) -> list[tuple[Sort, FqName]]:
+    def names(self) -> list[tuple[GroupVersionKind, FqName]]:
         """All objects."""
         return [(sort, name) for sort, objects in self._live.items() for name in objects]
 

@@ -3,8 +3,8 @@
 Why it exists: only the cluster can hold up the end of its objects. A finalizer of ours that the copy in etcd has is
 added to its object, and one that the copy lacks is removed from it; while there is no copy, nothing is known, and
 nothing changes. Others' finalizers stay. Each change is made on the object as it is at that moment. One that is denied
-is tried again with a back-off of its own, and delays no other (``KeyedWorker``). ``carrying`` asks whether an owner
-lacks one; the finalizer of a manifest itself is removed by ``answering``.
+is tried again with a back-off of its own, and delays no other (``KeyedWorker``). ``manifest_reconciler`` asks whether
+an owner lacks one; the finalizer of a manifest itself is removed by ``answering``.
 
 State: which copies and which objects have finalizers of ours; the objects to look at; rejections and counters. It reads
 objects of the cluster, and patches their metadata.
@@ -19,9 +19,9 @@ from http import HTTPStatus
 
 import msgspec
 
-from intentc.backoff import Backoff
 from intentc.model import Key
-from intentc.queue import KeyedWorker
+from intentc.reconcile import KeyedWorker
+from intentc.reconcile.backoff import Backoff
 
 from .cluster import Cluster
 from .discovery import Served

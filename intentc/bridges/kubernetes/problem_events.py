@@ -24,8 +24,8 @@ from typing import NamedTuple
 
 import anyio
 
-from intentc.backoff import Backoff
 from intentc.model import Key
+from intentc.reconcile.backoff import Backoff
 
 from .events import Events, Regarding, Result
 

@@ -20,15 +20,15 @@ from typing import Any
 import msgspec
 
 from intentc import crashpoints
-from intentc.backoff import Backoff
 from intentc.model import Key
 from intentc.model.status import Status
-from intentc.queue import KeyedWorker
+from intentc.reconcile import KeyedWorker
+from intentc.reconcile.backoff import Backoff
 
 from .cluster import Cluster
 from .discovery import Served
 from .errors import ClusterError, NotServed, Rejected, shared_pause
-from .status_patch import MANAGER, Live, Said, live_of, said_of, status_patch
+from .status_patch import MANAGER, DesiredStatus, Live, desired_status_of, live_of, status_patch
 from .wire import UNUSABLE
 
 _LOG = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class Reporter:
         self._cluster = cluster
         self._statuses = statuses
         self._served = served
-        self._said: dict[Key, Said] = {}
+        self._said: dict[Key, DesiredStatus] = {}
         self._live: dict[Key, Live] = {}
         self._worker: KeyedWorker[Key] = KeyedWorker(
             self._report, (ClusterError, msgspec.MsgspecError), shared_pause,
@@ -72,7 +72,7 @@ class Reporter:
         """Note what etcd holds of a resource; None: nothing."""
         if key.kind not in self._statuses:
             return
-        said = said_of(value) if value is not None else None
+        said = desired_status_of(value) if value is not None else None
         if said is None:
             self._said.pop(key, None)
             self._worker.end_backoff(key)

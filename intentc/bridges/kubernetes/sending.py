@@ -22,8 +22,8 @@ from typing import Protocol
 import anyio
 
 from intentc import crashpoints
-from intentc.backoff import Backoff
 from intentc.model import Key
+from intentc.reconcile.backoff import Backoff
 from intentc.writing import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, Unreachable, WriteError, Written
 
 from .mirror import Mirror, Removal, Write

@@ -3,8 +3,9 @@
 Why it exists: ``intentc kubernetes`` and the tests share it. Every process watches both sides; the one that leads
 writes. It hands to each part what the watches show, reports of problems included. Once a second it looks which kinds
 need another list (30 seconds apart at least), withholds deletions of kinds that the cluster lost, and has approvals
-carried out (``approvals``), marks written (``marking``) and what was made looked after (``carrying``). ``Bridge`` is
-``diagnostics.Observed``; ``status`` describes it. Callers serve the diagnostics, and handle commands and signals.
+carried out (``approvals``), marks written (``marking``) and what was made looked after (``manifest_reconciler``).
+``Bridge`` is ``diagnostics.Observed``; ``status`` describes it. Callers serve the diagnostics, and handle commands and
+signals.
 
 State: the tasks of the kinds; the parts keep their own. It notes in ``ClusterIdentity`` which cluster the marks name.
 """
@@ -32,7 +33,6 @@ from intentc.watch.source import Source
 
 from .answering import Answers, AnswerWriter
 from .approvals import Approvals
-from .carrying import AT_ONCE, Carrier
 from .cluster import Cluster
 from .cluster_identity import ClusterIdentity
 from .compiled_problems import CompiledProblems
@@ -41,7 +41,8 @@ from .events import Events, Regarding
 from .informer import Complete, Deleted, Finding, Put
 from .informing import KindWatcher, Phase
 from .kind_task import KindTask
-from .made_objects import Sort
+from .made_objects import GroupVersionKind
+from .manifest_reconciler import AT_ONCE, ManifestReconciler
 from .marking import Marker
 from .metrics import metrics
 from .mirror import DeleteLimits, Mirror
@@ -160,11 +161,11 @@ class Bridge:
 
     def _carrier(
         self, cluster: Cluster, writer: BridgeWriter, schema: Schema | None, settings: Settings
-    ) -> Carrier | None:
+    ) -> ManifestReconciler | None:
         """What carries out manifests; None if no compiler makes any."""
         if schema is None or not schema.kinds.keys() >= FOLLOWED:
             return None
-        return Carrier(
+        return ManifestReconciler(
             cluster,
             settings.installation,
             schema,
@@ -174,7 +175,7 @@ class Bridge:
             self.identity.ask,
             self.events,
             self.finalizers.lacks,
-            declared=[Sort(*one.rsplit("/", 1)) for one in sorted(settings.makes)],
+            declared=[GroupVersionKind(*one.rsplit("/", 1)) for one in sorted(settings.makes)],
             not_served_seconds=settings.not_served_seconds,
             at_once=settings.writes,
         )
@@ -258,7 +259,7 @@ class Bridge:
         return self._fence() is not None
 
     @property
-    def parts(self) -> tuple[Sender | Reporter | OwnerFinalizers | Carrier | Answers, ...]:
+    def parts(self) -> tuple[Sender | Reporter | OwnerFinalizers | ManifestReconciler | Answers, ...]:
         """The parts that write."""
         carried = (self.carrier, self.carrier.answers) if self.carrier is not None else ()
         return (self.sender, self.reporter, self.finalizers, *carried)

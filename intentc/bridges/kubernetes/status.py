@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .carrying import Carrier
 from .kind_task import KindTask
+from .manifest_reconciler import ManifestReconciler
 
 if TYPE_CHECKING:
     from .serving import Bridge
@@ -70,7 +70,7 @@ def _kind_status(bridge: Bridge, name: str, task: KindTask) -> dict[str, Any]:
     }
 
 
-def _manifests(carrier: Carrier) -> dict[str, Any]:
+def _manifests(carrier: ManifestReconciler) -> dict[str, Any]:
     return {
         "stored": len(carrier.stored.manifests),
         "rejected": len(carrier.rejected),

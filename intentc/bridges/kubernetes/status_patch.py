@@ -22,7 +22,7 @@ MANAGER = "intentc-status"
 _CONDITIONS = "conditions"
 
 
-class Said(NamedTuple):
+class DesiredStatus(NamedTuple):
     """What the store says of an object's status. ``items``: those that compilers wrote, of whichever installation."""
 
     status: Mapping[str, Any]
@@ -64,17 +64,17 @@ def live_of(body: bytes) -> Live:
     return _LIVE.decode(body)
 
 
-def said_of(value: bytes) -> Said | None:
+def desired_status_of(value: bytes) -> DesiredStatus | None:
     """Decode a resource in etcd; None if no bridge wrote it, or it can't be read."""
     try:
         found = _STORED.decode(value)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
     items = sorted({item for written in found.status_claims.values() for item in written})
-    return Said(found.status, tuple(items)) if found.metadata.get("mirrored") else None
+    return DesiredStatus(found.status, tuple(items)) if found.metadata.get("mirrored") else None
 
 
-def status_patch(said: Said, live: Live, declared: Status) -> dict[str, Any] | None:
+def status_patch(said: DesiredStatus, live: Live, declared: Status) -> dict[str, Any] | None:
     """The merge patch for the object's status, None if the cluster has what we say. It carries uid and resourceVersion,
     so that it changes no other object, and no newer one."""
     before = live.status or {}
@@ -89,13 +89,13 @@ def status_patch(said: Said, live: Live, declared: Status) -> dict[str, Any] | N
     return {"metadata": identity, STATUS: _merge(before, after)}
 
 
-def written_status(live: Live, declared: Status) -> Said | None:
+def written_status(live: Live, declared: Status) -> DesiredStatus | None:
     """What we wrote to the status of an object, by the record of the cluster; None if that is nothing."""
     items = tuple(sorted(_written(live.metadata.managers, declared)))
     status: dict[str, Any] = {}
     for item in items:
         status = _with_part(status, item, _part(live.status or {}, item))
-    return Said(status, items) if items else None
+    return DesiredStatus(status, items) if items else None
 
 
 def _written(managers: Iterable[_Manager], declared: Status) -> set[str]:

@@ -18,8 +18,8 @@ import uuid
 
 import msgspec
 
-from intentc.backoff import Backoff
-from intentc.queue import KeyedWorker
+from intentc.reconcile import KeyedWorker
+from intentc.reconcile.backoff import Backoff
 from intentc.watch.keys import Layout
 from intentc.watch.protocol import (
     AccessDenied,

@@ -29,8 +29,8 @@ STATES = {
 """State → (tone, explanation). The tones are classes of the style; the word is always shown with the colour."""
 
 ROLES = {
-    "lower": "a compiler creates it",
-    "higher": "people wrote it, and it is compiled",
+    "output": "a compiler creates it",
+    "input": "people wrote it, and it is compiled",
     "both": "it is compiled, and compilers write parts of it",
     "fact": "a derived value between intents; not stored",
     "none": "neither an input nor an output; intents may read it",

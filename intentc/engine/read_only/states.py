@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import Protocol, TypeVar
 
 from ...model import Key, Name, Operation, Problem, Read
-from ...queue import Quarantined
+from ...reconcile import Quarantined
 from ..object_queue import ObjectQueue
 from ..scheduler import Scheduler
 from ..state_tables import StateTables, Stop

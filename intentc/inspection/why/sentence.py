@@ -8,7 +8,7 @@ Pure: values in, a sentence out.
 from __future__ import annotations
 
 from ..naming import Document
-from ..resource_states import AS_DESIRED, BOTH, FACT, HIGHER, NONE, PLANNED, WAITING
+from ..resource_states import AS_DESIRED, BOTH, FACT, INPUT, NONE, PLANNED, WAITING
 from .waiting import summed_up
 
 
@@ -37,7 +37,7 @@ def _head(answer: Document, amiss: int) -> str:
             if behind
             else "It does not exist: only references on it are claimed"
         )
-    if role == HIGHER or (role == BOTH and answer["ownership"] not in ("ours", "shared")):
+    if role == INPUT or (role == BOTH and answer["ownership"] not in ("ours", "shared")):
         objects = answer["outputs_total"]
         follow = f"{objects} objects follow from it" if objects != 1 else "1 object follows from it"
         if not objects:

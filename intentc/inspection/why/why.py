@@ -27,7 +27,7 @@ from ..details.journal import DROPPED, ELSEWHERE, evaluation_document, line_docu
 from ..lookup.dangling import dangling_references
 from ..lookup.finding import Found, find
 from ..naming import Document, of_key, of_name
-from ..resource_states import FACT, LOWER, NONE, is_made, ownership_of, role_of, state_of
+from ..resource_states import FACT, NONE, OUTPUT, is_made, ownership_of, role_of, state_of
 from .absent import NEVER_CREATED, absence
 from .contents import contents_of
 from .dependents import dependents
@@ -64,7 +64,7 @@ async def answer_about(
     origins = origins_of(live, name) if meant and stored else ()
     role = role_of(live.world, live.outputs, name, key)
     intents = _intents(live.world, key, origins)
-    history = await history_of(live.world, live.journal, name if role in (LOWER, NONE) or origins else None, intents)
+    history = await history_of(live.world, live.journal, name if role in (OUTPUT, NONE) or origins else None, intents)
     deleted = None
     if key is None and name not in live.outputs:
         history, deleted = await _deletion(live.world, live.journal, found, history)
@@ -113,7 +113,7 @@ async def answer_about(
         "candidates": list(found.near),
     }
     amiss = 0
-    if key is not None and role != LOWER:
+    if key is not None and role != OUTPUT:
         made = await outputs(live, key)
         amiss = made.amiss
         answer |= {"outputs": made.shown, "outputs_total": made.total, "missing": missing(live.world, key)}

@@ -1,8 +1,8 @@
 """Finds the differences of an audit that the running engine can't explain.
 
 While an audit compiles, the world goes on: most differences are queued, were written since, or wait for something. The
-rest are *mismatches*: a stale evaluation, a plan that was not made, or an event that was missed (``Sort``). This module
-also says which intents are behind an object, and whether it was repaired.
+rest are *mismatches*: a stale evaluation, a plan that was not made, or an event that was missed (``MismatchKind``).
+This module also says which intents are behind an object, and whether it was repaired.
 
 It reads the engine and the journal, and changes nothing; ``periodic`` repairs mismatches. State: what the journal has
 of the time since the audit's revision.
@@ -22,7 +22,7 @@ from intentc.offline.audit.report import ALLOCATE, WAIT
 from intentc.planning.actual import Actual
 
 
-class Sort(enum.Enum):
+class MismatchKind(enum.Enum):
     """STALE: an evaluation is older than what it reads. UNPLANNED: a plan would write, but none was made. MISSED: the
     cache has another version of the object than the store had."""
 
@@ -37,7 +37,7 @@ class Mismatch(msgspec.Struct, frozen=True):
 
     kind: str
     name: str
-    sort: Sort
+    sort: MismatchKind
     operations: tuple[Change, ...]
     origins: tuple[str, ...]
     missing_reactions: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class Look:
         """The journal has dropped lines after ``revision``: no difference can be judged."""
         self._fresh = {line.origin for line in lines if isinstance(line, Entry) and line.revision > revision}
 
-    def sort_of(self, difference: Difference) -> Sort | None:
+    def sort_of(self, difference: Difference) -> MismatchKind | None:
         """Return the sort of mismatch that a difference is; None if the engine can explain it."""
         (world, outputs, states, _, _), name, revision = self._live, difference.place, self._revision
         if any(change.operation in {ALLOCATE, WAIT} for change in difference.operations):
@@ -65,7 +65,7 @@ class Look:
         # A rejected, delayed or contended object is in a back-off, and so busy.
         if states.is_queued(name) or name in states.planned or name in states.left_alone:
             return None
-        if outputs.is_delete_withheld(name) or any(map(self._excuses, concerned(world, outputs, difference))):
+        if outputs.is_delete_withheld(name) or any(map(self._excuses, affected(world, outputs, difference))):
             return None
         if not all(map(world.exists, difference.intents)):
             return None
@@ -77,8 +77,8 @@ class Look:
         if seen is None or seen > revision or (actual is None and difference.revision):
             return None
         if seen != difference.revision:
-            return Sort.MISSED
-        return Sort.UNPLANNED if outputs.plan(name).operations else Sort.STALE
+            return MismatchKind.MISSED
+        return MismatchKind.UNPLANNED if outputs.plan(name).operations else MismatchKind.STALE
 
     def _excuses(self, key: Key) -> bool:
         """Return whether an intent is held, or was evaluated since the audit: its claims may have differed for a
@@ -87,7 +87,7 @@ class Look:
         return states.is_held(key) or key in world.unreadable or key in self._fresh
 
 
-def concerned(world: World, outputs: Outputs, difference: Difference) -> frozenset[Key]:
+def affected(world: World, outputs: Outputs, difference: Difference) -> frozenset[Key]:
     """Return every intent behind an object: those that the audit names, those that claim it here, and all contributors
     to the facts that these read."""
     claiming = frozenset(outputs.claims_on(difference.place))

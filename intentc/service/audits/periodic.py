@@ -27,7 +27,7 @@ from intentc.model import Key
 from intentc.offline.audit import Difference, Report
 
 from .causes import Before, Pair
-from .look import Look, Mismatch, Sort, concerned, repaired
+from .look import Look, Mismatch, MismatchKind, affected, repaired
 from .process import AuditFailed
 
 _LOG = logging.getLogger(__name__)
@@ -180,9 +180,9 @@ class PeriodicAudit:
         evaluated = progress.jobs_idle and not progress.cooling_down
         return progress.first_pass_complete and evaluated and progress.allocations_idle
 
-    async def _repair(self, found: Sequence[tuple[Difference, Sort]]) -> tuple[Mismatch, ...]:
+    async def _repair(self, found: Sequence[tuple[Difference, MismatchKind]]) -> tuple[Mismatch, ...]:
         engine = self._engine
-        intents = {difference: concerned(engine.world, engine.outputs, difference) for difference, _ in found}
+        intents = {difference: affected(engine.world, engine.outputs, difference) for difference, _ in found}
         before: dict[Difference, Before] = {}
         for difference, sort in found:
             name = difference.place
@@ -193,10 +193,10 @@ class PeriodicAudit:
                 ", ".join(change.operation for change in difference.operations),
                 extra={"origins": list(difference.origins), **engine.about(name)},
             )
-            if sort is Sort.STALE:
+            if sort is MismatchKind.STALE:
                 before[difference] = Before(engine.world, engine.journal, intents[difference], difference.revision)
             else:
-                if sort is Sort.MISSED:
+                if sort is MismatchKind.MISSED:
                     await engine.read_back(name)
                 engine.enqueue_plans((name,))
         engine.reevaluate(sorted({key for keys in intents.values() for key in keys}))
@@ -212,7 +212,9 @@ class PeriodicAudit:
             for difference, sort in found
         )
 
-    def _mismatch(self, difference: Difference, sort: Sort, intents: Iterable[Key], pairs: Iterable[Pair]) -> Mismatch:
+    def _mismatch(
+        self, difference: Difference, sort: MismatchKind, intents: Iterable[Key], pairs: Iterable[Pair]
+    ) -> Mismatch:
         is_repaired = repaired(self._engine.outputs, self._engine.states, difference.place, difference.revision)
         if not is_repaired:
             _LOG.error(

@@ -9,7 +9,6 @@ import anyio
 import httpx2
 import pytest
 
-from intentc.backoff import Backoff, Retries
 from intentc.bridges.kubernetes.cluster import Cluster
 from intentc.bridges.kubernetes.discovery import ManifestKind
 from intentc.bridges.kubernetes.informer import Complete, Deleted, Finding, Put
@@ -18,6 +17,7 @@ from intentc.bridges.kubernetes.wire import Identity
 from intentc.loading import load_schema
 from intentc.loading.kubeconfig import ClusterAccess
 from intentc.model import Schema
+from intentc.reconcile.backoff import Backoff, Retries
 from intentc.watch.etcd import EtcdStore
 from tests.support.waiting import PATIENCE, until
 

@@ -141,6 +141,6 @@ async def test_a_held_intent_shows_what_it_waits_for_after_a_restart_too(asking:
     await asking.settled()
     for _ in range(2):
         held = await asking.why("security_group", uuid)
-        assert (held["state"], held["role"]) == ("held", "higher")
+        assert (held["state"], held["role"]) == ("held", "input")
         assert "its stored value to be fixed" in held["waiting_for"][0]["what"]
         await asking.restart()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from intentc.backoff import CONTENTION_REVERTS
+from intentc.reconcile.backoff import CONTENTION_REVERTS
 from tests.support.contrail_content import instance_targets, network, targets
 from tests.support.live_system import LiveSystem
 

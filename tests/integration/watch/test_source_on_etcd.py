@@ -8,9 +8,9 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from intentc.backoff import Backoff, Retries
 from intentc.embedded.etcd import Etcd
 from intentc.model.events import Batch, Snapshot
+from intentc.reconcile.backoff import Backoff, Retries
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.protocol import Delete, Put

@@ -30,7 +30,7 @@ def lines(everything: bool = False, **changed: Any) -> list[str]:
         "uuid": "3",
         "exists": True,
         "revision": 9,
-        "role": "lower",
+        "role": "output",
         "summary": "It exists because of security_group d:web.",
         "state": "as desired",
         "waiting_for": [],

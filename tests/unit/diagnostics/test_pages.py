@@ -269,7 +269,7 @@ def test_the_search_asks_for_what_the_address_says(browser: TestClient, asked: A
 
 def test_the_objects_are_paged_and_the_filters_go_with_it(browser: TestClient, asked: Answered) -> None:
     asked.rows = [
-        {**resource("security_group", f"d:p:{n:03}"), "revision": n, "role": "higher", "ours": False,
+        {**resource("security_group", f"d:p:{n:03}"), "revision": n, "role": "input", "ours": False,
          "state": "as desired", "problems": 0}
         for n in range(120)
     ]  # fmt: skip

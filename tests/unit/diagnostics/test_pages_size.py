@@ -43,7 +43,7 @@ class Full(Answered):
         ]
         problems = [{**one, "reason": "Some", "message": text, "source": ""} for one in some]
         self.rows = [
-            {**some[n % 300], "revision": n, "role": "lower", "ours": True, "state": "as desired", "problems": 3}
+            {**some[n % 300], "revision": n, "role": "output", "ours": True, "state": "as desired", "problems": 3}
             for n in range(100_000)
         ]
         self.lines = lines
@@ -72,7 +72,7 @@ class Full(Answered):
             "desired": {text: [text] * 100},
             "differences": [{"field": text, "actual": [text] * 10, "desired": [text] * 10}] * 300,
         }
-        nodes = [{"id": one["uuid"], **one, "role": "lower", "depth": 1} for one in some[:200]]
+        nodes = [{"id": one["uuid"], **one, "role": "output", "depth": 1} for one in some[:200]]
         edges = [
             {"from": nodes[0]["id"], "to": node["id"], "relation": text, "made": True}
             for node in nodes

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from intentc.backoff import Backoff, Retries
 from intentc.directives import DirectiveWatch
 from intentc.model import Key
+from intentc.reconcile.backoff import Backoff, Retries
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.protocol import Store
 

@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
-from intentc.backoff import Backoff
-from intentc.queue import KeyedQueue
+from intentc.reconcile import KeyedQueue
+from intentc.reconcile.backoff import Backoff
 from tests.support.box_system import BoxSystem
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from intentc.backoff import CONTENDED, CONTENTION_REVERTS, CONTENTION_SECONDS
 from intentc.evaluation import Context, Intent
 from intentc.model import Claim, Fact, Name
+from intentc.reconcile.backoff import CONTENDED, CONTENTION_REVERTS, CONTENTION_SECONDS
 from tests.support.engine_status import engine_status
 from tests.unit.engine.shelves import Shelves
 

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 from msgspec.structs import astuple
 
-from intentc.backoff import CONTENTION_REVERTS
 from intentc.evaluation import Context, Intent
 from intentc.evaluation.claiming import refer, shared
 from intentc.model import Claim, Fact
 from intentc.offline.audit import audit
+from intentc.reconcile.backoff import CONTENTION_REVERTS
 from tests.support.engine_status import engine_status
 from tests.unit.engine.shelves import Shelves
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.backoff import CONTENDED, CONTENTION_REVERTS, CONTENTION_SECONDS
 from intentc.engine.drift import Drift
 from intentc.journal import Write
 from intentc.model import Name
+from intentc.reconcile.backoff import CONTENDED, CONTENTION_REVERTS, CONTENTION_SECONDS
 from tests.support.box_system import BoxSystem, Gate, part
 from tests.support.engine_status import engine_status
 from tests.support.waiting import until

@@ -58,8 +58,8 @@ async def test_the_object_as_it_should_be_is_shown(rejected: BoxSystem) -> None:
 async def test_what_is_claimed_and_not_there_has_its_neighbours(rejected: BoxSystem) -> None:
     answer = await neighbourhood(rejected.engine.read_only, "part", "a:b:one")
     assert [(node["kind"], node["name"], node["role"]) for node in answer["nodes"]] == [
-        ("part", "a:b:one", "lower"),
-        ("box", "a:b", "higher"),
+        ("part", "a:b:one", "output"),
+        ("box", "a:b", "input"),
     ]
 
 

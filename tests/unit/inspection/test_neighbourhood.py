@@ -44,15 +44,15 @@ def edges(found: dict[str, Any]) -> set[tuple[str, str, str, bool]]:
 async def test_relations_both_ways_facts_and_what_is_made_are_one_step_away() -> None:
     service = await shop()
     assert names(await around(service, "toy_service", "shop:web")) == [
-        "0 higher toy_service shop:web",
+        "0 input toy_service shop:web",
         "1 fact toy_cluster shop:web",
-        "1 higher toy_pod shop:one",
-        "1 higher toy_route shop:home",
+        "1 input toy_pod shop:one",
+        "1 input toy_route shop:home",
     ]
     assert names(await around(service, "toy_gateway", "shop:front")) == [
-        "0 higher toy_gateway shop:front",
-        "1 lower toy_listener shop-front",
-        "1 higher toy_route shop:home",
+        "0 input toy_gateway shop:front",
+        "1 output toy_listener shop-front",
+        "1 input toy_route shop:home",
     ]
 
 
@@ -69,8 +69,8 @@ async def test_edges_say_by_what_relation_and_whether_a_compiler_wrote_it() -> N
 async def test_what_is_made_leads_back_to_who_makes_it() -> None:
     service = await shop()
     assert names(await around(service, "toy-listener", "shop-front")) == [
-        "0 lower toy_listener shop-front",
-        "1 higher toy_gateway shop:front",
+        "0 output toy_listener shop-front",
+        "1 input toy_gateway shop:front",
     ]
 
 
@@ -97,7 +97,7 @@ async def test_it_goes_as_deep_as_it_is_asked_to() -> None:
 async def test_only_the_kinds_that_are_named_are_shown_and_gone_over() -> None:
     service = await shop()
     found = await around(service, "toy_pod", "one", depth=4, kinds=("toy-service", "toy_gateway"))
-    assert names(found) == ["0 higher toy_pod shop:one", "1 higher toy_service shop:web"]
+    assert names(found) == ["0 input toy_pod shop:one", "1 input toy_service shop:web"]
 
 
 async def test_of_a_hub_every_kind_has_its_share_and_two_looks_are_the_same() -> None:
@@ -137,7 +137,7 @@ async def test_an_object_that_is_claimed_and_not_there_yet_is_a_node_without_uui
     found = await around(service, "toy_gateway", "back")
     (listener,) = [node for node in found["nodes"] if node["kind"] == "toy_listener"]
     assert (listener["name"], listener["uuid"], listener["id"]) == ("shop-back", "", "toy_listener/shop-back")
-    assert names(await around(service, "toy_listener", "shop-back"))[1:] == ["1 higher toy_gateway shop:back"]
+    assert names(await around(service, "toy_listener", "shop-back"))[1:] == ["1 input toy_gateway shop:back"]
 
 
 async def test_a_name_that_nothing_has_is_rejected_with_near_ones() -> None:

@@ -96,12 +96,12 @@ async def test_a_row_shows_role_revision_state_and_whether_it_is_ours(system: Co
         "name": "default-domain:blue:web",
         "uuid": key.uuid,
         "revision": await system.revision(key),
-        "role": "higher",
+        "role": "input",
         "ours": False,
         "state": "as desired",
         "problems": 0,
     }
-    assert [(row["role"], row["ours"]) for row in found["rows"][:2]] == [("lower", True)] * 2
+    assert [(row["role"], row["ours"]) for row in found["rows"][:2]] == [("output", True)] * 2
 
 
 async def test_one_that_can_not_be_read_is_found_and_held(system: ContrailSystem) -> None:

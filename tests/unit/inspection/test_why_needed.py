@@ -38,7 +38,7 @@ async def test_the_rule_of_another_group_that_names_a_group_needs_it(system: Con
 
 
 async def test_what_has_no_outputs_of_its_own_says_that_others_depend_on_it() -> None:
-    answer = {"state": "as desired", "role": "higher", "owners": [], "owners_total": 0, "exists": True, "parts": []}
+    answer = {"state": "as desired", "role": "input", "owners": [], "owners_total": 0, "exists": True, "parts": []}
     counts = {"outputs_total": 0, "parts_total": 0, "waiting_for": [], "ownership": None}
     assert summary_of({**answer, **counts, "needed_by_total": 15}, 0) == (
         "It is compiled: nothing follows from it alone, but 15 parts of other objects depend on it."

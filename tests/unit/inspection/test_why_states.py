@@ -93,7 +93,7 @@ async def test_a_value_that_cannot_be_read_is_held_with_what_is_wrong_in_it(box_
     await box_system.offline.store.transaction((), [Put(f"/contrail/box/{key.uuid}", value)])
     await box_system.offline.settle()
     answer = await asked(box_system, "box", "broken")
-    assert (answer["state"], answer["exists"], answer["role"]) == ("held", True, "higher")
+    assert (answer["state"], answer["exists"], answer["role"]) == ("held", True, "input")
     assert "its stored value to be fixed" in waited(answer)
 
 

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from intentc.backoff import Retries
 from intentc.leading import Election, Leadership
 from intentc.leading.process_identity import ProcessIdentity
+from intentc.reconcile.backoff import Retries
 from intentc.watch.keys import leader_key
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import KeyValue

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from intentc.logic import Concerned, Job, Service
+from intentc.logic import Affected, Job, Service
 from intentc.logic.dependencies import load
 from intentc.model import Name, Read
 from intentc.model.reads import name_read, object_read, sources_read, targets_read
@@ -25,18 +25,18 @@ def service(reactions: str = REACTIONS, **options: Any) -> Service:
     return Service(toy_schema(), load(reactions), intent_kinds=kinds, settings={}, **options)
 
 
-def evaluated(world: Service, intent: str, *reads: Read) -> Concerned:
+def evaluated(world: Service, intent: str, *reads: Read) -> Affected:
     return world.evaluated(key(intent), frozenset(reads), (), complete=True)
 
 
 def test_everything_is_to_be_looked_at_after_the_first_snapshot() -> None:
     world = service()
-    concerned = world.apply(snapshot(put("net", "a", 1), put("policy", "p", 2), put("port", "x", 3)))
-    assert concerned.jobs == {
+    affected = world.apply(snapshot(put("net", "a", 1), put("policy", "p", 2), put("port", "x", 3)))
+    assert affected.jobs == {
         key("policy/p"): Job(False, (key("policy/p"),)),
         key("net/a"): Job(False, (key("net/a"),)),
     }
-    assert concerned.objects == {Name("net", ("a",)), Name("policy", ("p",)), Name("port", ("x",))}
+    assert affected.objects == {Name("net", ("a",)), Name("policy", ("p",)), Name("port", ("x",))}
     assert world.revision == 3
 
 
@@ -44,33 +44,33 @@ def test_a_reader_of_a_changed_object_runs() -> None:
     world = service()
     world.apply(snapshot(put("net", "a", 1, policy_refs=[reference("p")]), put("policy", "p", 2)))
     evaluated(world, "net/a", object_read(key("policy/p")))
-    concerned = world.apply(batch(put("policy", "p", 3, born=2, text="other")))
-    assert concerned.jobs[key("net/a")] == Job(True, (key("policy/p"), key("net/a")))
+    affected = world.apply(batch(put("policy", "p", 3, born=2, text="other")))
+    assert affected.jobs[key("net/a")] == Job(True, (key("policy/p"), key("net/a")))
 
 
 def test_what_only_the_walk_names_did_not_read_it() -> None:
     world = service()
     world.apply(snapshot(put("net", "a", 1, policy_refs=[reference("p")]), put("policy", "p", 2)))
     evaluated(world, "net/a", object_read(key("net/a")))
-    concerned = world.apply(batch(put("policy", "p", 3, born=2, text="other")))
-    assert concerned.jobs[key("net/a")] == Job(False, (key("policy/p"), key("net/a")))
+    affected = world.apply(batch(put("policy", "p", 3, born=2, text="other")))
+    assert affected.jobs[key("net/a")] == Job(False, (key("policy/p"), key("net/a")))
 
 
 def test_an_intent_that_trusts_the_map_runs_whenever_the_walk_names_it() -> None:
     world = Service(toy_schema(), load(REACTIONS), intent_kinds={"net": True, "policy": False}, settings={})
     world.apply(snapshot(put("net", "a", 1, policy_refs=[reference("p")]), put("policy", "p", 2)))
     evaluated(world, "net/a", object_read(key("net/a")))
-    concerned = world.apply(batch(put("policy", "p", 3, born=2, text="other")))
-    assert concerned.jobs[key("net/a")] == Job(True, (key("policy/p"), key("net/a")))
-    assert concerned.jobs[key("policy/p")] == Job(False, (key("policy/p"),))
+    affected = world.apply(batch(put("policy", "p", 3, born=2, text="other")))
+    assert affected.jobs[key("net/a")] == Job(True, (key("policy/p"), key("net/a")))
+    assert affected.jobs[key("policy/p")] == Job(False, (key("policy/p"),))
 
 
 def test_a_reader_that_the_walk_does_not_reach_is_a_missing_reaction() -> None:
     world = service()
     world.apply(snapshot(put("group", "g", 1), put("policy", "p", 2)))
     evaluated(world, "group/g", object_read(key("policy/p")))
-    concerned = world.apply(batch(put("policy", "p", 3, born=2, text="other")))
-    assert concerned.jobs[key("group/g")] == Job(True, (), ("group", "policy"))
+    affected = world.apply(batch(put("policy", "p", 3, born=2, text="other")))
+    assert affected.jobs[key("group/g")] == Job(True, (), ("group", "policy"))
 
 
 def test_without_healing_it_is_left_out() -> None:
@@ -84,8 +84,8 @@ def test_an_intent_that_reads_itself_misses_no_reaction() -> None:
     world = service(reactions="")
     world.apply(snapshot(put("net", "a", 1)))
     evaluated(world, "net/a", object_read(key("net/a")))
-    concerned = world.apply(batch(put("net", "a", 2, born=1, text="other")))
-    assert concerned.jobs == {key("net/a"): Job(True, (key("net/a"),))}
+    affected = world.apply(batch(put("net", "a", 2, born=1, text="other")))
+    assert affected.jobs == {key("net/a"): Job(True, (key("net/a"),))}
 
 
 def test_absence_is_a_read_like_any_other() -> None:
@@ -108,8 +108,8 @@ def test_a_new_source_wakes_the_readers_of_its_target() -> None:
     world = service()
     world.apply(snapshot(put("net", "a", 1)))
     evaluated(world, "net/a", sources_read(key("net/a"), "port", "net"))
-    concerned = world.apply(batch(put("port", "x", 2, net_refs=[reference("a")])))
-    assert concerned.jobs == {key("net/a"): Job(True, (), ("net", "port"))}
+    affected = world.apply(batch(put("port", "x", 2, net_refs=[reference("a")])))
+    assert affected.jobs == {key("net/a"): Job(True, (), ("net", "port"))}
 
 
 def test_old_and_new_neighbours_are_woken_when_a_reference_moves() -> None:
@@ -117,17 +117,17 @@ def test_old_and_new_neighbours_are_woken_when_a_reference_moves() -> None:
     world.apply(snapshot(put("net", "a", 1), put("net", "b", 2), put("port", "x", 3, net_refs=[reference("a")])))
     for net in ("net/a", "net/b"):
         evaluated(world, net, sources_read(key(net), "port", "net"))
-    concerned = world.apply(batch(put("port", "x", 4, born=3, net_refs=[reference("b")])))
-    assert set(concerned.jobs) == keys("net/a", "net/b")
+    affected = world.apply(batch(put("port", "x", 4, born=3, net_refs=[reference("b")])))
+    assert set(affected.jobs) == keys("net/a", "net/b")
 
 
 def test_a_new_name_wakes_the_readers_of_the_sets_that_are_sorted_by_name() -> None:
     world = service()
     world.apply(snapshot(put("tenant", "t", 1), *(put("net", net, 1, parent="tenant/t") for net in ("a", "b"))))
     evaluated(world, "tenant/t", sources_read(key("tenant/t"), "net", "parent"))
-    concerned = world.apply(batch(put("net", "a", 2, born=1, name="z", parent="tenant/t")))
+    affected = world.apply(batch(put("net", "a", 2, born=1, name="z", parent="tenant/t")))
     assert world.sources(key("tenant/t"), "net", "parent") == (key("net/b"), key("net/a"))
-    assert concerned.jobs[key("tenant/t")].by_readers
+    assert affected.jobs[key("tenant/t")].by_readers
 
 
 def test_the_walk_is_made_before_and_after_the_change() -> None:
@@ -135,25 +135,25 @@ def test_the_walk_is_made_before_and_after_the_change() -> None:
     world.apply(
         snapshot(put("net", "hub", 1, net_refs=[reference("old")]), *(put("net", n, 2) for n in ("old", "new", "far")))
     )
-    concerned = world.apply(batch(put("net", "hub", 3, born=1, net_refs=[reference("new")])))
-    assert set(concerned.jobs) == keys("net/hub", "net/old", "net/new")
+    affected = world.apply(batch(put("net", "hub", 3, born=1, net_refs=[reference("new")])))
+    assert set(affected.jobs) == keys("net/hub", "net/old", "net/new")
 
 
 def test_the_neighbours_of_a_deleted_object_are_reached() -> None:
     world = service()
     world.apply(snapshot(put("net", "a", 1, policy_refs=[reference("p")]), put("policy", "p", 2)))
-    concerned = world.apply(batch(deleted("policy", "p", 3)))
-    assert set(concerned.jobs) == keys("net/a")
-    assert concerned.deleted == keys("policy/p")
-    assert concerned.objects == {Name("policy", ("p",))}
+    affected = world.apply(batch(deleted("policy", "p", 3)))
+    assert set(affected.jobs) == keys("net/a")
+    assert affected.deleted == keys("policy/p")
+    assert affected.objects == {Name("policy", ("p",))}
 
 
 def test_a_batch_is_applied_as_a_whole() -> None:
     """All but the first event of a transaction were lost by the ancestor (D3 in ``tests/defects``)."""
     world = service()
     world.apply(snapshot(put("tenant", "t", 1)))
-    concerned = world.apply(batch(put("net", "a", 2, parent="tenant/t"), put("net", "b", 2, net_refs=[reference("a")])))
-    assert set(concerned.jobs) == keys("net/a", "net/b")
+    affected = world.apply(batch(put("net", "a", 2, parent="tenant/t"), put("net", "b", 2, net_refs=[reference("a")])))
+    assert set(affected.jobs) == keys("net/a", "net/b")
     assert world.sources(key("net/a"), "net", "net") == (key("net/b"),)
 
 
@@ -161,8 +161,8 @@ def test_an_older_batch_changes_nothing() -> None:
     world = service()
     world.apply(snapshot(put("net", "a", 5)))
     world.apply(batch(deleted("net", "a", 6)))
-    concerned = world.apply(batch(put("net", "a", 5)))
-    assert concerned == Concerned({}, frozenset(), frozenset(), ())
+    affected = world.apply(batch(put("net", "a", 5)))
+    assert affected == Affected({}, frozenset(), frozenset(), ())
     assert world.resource(key("net/a")) is None
 
 
@@ -176,19 +176,19 @@ def test_the_same_batch_again_concerns_nobody() -> None:
 def test_a_snapshot_is_compared_with_the_cache_so_that_unseen_deletes_are_found() -> None:
     world = service()
     world.apply(snapshot(put("net", "a", 1), put("net", "b", 2), put("net", "c", 3)))
-    concerned = world.apply(
+    affected = world.apply(
         snapshot(put("net", "a", 1), put("net", "c", 9, born=3, text="new"), put("net", "d", 8), revision=9)
     )
-    assert set(concerned.jobs) == keys("net/c", "net/d")
-    assert concerned.deleted == keys("net/b")
+    assert set(affected.jobs) == keys("net/c", "net/d")
+    assert affected.deleted == keys("net/b")
     assert world.revision == 9
 
 
 def test_a_snapshot_of_a_restored_store_is_taken_at_its_word() -> None:
     world = service()
     world.apply(snapshot(put("net", "a", 7, text="lost")))
-    concerned = world.apply(snapshot(put("net", "a", 7, text="restored"), revision=7))
-    assert set(concerned.jobs) == keys("net/a")
+    affected = world.apply(snapshot(put("net", "a", 7, text="restored"), revision=7))
+    assert set(affected.jobs) == keys("net/a")
 
 
 def test_the_reads_of_an_intent_that_is_gone_are_forgotten() -> None:
@@ -229,8 +229,8 @@ def test_jobs_come_in_the_order_of_the_map_then_by_key() -> None:
 
 def test_kinds_that_the_schema_does_not_store_are_passed_over_and_counted() -> None:
     world = service()
-    concerned = world.apply(snapshot(put("unheard_of", "x", 1), put("tag", "y", 2)))
-    assert concerned.objects == frozenset()
+    affected = world.apply(snapshot(put("unheard_of", "x", 1), put("tag", "y", 2)))
+    assert affected.objects == frozenset()
     assert world.passed_over == {"unheard_of": 1, "tag": 1}
 
 
@@ -239,5 +239,5 @@ def test_a_change_of_a_hub_names_each_dependant_once(healing: bool) -> None:
     world = service(healing=healing)
     nets = [put("net", f"n{number:03}", 1, policy_refs=[reference("p")]) for number in range(100)]
     world.apply(snapshot(put("policy", "p", 1), *nets))
-    concerned = world.apply(batch(put("policy", "p", 2, born=1, text="x")))
-    assert len(concerned.jobs) == 101
+    affected = world.apply(batch(put("policy", "p", 2, born=1, text="x")))
+    assert len(affected.jobs) == 101

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.logic import Concerned, Service
+from intentc.logic import Affected, Service
 from intentc.logic.dependencies import load
 from intentc.model import Change, Correction, Name
 from intentc.model.reads import object_read
 from tests.support.toy_kinds import batch, broken, deleted, key, keys, put, snapshot, toy_schema
 
-NOBODY = Concerned({}, frozenset(), frozenset(), ())
+NOBODY = Affected({}, frozenset(), frozenset(), ())
 
 
 @pytest.fixture
@@ -27,16 +27,16 @@ def correction(*changes: Change, revision: int) -> Correction:
 
 
 def test_a_missed_delete_is_applied_later_although_newer_batches_were_applied(world: Service) -> None:
-    concerned = world.apply(correction(deleted("net", "a", 5), revision=5))
-    assert concerned.deleted == keys("net/a")
+    affected = world.apply(correction(deleted("net", "a", 5), revision=5))
+    assert affected.deleted == keys("net/a")
     assert not world.exists(key("net/a"))
 
 
 def test_a_missed_put_is_applied_later_and_wakes_its_readers(world: Service) -> None:
     world.evaluated(key("net/b"), frozenset({object_read(key("net/a"))}), (), complete=True)
-    concerned = world.apply(correction(put("net", "a", 4, born=1, text="missed"), revision=5))
-    assert concerned.jobs[key("net/b")].by_readers
-    assert concerned.objects == {Name("net", ("a",))}
+    affected = world.apply(correction(put("net", "a", 4, born=1, text="missed"), revision=5))
+    assert affected.jobs[key("net/b")].by_readers
+    assert affected.objects == {Name("net", ("a",))}
 
 
 def test_a_missed_creation_is_applied_later(world: Service) -> None:
@@ -67,8 +67,8 @@ def test_a_held_value_that_was_written_since_stays(world: Service) -> None:
 
 def test_the_other_keys_of_a_partly_stale_correction_count(world: Service) -> None:
     world.apply(batch(put("net", "a", 10, born=1)))
-    concerned = world.apply(correction(deleted("net", "a", 5), deleted("net", "b", 5), revision=5))
-    assert concerned.deleted == keys("net/b")
+    affected = world.apply(correction(deleted("net", "a", 5), deleted("net", "b", 5), revision=5))
+    assert affected.deleted == keys("net/b")
 
 
 def test_the_store_counts_where_the_cache_has_a_revision_that_never_was(world: Service) -> None:

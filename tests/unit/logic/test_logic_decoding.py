@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.logic import Concerned, Service
+from intentc.logic import Affected, Service
 from intentc.logic.cache import State
 from intentc.logic.dependencies import load
 from intentc.model import Key, Kind, Snapshot
@@ -27,7 +27,7 @@ def united(world: Service, listing: Snapshot) -> dict[Key, State]:
     return {found: state for states in world.decode(listing) for found, state in states.items()}
 
 
-def same(one: Concerned, other: Concerned) -> bool:
+def same(one: Affected, other: Affected) -> bool:
     return one == other and list(one.jobs) == list(other.jobs)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from intentc.logic import Concerned, Service
+from intentc.logic import Affected, Service
 from intentc.logic.dependencies import load
 from intentc.model import Change, Key, Name, object_uuid
 from intentc.model.reads import object_read, targets_read
@@ -46,8 +46,8 @@ def made(kind: str, name: str) -> Callable[..., Change]:
     return change
 
 
-def only_objects(concerned: Concerned) -> bool:
-    return not concerned.jobs and not concerned.deleted and len(concerned.objects) == 1
+def only_objects(affected: Affected) -> bool:
+    return not affected.jobs and not affected.deleted and len(affected.objects) == 1
 
 
 def test_a_field_that_compilers_write() -> None:
@@ -70,20 +70,20 @@ def test_a_field_that_says_its_default() -> None:
 
 def test_an_entry_of_ours_in_a_shared_list() -> None:
     entry = {"uuid": OURS, "to": ["made"]}
-    concerned = service().apply(batch(put("port", "x", 2, born=1, net_refs=[reference("a")], target_refs=[entry])))
-    assert only_objects(concerned)
+    affected = service().apply(batch(put("port", "x", 2, born=1, net_refs=[reference("a")], target_refs=[entry])))
+    assert only_objects(affected)
 
 
 def test_an_entry_that_fits_the_pattern_of_ours_in_a_shared_list() -> None:
     entry = {"uuid": "auto", "to": ["auto-1"]}
-    concerned = service().apply(batch(put("port", "x", 2, born=1, net_refs=[reference("a")], target_refs=[entry])))
-    assert only_objects(concerned)
+    affected = service().apply(batch(put("port", "x", 2, born=1, net_refs=[reference("a")], target_refs=[entry])))
+    assert only_objects(affected)
 
 
 def test_an_entry_with_our_attribute_in_a_shared_list() -> None:
     entry = {"uuid": "t", "to": ["t"], "attr": {"weight": 9}}
-    concerned = service().apply(batch(put("port", "x", 2, born=1, net_refs=[reference("a")], target_refs=[entry])))
-    assert only_objects(concerned)
+    affected = service().apply(batch(put("port", "x", 2, born=1, net_refs=[reference("a")], target_refs=[entry])))
+    assert only_objects(affected)
 
 
 def test_an_entry_between_two_objects_that_we_made() -> None:
@@ -99,25 +99,25 @@ def test_an_entry_between_two_objects_that_we_made() -> None:
 
 def test_an_entry_of_the_user_in_a_shared_list_is_input() -> None:
     entry = {"uuid": "t", "to": ["t"]}
-    concerned = service().apply(batch(put("port", "x", 2, born=1, net_refs=[reference("a")], target_refs=[entry])))
-    assert concerned.jobs[key("port/x")].by_readers
+    affected = service().apply(batch(put("port", "x", 2, born=1, net_refs=[reference("a")], target_refs=[entry])))
+    assert affected.jobs[key("port/x")].by_readers
 
 
 def test_a_field_that_the_server_fills_in_is_input_where_the_schema_declares_it() -> None:
-    concerned = service().apply(batch(put("group", "g", 2, born=1, number=8000001)))
-    assert concerned.jobs[key("group/g")].by_readers
+    affected = service().apply(batch(put("group", "g", 2, born=1, number=8000001)))
+    assert affected.jobs[key("group/g")].by_readers
 
 
 def test_another_attribute_of_a_reference_is_input() -> None:
-    concerned = service().apply(batch(put("port", "x", 2, born=1, net_refs=[reference("a", weight=3)])))
-    assert concerned.jobs[key("port/x")].by_readers
+    affected = service().apply(batch(put("port", "x", 2, born=1, net_refs=[reference("a", weight=3)])))
+    assert affected.jobs[key("port/x")].by_readers
 
 
 def test_another_attribute_wakes_those_who_read_only_the_relation() -> None:
     world = service()
     world.evaluated(key("group/g"), frozenset({targets_read(key("port/x"), "net")}), (), complete=True)
-    concerned = world.apply(batch(put("port", "x", 2, born=1, net_refs=[reference("a", weight=3)])))
-    assert concerned.jobs[key("group/g")].by_readers
+    affected = world.apply(batch(put("port", "x", 2, born=1, net_refs=[reference("a", weight=3)])))
+    assert affected.jobs[key("group/g")].by_readers
 
 
 def test_the_revision_is_known_after_an_echo() -> None:

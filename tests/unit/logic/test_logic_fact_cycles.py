@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from intentc.logic import Concerned, Job, Service
+from intentc.logic import Affected, Job, Service
 from intentc.logic.cycles import ROUNDS
 from intentc.logic.dependencies import load
 from intentc.model import Fact, Key, Problem
@@ -34,11 +34,11 @@ class FactWorld:
         self.revision = 1
         self.take(self.logic.apply(snapshot(*(put("net", name, 1) for name in nets))))
 
-    def take(self, concerned: Concerned) -> Concerned:
-        for gone in concerned.deleted:
+    def take(self, affected: Affected) -> Affected:
+        for gone in affected.deleted:
             self.held.pop(gone, None)
-        self.jobs.update(concerned.jobs)
-        return concerned
+        self.jobs.update(affected.jobs)
+        return affected
 
     def settle(self, most: int = 20_000) -> None:
         """First come, first served, as the queue does."""
@@ -55,8 +55,8 @@ class FactWorld:
                 {object_read(intent), setting_read("step"), *(fact_read(*fact(read)) for read in reads)}
             )
             self.held.pop(intent, None)
-            concerned = self.take(self.logic.evaluated(intent, recorded, yielded, complete=True))
-            self.held.update(concerned.cycles)
+            affected = self.take(self.logic.evaluated(intent, recorded, yielded, complete=True))
+            self.held.update(affected.cycles)
 
     def value(self, name: str) -> int:
         found = self.logic.contributions(*fact(name))
@@ -152,8 +152,8 @@ def test_a_setting_that_one_of_them_reads_is_another_input(circle: FactWorld) ->
 
 
 def test_the_end_of_one_of_them_runs_the_others_again(circle: FactWorld) -> None:
-    concerned = circle.take(circle.logic.apply(batch(deleted("net", "a", 9))))
-    assert concerned.jobs[key("net/b")].by_readers
+    affected = circle.take(circle.logic.apply(batch(deleted("net", "a", 9))))
+    assert affected.jobs[key("net/b")].by_readers
     circle.settle()
     assert circle.held == {}
     assert circle.value("fb") == 1
@@ -265,6 +265,6 @@ def test_a_hub_may_read_more_facts_than_a_cycle_has_rounds() -> None:
     )
     world.settle()
     for n in range(300):
-        concerned = world.logic.evaluated(key(f"net/n{n}"), frozenset(), (Fact("hint", f"f{n}", 1),), complete=True)
-        assert concerned.jobs == {key("net/hub"): Job(True)}
-        assert concerned.cycles == ()
+        affected = world.logic.evaluated(key(f"net/n{n}"), frozenset(), (Fact("hint", f"f{n}", 1),), complete=True)
+        assert affected.jobs == {key("net/hub"): Job(True)}
+        assert affected.cycles == ()

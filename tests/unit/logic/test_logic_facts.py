@@ -21,8 +21,8 @@ def world() -> Service:
 
 
 def yields(world: Service, intent: str, *facts: Fact) -> dict[str, bool]:
-    concerned = world.evaluated(key(intent), frozenset(), facts, complete=True)
-    return {str(found): job.by_readers for found, job in concerned.jobs.items()}
+    affected = world.evaluated(key(intent), frozenset(), facts, complete=True)
+    return {str(found): job.by_readers for found, job in affected.jobs.items()}
 
 
 def test_readers_of_a_fact_are_woken_when_it_changes_and_only_then(world: Service) -> None:
@@ -61,8 +61,8 @@ def test_contributions_are_sorted_by_contributor(world: Service) -> None:
 
 
 def test_a_fact_that_is_claimed_is_an_intent_of_its_own(world: Service) -> None:
-    concerned = world.evaluated(key("net/a"), frozenset(), (Fact("tag", "x", 1),), complete=True)
-    assert concerned.jobs == {key("tag/x"): Job(False)}
+    affected = world.evaluated(key("net/a"), frozenset(), (Fact("tag", "x", 1),), complete=True)
+    assert affected.jobs == {key("tag/x"): Job(False)}
     assert world.exists(key("tag/x"))
 
 
@@ -81,25 +81,25 @@ def test_an_intent_of_a_fact_that_reads_an_object_misses_no_reaction(healing: bo
     world.apply(snapshot(put("net", "a", 1), put("policy", "p", 2)))
     yields(world, "net/a", Fact("tag", "x", 1))
     world.evaluated(key("tag/x"), frozenset({object_read(key("policy/p"))}), (), complete=True)
-    concerned = world.apply(batch(put("policy", "p", 3, born=2, text="other")))
-    assert concerned.jobs == {key("tag/x"): Job(True)}
+    affected = world.apply(batch(put("policy", "p", 3, born=2, text="other")))
+    assert affected.jobs == {key("tag/x"): Job(True)}
 
 
 def test_what_an_intent_of_a_fact_contributes_goes_with_it(world: Service) -> None:
     yields(world, "net/a", Fact("tag", "x", 1))
     yields(world, "tag/x", Fact("tag", "y", 1), Fact("hint", "z", 1))
     world.evaluated(key("net/b"), frozenset({fact_read("hint", "z")}), (), complete=True)
-    concerned = world.evaluated(key("net/a"), frozenset(), (), complete=True)
-    assert concerned.deleted == keys("tag/x", "tag/y")
-    assert concerned.jobs == {key("net/b"): Job(True)}
+    affected = world.evaluated(key("net/a"), frozenset(), (), complete=True)
+    assert affected.deleted == keys("tag/x", "tag/y")
+    assert affected.jobs == {key("net/b"): Job(True)}
 
 
 def test_facts_go_with_the_object_of_their_intent(world: Service) -> None:
     world.evaluated(key("net/b"), frozenset({fact_read("hint", "x")}), (), complete=True)
     yields(world, "net/a", Fact("hint", "x", 1), Fact("tag", "t", 1))
-    concerned = world.apply(batch(deleted("net", "a", 2)))
-    assert concerned.deleted == keys("net/a", "tag/t")
-    assert concerned.jobs[key("net/b")].by_readers
+    affected = world.apply(batch(deleted("net", "a", 2)))
+    assert affected.deleted == keys("net/a", "tag/t")
+    assert affected.jobs[key("net/b")].by_readers
     assert world.contributions("hint", "x") == ()
 
 

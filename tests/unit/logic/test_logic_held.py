@@ -18,16 +18,16 @@ def world() -> Service:
 
 
 def test_a_malformed_value_is_a_problem_with_key_and_revision(world: Service) -> None:
-    concerned = world.apply(snapshot(broken("net", "bad", 4), put("net", "good", 5)))
-    (problem,) = concerned.problems
+    affected = world.apply(snapshot(broken("net", "bad", 4), put("net", "good", 5)))
+    (problem,) = affected.problems
     assert (problem.kind, problem.name, problem.reason) == ("net", "bad", "Malformed")
     assert problem.source == "net/bad@4"
     assert set(world.held) == keys("net/bad")
 
 
 def test_it_holds_up_nobody_else(world: Service) -> None:
-    concerned = world.apply(snapshot(broken("net", "bad", 4), put("net", "good", 5)))
-    assert key("net/good") in concerned.jobs
+    affected = world.apply(snapshot(broken("net", "bad", 4), put("net", "good", 5)))
+    assert key("net/good") in affected.jobs
     assert world.resource(key("net/good")) is not None
     assert world.select("net", "uuid", "bad") == ()
 
@@ -36,26 +36,26 @@ def test_it_is_one_of_all_though_nobody_ever_could_read_it(world: Service) -> No
     """Whoever looks at all must learn that one of them says nobody knows what."""
     world.apply(snapshot(put("net", "good", 3)))
     world.evaluated(key("net/good"), frozenset({index_read("net", "all", "")}), (), complete=True)
-    concerned = world.apply(batch(broken("net", "bad", 4)))
-    assert concerned.jobs[key("net/good")].by_readers
+    affected = world.apply(batch(broken("net", "bad", 4)))
+    assert affected.jobs[key("net/good")].by_readers
     assert world.select("net", "all", "") == (key("net/bad"), key("net/good"))
     assert world.apply(batch(deleted("net", "bad", 5))).jobs[key("net/good")].by_readers
     assert world.select("net", "all", "") == (key("net/good"),)
 
 
 def test_its_key_counts_as_present(world: Service) -> None:
-    concerned = world.apply(snapshot(broken("net", "bad", 4)))
+    affected = world.apply(snapshot(broken("net", "bad", 4)))
     assert world.exists(key("net/bad"))
-    assert key("net/bad") in concerned.jobs
+    assert key("net/bad") in affected.jobs
     with pytest.raises(HeldInput, match="net/bad is held"):
         world.resource(key("net/bad"))
 
 
 def test_a_cached_resource_that_becomes_unreadable_is_held_not_gone(world: Service) -> None:
     world.apply(snapshot(put("net", "a", 1, name="blue", policy_refs=[reference("p")]), put("policy", "p", 1)))
-    concerned = world.apply(batch(broken("net", "a", 2, born=1)))
-    assert concerned.deleted == frozenset()
-    assert concerned.objects == {Name("net", ("blue",))}
+    affected = world.apply(batch(broken("net", "a", 2, born=1)))
+    assert affected.deleted == frozenset()
+    assert affected.objects == {Name("net", ("blue",))}
     assert world.named("net", ("blue",)) == key("net/a")
     assert world.sources(key("policy/p"), "net", "policy") == (key("net/a"),)
     with pytest.raises(HeldInput):
@@ -113,8 +113,8 @@ def test_a_manifest_without_a_name_is_held_and_one_with_a_wrong_field_keeps_its_
 
 def test_deleting_a_held_value_ends_it(world: Service) -> None:
     world.apply(snapshot(broken("net", "a", 1)))
-    concerned = world.apply(batch(deleted("net", "a", 2)))
-    assert concerned.deleted == keys("net/a")
+    affected = world.apply(batch(deleted("net", "a", 2)))
+    assert affected.deleted == keys("net/a")
     assert not world.held
 
 
@@ -124,8 +124,8 @@ def test_an_unchanged_held_value_is_reported_once(world: Service) -> None:
 
 
 def test_the_second_holder_of_a_name_is_held_until_the_first_goes(world: Service) -> None:
-    concerned = world.apply(snapshot(put("net", "one", 1, name="blue"), put("net", "two", 2, name="blue")))
-    assert [problem.reason for problem in concerned.problems] == ["NameTaken"]
+    affected = world.apply(snapshot(put("net", "one", 1, name="blue"), put("net", "two", 2, name="blue")))
+    assert [problem.reason for problem in affected.problems] == ["NameTaken"]
     world.evaluated(key("net/two"), frozenset({object_read(key("net/two"))}), (), complete=False)
     jobs = world.apply(batch(deleted("net", "one", 3))).jobs
     assert jobs[key("net/two")].by_readers

@@ -383,7 +383,7 @@ async def test_the_oldest_job_is_reported(
     box_system: BoxSystem, reported: Reported, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 50.0
-    monkeypatch.setattr("intentc.queue.keyed.time.monotonic", lambda: now)
+    monkeypatch.setattr("intentc.reconcile.keyed.time.monotonic", lambda: now)
     for name in ("one", "two", "one"):
         box_system.engine._scheduler._jobs.add(Key("box", name), resync=name == "two")
         now += 2.0

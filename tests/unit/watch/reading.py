@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from intentc.backoff import Backoff, Retries
 from intentc.model.events import Batch, Correction, Snapshot
+from intentc.reconcile.backoff import Backoff, Retries
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.listing import PageLimits
 from intentc.watch.memory import MemoryStore

@@ -8,8 +8,8 @@ import anyio
 import pytest
 from starlette.responses import PlainTextResponse, Response
 
-from intentc.backoff import Backoff
 from intentc.model import AddReference, Key, Name
+from intentc.reconcile.backoff import Backoff
 from intentc.writing import Rejected, UnknownOutcome, Written, relaxing
 from intentc.writing.http import HttpWriteService
 from tests.support.waiting import PATIENCE

@@ -109,7 +109,7 @@ function neighbourhood(answer) {
         shown: `${node.kind} ${node.name || node.uuid}${of_itself.has(node.id) ? ", which refers to itself" : ""}`,
         href: "/pages/object?" + new URLSearchParams({ kind: node.kind, name: node.name || node.uuid }),
       },
-      classes: [node.role === "lower" ? "made" : "", node.id === answer.center ? "center" : ""],
+      classes: [node.role === "output" ? "made" : "", node.id === answer.center ? "center" : ""],
     })),
     edges: edges.map((edge, place) => ({
       data: { id: `edge ${place}`, source: edge.from, target: edge.to, label: edge.relation, shown: edge.relation },

@@ -9,12 +9,12 @@ from typing import Any
 import anyio
 import pytest
 
-from intentc.backoff import Backoff
 from intentc.bridges.azure import serving
 from intentc.bridges.azure.client import Throttled, Unanswered
 from intentc.bridges.azure.document import RECORD, record_of
 from intentc.bridges.azure.publisher import Pass
 from intentc.bridges.azure.serving import Bridge, Gateway, Settings, running_publisher
+from intentc.reconcile.backoff import Backoff
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.protocol import Store, Watch, WatchBatch, WatchProgress

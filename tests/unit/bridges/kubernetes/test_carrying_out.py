@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from intentc.bridges.kubernetes import applying
-from intentc.bridges.kubernetes.carrying import AT_ONCE, longest_pause
 from intentc.bridges.kubernetes.cluster import Cluster
 from intentc.bridges.kubernetes.errors import ClusterUnavailable, Unauthenticated
+from intentc.bridges.kubernetes.manifest_reconciler import AT_ONCE, longest_pause
 from tests.support.app.compiler import FINALIZER
 from tests.support.bridged_app import (
     APPS,

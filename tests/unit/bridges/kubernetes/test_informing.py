@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
-from intentc.backoff import Backoff, Retries
 from intentc.bridges.kubernetes.cluster import Cluster
 from intentc.bridges.kubernetes.discovery import ManifestKind, identity
 from intentc.bridges.kubernetes.informer import Complete, Deleted, Finding, Put
 from intentc.bridges.kubernetes.informing import KindWatcher, Phase
 from intentc.bridges.kubernetes.wire import Identity
+from intentc.reconcile.backoff import Backoff, Retries
 from tests.support.kube.fake_cluster import FakeCluster, running_fake_cluster
 from tests.support.waiting import until
 

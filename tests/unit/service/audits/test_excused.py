@@ -13,7 +13,7 @@ from intentc.journal import Entry
 from intentc.model import Key
 from intentc.plugins import load_all
 from intentc.service.audits import Verdict
-from intentc.service.audits.look import Look, Sort
+from intentc.service.audits.look import Look, MismatchKind
 from intentc.writing import Rejected, Throttled
 from tests.support.audited_system import AuditedSystem, Start
 from tests.support.box_system import Gate, part
@@ -266,7 +266,7 @@ async def test_what_an_intent_that_went_since_had_a_say_in(start: Start) -> None
     report = await system.spawn()
     (difference,) = report.differences
     look = Look(system.engine.read_only, report.revision)
-    assert look.sort_of(difference) is Sort.STALE
+    assert look.sort_of(difference) is MismatchKind.STALE
     gone = msgspec.structs.replace(difference, origins=(*difference.origins, "box/gone"))
     assert look.sort_of(gone) is None
 

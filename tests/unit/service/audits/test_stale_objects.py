@@ -9,7 +9,7 @@ import pytest
 
 from intentc.plugins import find_compilers, load_all
 from intentc.service.audits import Mismatch, Verdict
-from intentc.service.audits.look import Sort
+from intentc.service.audits.look import MismatchKind
 from tests.support.audited_system import ROUTE, AuditedSystem, Start, without
 from tests.support.toy.compiler import compiler as toy
 from tests.support.waiting import until
@@ -38,7 +38,7 @@ async def test_a_stale_object_is_found_repaired_and_its_missing_reaction_named(
     await seeing(system)
     assert await system.content("b") == "first"
     mismatch = only(await system.auditing.once("a test"))
-    assert (mismatch.kind, mismatch.name, mismatch.sort) == ("part", "b:one", Sort.STALE)
+    assert (mismatch.kind, mismatch.name, mismatch.sort) == ("part", "b:one", MismatchKind.STALE)
     assert mismatch.origins == (f"box/{(await system.key('box', 'b')).uuid}",)
     assert mismatch.missing_reactions == ("box <- box",)
     assert mismatch.repaired
@@ -87,7 +87,7 @@ async def test_an_object_whose_event_was_lost_is_read_back_and_repaired(start: S
     await system.create("box", "b", text="first")
     assert await system.content("a") == "edited"
     mismatch = only(await system.auditing.once("a test"))
-    assert (mismatch.name, mismatch.sort, mismatch.repaired) == ("a:one", Sort.MISSED, True)
+    assert (mismatch.name, mismatch.sort, mismatch.repaired) == ("a:one", MismatchKind.MISSED, True)
     assert await system.content("a") == "first"
 
 
@@ -97,7 +97,7 @@ async def test_an_object_that_nobody_ever_planned_is_planned(start: Start, monke
     monkeypatch.setattr(system.engine._applier._object_changes, "_concerns_us", lambda name: False)
     await system.change("part", "a", "one", content="edited")
     mismatch = only(await system.auditing.once("a test"))
-    assert (mismatch.name, mismatch.sort, mismatch.repaired) == ("a:one", Sort.UNPLANNED, True)
+    assert (mismatch.name, mismatch.sort, mismatch.repaired) == ("a:one", MismatchKind.UNPLANNED, True)
     assert mismatch.missing_reactions == ()
     assert await system.content("a") == "first"
 
@@ -116,7 +116,7 @@ async def test_what_is_stale_by_way_of_a_fact_is_repaired_at_its_source_and_only
         await system.manifest("toy_gateway", "front", hostname="*.example", port=81)
         await system.manifest("toy_pod", "pod", {"app": "web"}, address="10.0.0.2")
         mismatch = only(await system.auditing.once("a test"))
-        assert (mismatch.kind, mismatch.sort, mismatch.repaired) == ("toy_listener", Sort.STALE, True)
+        assert (mismatch.kind, mismatch.sort, mismatch.repaired) == ("toy_listener", MismatchKind.STALE, True)
         assert mismatch.missing_reactions == ("toy_service <- toy_pod",)
         assert (await system.auditing.once("again")).differences == 0
 

@@ -24,9 +24,9 @@ import anyio
 import anyio.lowlevel
 import msgspec
 
-from intentc.backoff import Backoff
 from intentc.model import Key, Schema
 from intentc.outgoing import INSTALLATION_LABEL, Step, differences, next_step, observed_fields, restored
+from intentc.reconcile.backoff import Backoff
 
 from . import applying
 from .answering import Answers, AnswerWriter
@@ -36,7 +36,7 @@ from .errors import AccessDenied, ClusterError, ClusterUnavailable, NotServed, R
 from .events import Events
 from .informer import Complete, Deleted, Finding, Put
 from .made_kinds import MadeKinds, Readiness
-from .made_objects import Body, MadeObjects, Sort, sort_of, uid_of
+from .made_objects import Body, GroupVersionKind, MadeObjects, sort_of, uid_of
 from .stored_manifests import FqName, Manifest, StoredManifests
 from .wire import UNUSABLE
 
@@ -61,7 +61,7 @@ class _Attempt(NamedTuple):
     until: float
 
 
-class Carrier:
+class ManifestReconciler:
     """Carries out the manifests of one installation. ``fence``: the present one, None while this process may not write;
     ``lacks_finalizer``: whether the cluster's object with a uuid lacks a finalizer that its copy has; ``declared``: the
     sorts of objects that compilers make; ``not_served_seconds``: a kind that the cluster lacks for so long does not
@@ -79,7 +79,7 @@ class Carrier:
         events: Events,
         lacks_finalizer: Callable[[str], bool],
         *,
-        declared: Iterable[Sort] = (),
+        declared: Iterable[GroupVersionKind] = (),
         not_served_seconds: float = 30.0,
         at_once: int = AT_ONCE,
         clock: Callable[[], float] = time.monotonic,
@@ -273,7 +273,7 @@ class Carrier:
                 self.answers.restore(name, found, fence)
                 return
 
-    async def _absent(self, name: FqName, manifest: Manifest, sort: Sort, fence: str) -> None:
+    async def _absent(self, name: FqName, manifest: Manifest, sort: GroupVersionKind, fence: str) -> None:
         """The cluster does not serve the kind: there is no such object."""
         if not manifest.wanted.is_ending:
             await self._answer(name, manifest, None, f"the cluster has no {sort}", fence)
@@ -282,7 +282,7 @@ class Carrier:
         else:
             self._later(name, self._not_served_seconds - self.kinds.absent_seconds(sort))
 
-    async def _known(self, name: FqName, manifest: Manifest, sort: Sort, fence: str) -> None:
+    async def _known(self, name: FqName, manifest: Manifest, sort: GroupVersionKind, fence: str) -> None:
         wanted, target = manifest.wanted, manifest.target
         live, seen = self.objects.get(sort, name), self._seen(name, manifest, sort)
         step = next_step(wanted, live, seen)
@@ -314,7 +314,7 @@ class Carrier:
                     self._later(name, _TAKEN_SECONDS)
         await self._answer(name, manifest, live, words, fence)
 
-    def _seen(self, name: FqName, manifest: Manifest, sort: Sort) -> dict[str, Any] | None:
+    def _seen(self, name: FqName, manifest: Manifest, sort: GroupVersionKind) -> dict[str, Any] | None:
         """The stored answer, with the end of an object that was deleted before it could be written down."""
         seen, last = self.stored.answer(name), self.objects.last(sort, name)
         if last is not None and manifest.wanted.once:
@@ -325,7 +325,9 @@ class Carrier:
 
     # Writes
 
-    async def _write(self, name: FqName, manifest: Manifest, sort: Sort, step: Step, live: Body | None) -> str | None:
+    async def _write(
+        self, name: FqName, manifest: Manifest, sort: GroupVersionKind, step: Step, live: Body | None
+    ) -> str | None:
         """Apply or delete an object; returns the words of a rejection, or empty; None if the object was another one
         than expected."""
         served = self.kinds.served(sort)
@@ -408,7 +410,7 @@ class Carrier:
         else:
             self.objects.forget_last(sort, name)
 
-    async def _read(self, sort: Sort, name: FqName, namespace: str, object_name: str) -> Body | None:
+    async def _read(self, sort: GroupVersionKind, name: FqName, namespace: str, object_name: str) -> Body | None:
         """The object as the cluster has it now; None if it is absent."""
         served = self.kinds.served(sort)
         if served is None:
@@ -426,7 +428,7 @@ class Carrier:
 
     # The watches
 
-    def _apply_findings(self, sort: Sort, findings: list[Finding]) -> None:
+    def _apply_findings(self, sort: GroupVersionKind, findings: list[Finding]) -> None:
         for finding in findings:
             match finding:
                 case Put(found):

@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
-from intentc.backoff import Backoff
-from intentc.queue import KeyedWorker
+from intentc.reconcile import KeyedWorker
+from intentc.reconcile.backoff import Backoff
 from tests.support.simulated_clock import now, simulate
 from tests.support.waiting import until
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from intentc.bridges.azure.meaning import Learned, dangling, differing_parts
+from intentc.bridges.azure.normalize import ServerDefaults, dangling, differing_parts
 from intentc.testing.azure import ResourceManager
 from tests.support.azure_gateway import item, reference, small_gateway
 
@@ -73,7 +73,7 @@ def test_a_tag_makes_a_difference() -> None:
 
 
 def test_a_property_that_azure_filled_in_makes_no_difference_once_it_was_seen_after_a_write() -> None:
-    learned, shown = Learned(), small_gateway()
+    learned, shown = ServerDefaults(), small_gateway()
     shown["properties"]["probes"] = [item("probes", "probe", protocol="Http", newest="7")]
     wanted = small_gateway()
     wanted["properties"]["probes"] = [item("probes", "probe", protocol="Http")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from intentc.model import Key, Problem
-from intentc.queue import Quarantine
+from intentc.reconcile import Quarantine
 
 GROUP = Key("group", "u1")
 MALFORMED = Problem("group", "a", "Malformed", "value can't be read")

@@ -21,7 +21,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
 from typing import Generic, Protocol, TypeVar
 
-from intentc.backoff import Backoff
+from intentc.reconcile.backoff import Backoff
 
 K = TypeVar("K", bound=Hashable)
 

@@ -2,10 +2,10 @@
 
 What Azure adds to a document, and what it never gives back, is left out: ETags, states, types, back references, the
 data of certificates, and properties that have the value that Azure fills in. Ids are compared without case, collections
-by name (docs/appgw.md §11). ``Learned`` knows what else Azure makes of a document. By the same parts, documents are
-digested, and ``dangling`` finds a reference to what a document lacks.
+by name (docs/appgw.md §11). ``ServerDefaults`` knows what else Azure makes of a document. By the same parts, documents
+are digested, and ``dangling`` finds a reference to what a document lacks.
 
-State: the defaults that were learned from Azure's answers (``Learned``).
+State: the defaults that were learned from Azure's answers (``ServerDefaults``).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
 """Collection → properties that Azure fills in."""
 
 
-def differing_parts(one: Document, other: Document, learned: Learned | None = None) -> list[str]:
+def differing_parts(one: Document, other: Document, learned: ServerDefaults | None = None) -> list[str]:
     """What differs between two documents: ``httpListeners/fl-…`` for a sub-resource, ``tags`` or a property's name for
     what is none; sorted. ``one``: what is wanted, where ``learned`` is given."""
     first, second = dict(_parts(one)), dict(_parts(other))
@@ -71,7 +71,7 @@ def digest_of(document: Document) -> str:
     return _digest(dict(_parts(document)))
 
 
-class Learned:
+class ServerDefaults:
     """What Azure made of documents that it accepted: properties that it fills in and that are not known here would
     differ for ever, and the same document would be sent again and again.
 

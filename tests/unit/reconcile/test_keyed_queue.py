@@ -8,8 +8,8 @@ from collections.abc import Callable
 import anyio
 import pytest
 
-from intentc.backoff import Backoff
-from intentc.queue import KeyedQueue
+from intentc.reconcile import KeyedQueue
+from intentc.reconcile.backoff import Backoff
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio

@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 
 import anyio
 
-from intentc.backoff import Backoff
+from intentc.reconcile.backoff import Backoff
 
 from .keyed import Clock, KeyedQueue
 

@@ -26,7 +26,7 @@ class Job(NamedTuple):
     over_facts: bool = False
 
 
-class Concerned(NamedTuple):
+class Affected(NamedTuple):
     """``jobs``: intents to look at, in order. ``objects``: stored objects of any kind that changed in any way, for
     planning. ``deleted``: deleted intents. ``problems``: new reasons to hold. ``cycles``: intents to hold although
     their runs ended well, since their facts form a cycle (docs/engine.md §4.1)."""
@@ -38,6 +38,6 @@ class Concerned(NamedTuple):
     cycles: tuple[tuple[Key, Problem], ...] = ()
 
 
-def nobody() -> Concerned:
+def nobody() -> Affected:
     """The result for a change that affects nothing."""
-    return Concerned({}, frozenset(), frozenset(), ())
+    return Affected({}, frozenset(), frozenset(), ())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.backoff import Backoff, Retries
+from intentc.reconcile.backoff import Backoff, Retries
 
 
 class Clock:

@@ -82,7 +82,7 @@ kubernetes: $(READY)
 NEWEST_ETCD := build/newest-etcd
 etcds: $(READY)
 	tests/integration/fetch-newest-etcd.sh $(NEWEST_ETCD)
-	for folder in $$($(BIN)/python -c 'from intentc.embedded.etcd import wheel_binary; print(wheel_binary().parent)') \
+	for folder in $$($(BIN)/python -c 'from intentc.dev.etcd_server import wheel_binary; print(wheel_binary().parent)') \
 		$(CURDIR)/$(NEWEST_ETCD)/usr/bin; do \
 		PATH="$$folder:$$PATH" $(PYTEST) tests/integration tests/faults tests/chaos tests/scenario || exit 1; \
 	done

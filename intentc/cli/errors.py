@@ -65,8 +65,6 @@ def explain(error: BaseException) -> CommandError:
     import click
 
     from intentc.apiserver.errors import ApiError, Busy, Denied, OutcomeUnknown
-    from intentc.embedded.envoy import EnvoyNotStarted
-    from intentc.embedded.etcd import EtcdNotStarted
     from intentc.leading import InstallationTaken, PathClaimed, PathMarked, UnreadableClaim
     from intentc.model import InvalidInput, SeveralInvalid
     from intentc.watch.protocol import AccessDenied, NotTrusted, StoreError
@@ -102,8 +100,6 @@ def explain(error: BaseException) -> CommandError:
         case InvalidInput():
             following = "fix it there and run the command again" if error.source else ""
             return CommandError(error.message, where=error.source, next_step=following)
-        case EtcdNotStarted() | EnvoyNotStarted():
-            return CommandError(str(error), code=Exit.UNREACHABLE)
         case PathClaimed():
             return CommandError(
                 str(error),

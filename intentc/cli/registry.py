@@ -1,7 +1,8 @@
 """Lists the commands, completes their names, and imports the called one without the others.
 
 Why it exists: help must be quick, and ``intentc --config-file F`` alone must run the service, with any option of
-``run`` after it. Each command is ``command`` in ``cli/commands/<name>.py`` (``_`` in place of ``-``).
+``run`` after it. Each command is ``command`` in ``cli/commands/<name>.py`` (``_`` in place of ``-``), and ``dev`` in
+``intentc/dev/command.py``, which no module imports.
 
 It imports the called command's module, for ``run`` and ``dev`` after ``hangups`` heeds SIGHUP, and reads environment
 variables.
@@ -51,6 +52,8 @@ COMMANDS: Mapping[str, str] = {
 }
 """Name → what it does, in the order of ``--help``."""
 
+_MODULES = {"dev": "intentc.dev.command"}
+"""Commands whose module is not in ``cli/commands``."""
 DEFAULT = "run"
 _RELOADED = ("run", "dev")
 """Commands that SIGHUP reloads and does not end, from before they are imported."""
@@ -71,7 +74,8 @@ class LazyGroup(click.Group):
             from .hangups import heed
 
             heed()
-        return cast(click.Command, importlib.import_module(f"intentc.cli.commands.{name.replace('-', '_')}").command)
+        module = _MODULES.get(name) or f"intentc.cli.commands.{name.replace('-', '_')}"
+        return cast(click.Command, importlib.import_module(module).command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

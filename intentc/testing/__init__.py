@@ -6,18 +6,14 @@ server in this process.
     await service.create(load("thing.yml"))
     assert [call.args[0].fq_name[-1] for call in write.create.await_args_list] == [...]
 
-It depends on no test framework. A compiler is given itself, or by the name of its entry point. A cluster in memory can
-carry out the manifests that it makes. ``azure`` has a stand-in for Azure, which tests of the bridge to Azure use.
-``intentc dev`` runs the cluster and the stand-in as well.
-
-State: in memory; for each service an engine with its store, and the recorded calls; the objects of a cluster; the
-gateway of a stand-in.
+It depends on no test framework. A compiler is given itself, or by the name of its entry point. ``FakeCluster`` carries
+out the manifests that it makes.
 """
 
 from intentc.model import AddReference, Create, Delete, Operation, Problem, RemoveReference, Update, UpdateStatus
 from intentc.writing import Conflict, Rejected, WriteService, Written
 
-from .cluster import FakeCluster
+from .fake_cluster import FakeCluster
 from .given import Given, load
 from .service import MemoryService, service_for
 

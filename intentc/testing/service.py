@@ -24,7 +24,7 @@ from intentc.plugins import find_compilers, load_all
 from intentc.watch.keys import Layout
 from intentc.writing import WriteService
 
-from .cluster import FakeCluster
+from .fake_cluster import FakeCluster
 from .given import Resource, understood
 from .placing import Placing
 from .recording import Acknowledging, Recording

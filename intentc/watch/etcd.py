@@ -3,7 +3,7 @@
 Why it exists: no client on PyPI resumes without loss, survives compaction and accepts answers over 4 MiB at once
 (docs/adr/0001). This one has only the calls that intentc makes. ``connections`` handles members, tokens and repetition,
 ``etcd_watch`` watch streams; ``lease_keeper`` renews the leader's lease, over a connection of its own. The process etcd
-is started by ``embedded.etcd``.
+is started by ``dev.etcd_server``.
 
 State: the connections, which ``close`` ends.
 """

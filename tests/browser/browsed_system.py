@@ -13,9 +13,9 @@ import httpx2
 import msgspec
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response, async_playwright
 
+from intentc.dev.etcd_server import Etcd, running_etcd
 from intentc.diagnostics.access import EVERYBODY, Access
 from intentc.diagnostics.serving import running_diagnostics
-from intentc.embedded.etcd import Etcd, running_etcd
 from intentc.loading.configuration import Configuration
 from intentc.plugins import installed
 from intentc.service.service import CompilerService

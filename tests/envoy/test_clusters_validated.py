@@ -12,7 +12,7 @@ from envoy.config.cluster.v3.cluster_pb2 import Cluster
 from google.protobuf import json_format
 
 from intentc.bridges.xds.encoding import parsed
-from intentc.embedded.envoy import find_binary
+from intentc.dev.envoy_server import find_binary
 from tests.support.ambassador.clusters import clusters, endpoints, resolver, service, subset
 from tests.support.ambassador.hosts import manifest
 from tests.support.ambassador.mappings import mapping, module

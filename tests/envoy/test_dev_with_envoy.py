@@ -15,7 +15,7 @@ import anyio
 import httpx2
 import pytest
 
-from intentc.embedded.process import free_ports
+from intentc.dev.child_process import free_ports
 from tests.support import forking
 from tests.support.commands import ROOT
 from tests.support.envoy.backends import who_answers

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import anyio
 import pytest
 
-from intentc.cli.dev_gateway import running_gateway
+from intentc.dev.envoy_gateway import running_gateway
 from tests.support.envoy.backends import backend
 from tests.support.envoy.gateway_system import CONFIGURATION, GatewaySystem
 from tests.support.envoy.manifests import host, listener, mapping, service

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from intentc.embedded.envoy import running_envoy
+from intentc.dev.envoy_server import running_envoy
 from tests.support.ambassador.mappings import mapping, routes
 from tests.support.envoy.backends import backend, counted, who_answers
 from tests.support.envoy.held_ports import FreePort

@@ -12,7 +12,7 @@ import pytest
 
 from intentc.bridges.xds.bootstrap import Address, bootstrap
 from intentc.bridges.xds.serving import running_xds
-from intentc.embedded.envoy import running_envoy
+from intentc.dev.envoy_server import running_envoy
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
 from tests.support.envoy.backends import backend

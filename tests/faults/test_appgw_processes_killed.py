@@ -21,12 +21,12 @@ from intentc.apiserver.service import ApiServer
 from intentc.apiserver.serving import running_api_server
 from intentc.bridges.azure.certificates import PASSWORD, Pair
 from intentc.crashpoints import PUBLISHER_POINTS
-from intentc.embedded.etcd import Etcd
+from intentc.dev.azure import ResourceManager, serving_resource_manager
+from intentc.dev.etcd_server import Etcd
 from intentc.loading.resources import resources_in
 from intentc.loading.schemas import load_schema
 from intentc.loading.yaml import Located
 from intentc.model import Schema
-from intentc.testing.azure import ResourceManager, serving_resource_manager
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Delete, prefix_end
 from tests.faults.scale import KILL_PATIENCE, VISITS

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from intentc.crashpoints import POINTS
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Delete

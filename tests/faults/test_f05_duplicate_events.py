@@ -8,7 +8,7 @@ from contextlib import aclosing
 import anyio
 import pytest
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Delete, Put
 from intentc.watch.source import Source

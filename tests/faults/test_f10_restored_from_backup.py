@@ -15,7 +15,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from intentc.watch.protocol import Put
 from tests.faults.load import Tenants
 from tests.faults.oracles import check

@@ -17,7 +17,7 @@ import anyio.to_thread
 import msgspec
 import pytest
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from intentc.plugins import Loaded
 from intentc.watch.addresses import Tls
 from intentc.watch.etcd import EtcdStore

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from tests.faults.load import Tenants, offer
 from tests.faults.oracles import check, flat
 from tests.faults.scale import SOAK, SOAK_LEFT, SOAK_ROUND_SECONDS, SOAK_SECONDS, Scale, in_full

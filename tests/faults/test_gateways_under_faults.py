@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from intentc.plugins import Loaded, find_compilers, load_all
 from intentc.watch.etcd import EtcdStore
 from tests.faults.gateway_load import Gateway, GatewayWorld

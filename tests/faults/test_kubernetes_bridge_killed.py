@@ -19,7 +19,7 @@ from intentc.apiserver.errors import NotFound
 from intentc.apiserver.service import ApiServer
 from intentc.apiserver.serving import running_api_server
 from intentc.crashpoints import BRIDGE_POINTS
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from intentc.loading.schemas import load_schema
 from intentc.model import Schema
 from intentc.model.problem_report import ProblemReport, ReportedProblem, problem_reports_prefix

@@ -18,7 +18,7 @@ import httpx2
 import msgspec
 
 from intentc.apiserver.serving import running_api_server
-from intentc.embedded.etcd import Etcd, find_binary
+from intentc.dev.etcd_server import Etcd, find_binary
 from intentc.loading import load_schema
 from intentc.watch.etcd import EtcdStore
 from tests.fuzz.requests import NETWORK, POLICY, PROJECT, Request, made

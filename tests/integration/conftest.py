@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from intentc.embedded.etcd import Etcd, find_binary
+from intentc.dev.etcd_server import Etcd, find_binary
 from intentc.watch.addresses import Tls
 from intentc.watch.etcd import EtcdStore
 from tests.support.certificates import write_certificate

@@ -16,7 +16,7 @@ from intentc.bridges.xds.bootstrap import Address, bootstrap
 from intentc.bridges.xds.metrics import Figures
 from intentc.bridges.xds.rejections import RejectionAnalyzer
 from intentc.bridges.xds.world import World
-from intentc.embedded.envoy import running_envoy
+from intentc.dev.envoy_server import running_envoy
 
 _WITHIN_SECONDS = 60.0
 

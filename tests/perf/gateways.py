@@ -25,7 +25,7 @@ from typing import Any
 import msgspec
 
 from intentc.cli.process import run_service
-from intentc.embedded.process import free_ports
+from intentc.dev.child_process import free_ports
 from intentc.engine.assembly import assemble
 from intentc.engine.engine import Engine
 from intentc.model import Batch, Change, Create, Delete, Key, Schema, Snapshot, Update

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from intentc.embedded.etcd import running_etcd
+from intentc.dev.etcd_server import running_etcd
 from intentc.watch.etcd import EtcdStore
 from intentc.writing.connection import Connection
 from intentc.writing.endpoint import Endpoint

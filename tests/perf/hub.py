@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, NamedTuple
 
-from intentc.embedded.etcd import running_etcd
+from intentc.dev.etcd_server import running_etcd
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Put
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import anyio
 import msgspec
 
-from intentc.embedded.etcd import running_etcd
+from intentc.dev.etcd_server import running_etcd
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import WatchBatch, prefix_end
 from intentc.writing.connection import Connection

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import anyio
 
-from intentc.embedded.etcd import Etcd, find_binary
+from intentc.dev.etcd_server import Etcd, find_binary
 from intentc.watch.etcd import EtcdStore
 from tests.questions.questioned_system import report, running_questioned_system
 from tests.questions.questions import QUESTIONS

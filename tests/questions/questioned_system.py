@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 import msgspec
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from intentc.loading.configuration import Configuration
 from intentc.loading.configuration.sections import Intentc
 from intentc.plugins import installed

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from intentc.watch.etcd import EtcdStore
 from tests.integration.conftest import fresh_etcd, fresh_etcd_store
 from tests.questions.questioned_system import running_questioned_system

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from intentc.plugins import Loaded
 from tests.integration.conftest import etcd
 from tests.support.contrail_system import ContrailSystem

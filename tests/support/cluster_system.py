@@ -14,7 +14,7 @@ import anyio
 import httpx2
 from anyio.to_thread import run_sync
 
-from intentc.embedded.process import free_ports
+from intentc.dev.child_process import free_ports
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Delete

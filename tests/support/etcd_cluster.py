@@ -1,6 +1,6 @@
 """A real etcd of three members on this machine, for faults of the consensus below us: leaders killed, followers paused.
 
-``intentc.embedded.etcd`` starts single servers for people; a cluster is of use for tests alone.
+``intentc.dev.etcd_server`` starts single servers for people; a cluster is of use for tests alone.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 
 import httpx2
 
-from intentc.embedded.etcd import find_binary
-from intentc.embedded.process import free_ports
+from intentc.dev.child_process import free_ports
+from intentc.dev.etcd_server import find_binary
 from tests.support.waiting import PATIENCE
 
 _MEMBERS = 3

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 import pytest
 
-from intentc.embedded.etcd import find_binary
+from intentc.dev.etcd_server import find_binary
 
 _PACKAGES = {
     "chromium": "apt-get install chromium",

@@ -1,6 +1,6 @@
 """Builds bootstraps of Envoy as JSON: one that uses an xDS server, and a static one that needs none.
 
-Why it exists: a bootstrap must fit the server that Envoy asks. ``embedded.envoy`` and operators start Envoy with it.
+Why it exists: a bootstrap must fit the server that Envoy asks. ``dev.envoy_server`` and operators start Envoy with it.
 
 It makes JSON from values, over a ``World`` of its own for a static one; the elements stay as they are, and ``left_out``
 is called for a bad one.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
 from tests.integration.cli.plan_files import GROUP, written

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from tests.integration.security.controlled_etcd import Control
 from tests.support import forking
 from tests.support.processes import environment_with

@@ -15,9 +15,9 @@ import anyio.to_thread
 import pytest
 
 from intentc.apiserver.serving import running_api_server
-from intentc.embedded.etcd import Etcd
+from intentc.dev.azure import ResourceManager, serving_resource_manager
+from intentc.dev.etcd_server import Etcd
 from intentc.loading.schemas import load_schema
-from intentc.testing.azure import ResourceManager, serving_resource_manager
 from intentc.watch.etcd import EtcdStore
 from tests.support.appgw.process_configuration import configuration_of
 from tests.support.azure_gateway import PUBLIC_ADDRESS, small_gateway

@@ -14,7 +14,7 @@ import anyio.to_thread
 import pytest
 
 from intentc.apiserver.serving import running_api_server
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from intentc.loading.schemas import load_schema
 from intentc.watch.etcd import EtcdStore
 from tests.support.kube.fake_cluster import running_fake_cluster

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from anyio.to_thread import run_sync
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
 from tests.support.contrail_content import LOCAL, group, instance_targets, network, rule, rules, targets, tenant

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
 from tests.support.contrail_policies import policy, rule

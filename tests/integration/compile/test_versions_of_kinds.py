@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import anyio
 import pytest
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from intentc.plugins import Loaded, load_all
 from intentc.watch.etcd import EtcdStore
 from tests.support.engine_status import engine_status

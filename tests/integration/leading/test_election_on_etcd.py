@@ -10,7 +10,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from intentc.leading import Election, Leadership, caught_up
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.keys import leader_key

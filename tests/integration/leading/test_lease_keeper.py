@@ -13,7 +13,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from intentc.watch.addresses import Tls
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.lease_keeper import EtcdLeaseKeeper, EtcdLeaseKeepers

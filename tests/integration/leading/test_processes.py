@@ -15,7 +15,7 @@ from threading import Thread
 import anyio
 import pytest
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.keys import leader_key
 from tests.support.waiting import PATIENCE

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import msgspec
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from tests.support import forking
 from tests.support.processes import Process, environment_with
 from tests.support.waiting import PATIENCE

@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from intentc.embedded.etcd import Etcd, find_binary
+from intentc.dev.etcd_server import Etcd, find_binary
 from tests.support.certificates import Authority, Issued
 from tests.support.programs import etcdctl
 from tests.support.waiting import PATIENCE

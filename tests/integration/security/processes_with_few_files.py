@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from tests.support.commands import PROGRAM, ROOT
 from tests.support.processes import environment_with
 

@@ -12,7 +12,7 @@ import httpx2
 import msgspec
 import pytest
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Put
 from tests.integration.security.canaries import CANARY, PATH, Place

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from tests.integration.security.canaries import PAGES, Place
 from tests.support.processes import Process, start
 from tests.support.waiting import PATIENCE

@@ -14,7 +14,7 @@ import pytest
 
 from intentc.apiserver.auth import Keystone, StaticRole, StaticUser
 from intentc.apiserver.authorization import Mode, Policy
-from intentc.embedded.etcd import Etcd, path_binary, wheel_binary
+from intentc.dev.etcd_server import Etcd, path_binary, wheel_binary
 from intentc.loading import load_schema
 from intentc.loading.configuration import Secret
 from intentc.retained import KnownFields

@@ -11,7 +11,7 @@ import pytest
 
 from intentc.apiserver.kubernetes import streams
 from intentc.apiserver.serving import running_api_server
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from intentc.loading import load_schema
 from intentc.watch.memory import MemoryStore
 from tests.integration.security.processes_with_few_files import api_server_process

@@ -12,7 +12,7 @@ import httpx2
 import msgspec
 import pytest
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from intentc.watch.etcd import EtcdStore
 from tests.support.processes import Process, start
 from tests.support.waiting import until

@@ -11,7 +11,7 @@ import httpx2
 import msgspec
 import pytest
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from tests.support.commands import PROGRAM, ROOT
 from tests.support.processes import Process, environment_with, start
 from tests.support.waiting import PATIENCE

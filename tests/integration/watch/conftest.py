@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from intentc.embedded.etcd import Etcd, path_binary, wheel_binary
+from intentc.dev.etcd_server import Etcd, path_binary, wheel_binary
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Store

@@ -10,7 +10,7 @@ import grpc
 import grpc.aio
 import pytest
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from intentc.watch import rpc_pb2 as rpc
 from intentc.watch.addresses import Tls
 from intentc.watch.etcd import EtcdStore

@@ -8,7 +8,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from intentc.model.events import Batch, Snapshot
 from intentc.reconcile.backoff import Backoff, Retries
 from intentc.watch.etcd import EtcdStore

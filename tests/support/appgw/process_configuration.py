@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from intentc.embedded.etcd import Etcd
+from intentc.dev.etcd_server import Etcd
 from tests.support.azure_gateway import OWN
 
 

@@ -19,9 +19,9 @@ from intentc.bridges.azure.publisher import MANAGED, Gateway, Pass, Publisher
 from intentc.bridges.azure.records import GatewayRecords
 from intentc.bridges.azure.rejections import Rejection
 from intentc.bridges.azure.stored import StoredWorld
+from intentc.dev.azure import ResourceManager
+from intentc.dev.azure.resource_manager import Answer
 from intentc.model import Batch, Key
-from intentc.testing.azure import ResourceManager
-from intentc.testing.azure.resource_manager import Answer
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.writing import Written

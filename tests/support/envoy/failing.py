@@ -10,7 +10,7 @@ from pprint import pformat
 from typing import Any
 
 from intentc.bridges.xds.serving import Server
-from intentc.embedded.envoy import Envoy
+from intentc.dev.envoy_server import Envoy
 
 _SHOWN = ("dynamic_listeners", "dynamic_active_clusters", "dynamic_route_configs")
 _LINES = 60

@@ -21,10 +21,10 @@ from intentc.bridges.xds.kinds import REJECTION
 from intentc.cli.applying import apply_resources
 from intentc.cli.client import ApiClient, Change
 from intentc.cli.connecting import api_server
-from intentc.cli.dev_gateway import Gateway, running_gateway
-from intentc.cli.dev_servers import Running, running
 from intentc.cli.elements import elements_of
 from intentc.cli.transfer import Sent, present, read_input, send
+from intentc.dev.envoy_gateway import Gateway, running_gateway
+from intentc.dev.servers import Running, running
 from intentc.inspection.outputs import lower_level, shown
 from intentc.loading.configuration import Configuration, Settings
 from intentc.loading.configuration.sections import Etcd, Intentc

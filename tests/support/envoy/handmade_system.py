@@ -14,7 +14,7 @@ import anyio.to_thread
 
 from intentc.bridges.xds.bootstrap import Address, bootstrap
 from intentc.bridges.xds.serving import Server, running_xds
-from intentc.embedded.envoy import Envoy, running_envoy
+from intentc.dev.envoy_server import Envoy, running_envoy
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Operation
 from tests.support.envoy.backends import backend

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from intentc.bridges.xds.bootstrap import static_bootstrap
-from intentc.embedded.envoy import find_binary
+from intentc.dev.envoy_server import find_binary
 from tests.support.ambassador.mappings import Routes
 from tests.support.waiting import PATIENCE
 

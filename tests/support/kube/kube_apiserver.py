@@ -23,8 +23,8 @@ from typing import Any
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from intentc.embedded.etcd import Etcd, find_binary
-from intentc.embedded.process import end, free_ports, log_tail, start_tied
+from intentc.dev.child_process import end, free_ports, log_tail, start_tied
+from intentc.dev.etcd_server import Etcd, find_binary
 from tests.support.programs import missing
 
 ADMIN = "admin-token"

@@ -18,9 +18,9 @@ from intentc.apiserver.serving import AddressTaken
 from intentc.cli import registry as commands
 from intentc.cli.errors import CommandError, Exit, explain, show
 from intentc.cli.registry import with_default
+from intentc.dev.envoy_server import EnvoyNotStarted
+from intentc.dev.etcd_server import EtcdNotStarted
 from intentc.diagnostics.serving import AddressInUse
-from intentc.embedded.envoy import EnvoyNotStarted
-from intentc.embedded.etcd import EtcdNotStarted
 from intentc.model import InvalidInput
 from intentc.watch.protocol import AccessDenied, StoreUnavailable
 from tests.unit.cli.running import Intentc
@@ -144,7 +144,7 @@ def test_exit_codes_speak_of_commands_that_exist_and_of_held_intents(intentc: In
 def test_what_dev_shall_load_is_read_before_anything_is_started(
     intentc: Intentc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("intentc.embedded.etcd.find_binary", lambda: pytest.fail("etcd was started"))
+    monkeypatch.setattr("intentc.dev.etcd_server.find_binary", lambda: pytest.fail("etcd was started"))
     ended = intentc("dev", "--load", tmp_path / "none.yml")
     assert (ended.code, ended.out) == (3, "")
     assert ended.err.splitlines()[0] == "error: can't be read: No such file or directory"

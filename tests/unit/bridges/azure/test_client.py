@@ -19,9 +19,9 @@ from intentc.bridges.azure.client import (
     Throttled,
     Unanswered,
 )
-from intentc.testing.azure import ResourceManager, serving_resource_manager
-from intentc.testing.azure.resource_manager import Answer
-from intentc.testing.azure.validation import Fault
+from intentc.dev.azure import ResourceManager, serving_resource_manager
+from intentc.dev.azure.resource_manager import Answer
+from intentc.dev.azure.validation import Fault
 from tests.support.azure_gateway import OWN, small_gateway
 
 pytestmark = pytest.mark.anyio

@@ -15,9 +15,9 @@ from intentc.bridges.azure.document import parts_of
 from intentc.bridges.azure.publisher import MANAGED, Address, Gateway, Pass, Problems, Published, Publisher
 from intentc.bridges.azure.rejected_ingresses import SUSPECTED
 from intentc.bridges.azure.rejections import Rejection
-from intentc.testing.azure import ResourceManager
-from intentc.testing.azure.resource_manager import Answer
-from intentc.testing.azure.validation import Fault
+from intentc.dev.azure import ResourceManager
+from intentc.dev.azure.resource_manager import Answer
+from intentc.dev.azure.validation import Fault
 from tests.support.appgw.certificates import pair
 from tests.support.azure_gateway import OWN, item, listener, reference, small_gateway
 

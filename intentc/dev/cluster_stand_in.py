@@ -16,10 +16,10 @@ import anyio
 import click
 
 if TYPE_CHECKING:
-    from intentc.testing.cluster import FakeCluster
+    from intentc.cli.client import ApiClient
+    from intentc.testing.fake_cluster import FakeCluster
 
-    from .client import ApiClient
-    from .dev_servers import Running
+    from .servers import Running
 
 _PROGRESS_SECONDS = 0.5
 """Between two reports of progress while objects change; the last one is when nothing changes any more."""
@@ -41,11 +41,10 @@ async def running_cluster(
         yield
         return
 
-    from intentc.testing.cluster import FakeCluster
+    from intentc.cli.client import ApiClient
+    from intentc.cli.connecting import api_server
+    from intentc.testing.fake_cluster import FakeCluster
     from intentc.writing.connection import Connection
-
-    from .client import ApiClient
-    from .connecting import api_server
 
     click.echo("\nA stand-in for a Kubernetes cluster answers; nothing runs in it:", err=True)
     cluster = FakeCluster()

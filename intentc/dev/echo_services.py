@@ -22,11 +22,11 @@ from typing import Any, NamedTuple
 import anyio
 import anyio.to_thread
 
-from intentc.embedded.process import end, log_tail, start_tied
+from intentc.cli.errors import CommandError
 from intentc.loading.configuration import is_loopback
 from intentc.loading.paths import echo_program
 
-from .errors import CommandError
+from .child_process import end, log_tail, start_tied
 
 ANNOTATION = "intentc.dev/echo"
 _READY = "ready"

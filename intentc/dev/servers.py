@@ -3,7 +3,7 @@
 Why it exists: tests of the whole chain start exactly what the command starts. A file with its configuration is for
 commands in other terminals: ``dev`` chooses some settings itself (ports, compilers, a gateway's addresses), and a
 command with other settings would answer differently; a kubeconfig beside it leads kubectl to the API server. The
-command prints messages; ``dev_gateway`` runs Envoy.
+command prints messages; ``envoy_gateway`` runs Envoy.
 
 These servers and the files last until ``dev`` ends.
 """
@@ -45,7 +45,6 @@ async def running(configuration: Configuration) -> AsyncIterator[Running]:
     """Start all servers, each when the one before is ready, and stop them after the block."""
     from intentc.apiserver.serving import running_api_server
     from intentc.diagnostics.serving import running_diagnostics
-    from intentc.embedded.etcd import running_etcd
     from intentc.listening.connections import raise_file_limit
     from intentc.loading.configuration import Address, Url
     from intentc.plugins import installed
@@ -53,6 +52,8 @@ async def running(configuration: Configuration) -> AsyncIterator[Running]:
     from intentc.watch.etcd import EtcdStore
     from intentc.writing.endpoint import Endpoint
     from intentc.writing.http import http_services
+
+    from .etcd_server import running_etcd
 
     raise_file_limit()
     compilers = installed(configuration)

@@ -1,7 +1,7 @@
 """Starts a stand-in for Azure and the publisher for ``intentc dev``, where the compilers make an Application Gateway.
 
 Why it exists: a user who loads Ingresses wants to see what the gateway would be sent, without Azure. The stand-in
-(``intentc.testing.azure``) rejects what Azure is known to reject, and serves no traffic.
+(``azure``) rejects what Azure is known to reject, and serves no traffic.
 
 The stand-in, the publisher and its connections last until ``dev`` ends. It prints on stderr.
 """
@@ -16,13 +16,13 @@ import anyio
 import click
 import msgspec
 
-from .errors import CommandError, Exit
+from intentc.cli.errors import CommandError, Exit
 
 if TYPE_CHECKING:
     from intentc.bridges.azure.serving import Bridge
-    from intentc.testing.azure import ResourceManager
 
-    from .dev_servers import Running
+    from .azure import ResourceManager
+    from .servers import Running
 
 _SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
 _APPLIED_WITHIN_SECONDS = 60.0
@@ -109,10 +109,8 @@ def _summary(collection: str, given: dict[str, Any]) -> str:
 @asynccontextmanager
 async def running_azure(started: Running) -> AsyncIterator[AzureGateway]:
     """Run the stand-in and the publisher over the servers of ``dev``."""
-    from intentc.testing.azure import ResourceManager, serving_resource_manager
-
-    from .azure_settings import needing_azure, settings_of
-    from .connecting import api_server
+    from intentc.cli.azure_settings import needing_azure, settings_of
+    from intentc.cli.connecting import api_server
 
     with needing_azure():
         from intentc.bridges.azure.client import ResourceManagerClient
@@ -122,6 +120,8 @@ async def running_azure(started: Running) -> AsyncIterator[AzureGateway]:
     from intentc.plugins import declared
     from intentc.watch.etcd import EtcdStore
     from intentc.writing.mirroring import mirror_service
+
+    from .azure import ResourceManager, serving_resource_manager
 
     configuration = started.configuration
     settings = settings_of(configuration, declared(configuration))._replace(collect_seconds=0.2)
@@ -146,7 +146,7 @@ async def running_azure(started: Running) -> AsyncIterator[AzureGateway]:
 
 def _difference(former: dict[str, Any], sent: dict[str, Any]) -> str:
     """What a document that was sent changes, and which certificates it has."""
-    from .azure_document import difference
+    from intentc.cli.azure_document import difference
 
     certificates = sent["properties"].get("sslCertificates") or ()
     data = [f"data of sslCertificates/{one['name']}" for one in certificates if "data" in (one["properties"] or {})]

@@ -2,13 +2,13 @@
 
 It is not Azure: it answers as Azure's public REST conventions say, and rejects what Azure is known to reject
 (docs/appgw.md). ``validation`` holds what is rejected of a document, ``resource_manager`` what a gateway does over
-time, ``http`` the wire. Codes that users have seen are Azure's; the others are named after its habit. Tests and
-``intentc dev`` use it.
+time, ``resource_manager_http`` the wire. Codes that users have seen are Azure's; the others are named after its habit.
+Tests and ``intentc dev`` use it.
 
 State: one gateway with its operations, and the requests that were made, in memory.
 """
 
-from .http import serving_resource_manager
 from .resource_manager import ResourceManager
+from .resource_manager_http import serving_resource_manager
 
 __all__ = ["ResourceManager", "serving_resource_manager"]

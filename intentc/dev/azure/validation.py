@@ -2,18 +2,18 @@
 listeners, rules, redirects, settings and path maps.
 
 Each check is a function from the document to faults; ``first_fault`` runs them in a fixed order, since Azure answers
-with one. ``limits``, which comes last, counts and measures sub-resources. What depends on the gateway before the write
-is in ``resource_manager``.
+with one. The last one counts and measures sub-resources (docs/appgw.md §9). ``resource_manager`` has what depends on
+the gateway before the write.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
-
-from .limits import limit_faults
 
 Document = Mapping[str, Any]
 
@@ -36,6 +36,25 @@ COLLECTIONS = (
 )
 """The collections of sub-resources; a path map holds one more, ``pathRules``."""
 
+_MOST = {
+    "frontendPorts": 100,
+    "backendAddressPools": 100,
+    "httpListeners": 200,
+    "requestRoutingRules": 400,
+    "backendHttpSettingsCollection": 100,
+    "sslCertificates": 100,
+    "trustedRootCertificates": 100,
+    "redirectConfigurations": 100,
+    "rewriteRuleSets": 400,
+}
+"""Collection → how many it may have."""
+_SMALLER = 40
+"""The limit in place of 100 on a firewall tier with an old rule set."""
+_TARGETS = 1200
+_PATH_RULES = 100
+_CERTIFICATE_BYTES = 16 * 1024
+_REWRITES = 40
+
 _PREFIX = "ApplicationGateway"
 _PATH = re.compile(r"[A-Za-z0-9\-._~!$()*'+,;=:@/]*")
 _OUTSIDE = frozenset({"firewallPolicy", "subnet", "publicIPAddress", "privateIPAddress"})
@@ -54,7 +73,7 @@ def first_fault(document: Document) -> Fault | None:
     for check in (_names, _references, _tier, _ports, _listeners, _rules, _redirects, _settings, _path_rules):
         for fault in check(document):
             return fault
-    for code, message in limit_faults(document["properties"]):
+    for code, message in _limits(document["properties"]):
         return Fault(_PREFIX + code, message)
     return None
 
@@ -248,3 +267,46 @@ def _path_rules(document: Document) -> Iterator[Fault]:
                     yield Fault(_PREFIX + "PathRulePathShouldHaveNonEmptyMatchValue", f"{place} has {pattern!r}.")
                 if not pattern.startswith("/") or not _PATH.fullmatch(pattern) or "*" in pattern[:-1]:
                     yield Fault(_PREFIX + "PathRuleInvalidCharacter", f"{place} has {pattern!r}.")
+
+
+def _limits(properties: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Code without prefix, and message, for each limit that the properties of a gateway pass."""
+    firewall = properties.get("webApplicationFirewallConfiguration") or {}
+    tier = str((properties.get("sku") or {}).get("tier", ""))
+    is_small = tier.startswith("WAF") and _number(str(firewall.get("ruleSetVersion") or "3.2")) <= (3, 1)
+    for collection, limit in _MOST.items():
+        allowed = _SMALLER if is_small and limit == 100 else limit
+        if len(properties.get(collection) or ()) > allowed:
+            yield "LimitExceeded", f"{collection} has more than {allowed} items."
+    for item in properties.get("backendAddressPools") or ():
+        if len(item["properties"].get("backendAddresses") or ()) > _TARGETS:
+            yield "LimitExceeded", f"{item['id']} has more than {_TARGETS} addresses."
+    for item in properties.get("urlPathMaps") or ():
+        if len(item["properties"].get("pathRules") or ()) > _PATH_RULES:
+            yield "LimitExceeded", f"{item['id']} has more than {_PATH_RULES} path rules."
+    for item in properties.get("sslCertificates") or ():
+        data = item["properties"].get("data")
+        if data is not None and not _is_small_base64(data):
+            yield (
+                "SslCertificateInvalidData",
+                f"{item['id']} is no base64, or over {_CERTIFICATE_BYTES} bytes.",
+            )
+    for item in properties.get("rewriteRuleSets") or ():
+        for rule in item["properties"].get("rewriteRules") or ():
+            actions = rule.get("actionSet") or {}
+            lists = [rule.get("conditions"), actions.get("requestHeaderConfigurations")]
+            lists.append(actions.get("responseHeaderConfigurations"))
+            if any(len(found or ()) > _REWRITES for found in lists):
+                yield "LimitExceeded", f"{item['id']} has a rule with more than {_REWRITES} conditions or headers."
+
+
+def _number(version: str) -> tuple[int, ...]:
+    """``10.0`` is more than ``3.1``."""
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
+
+
+def _is_small_base64(data: str) -> bool:
+    try:
+        return len(base64.b64decode(data, validate=True)) <= _CERTIFICATE_BYTES
+    except binascii.Error:
+        return False

@@ -8,9 +8,9 @@ import anyio
 import httpx2
 import pytest
 
-from intentc.testing.azure import ResourceManager, serving_resource_manager
-from intentc.testing.azure.resource_manager import Answer
-from intentc.testing.azure.validation import Fault
+from intentc.dev.azure import ResourceManager, serving_resource_manager
+from intentc.dev.azure.resource_manager import Answer
+from intentc.dev.azure.validation import Fault
 from tests.support.azure_gateway import OWN, item, small_gateway
 from tests.support.waiting import until_true
 

@@ -1,8 +1,8 @@
 """Named points on an event's path at which a test kills the process.
 
 Why in the product: the cost of a kill at a bad moment can only be tested at that moment. Only a test installs a hook,
-in its own process or in one that it forks (``tests/support/forking``): no option, environment variable or configuration
-does. Without a hook a point costs one comparison. ``tests/faults`` checks what must hold afterwards.
+in its own process or in one that it forks (``tests/support/forking.py``): no option, environment variable or
+configuration does. Without a hook a point costs one comparison. ``tests/faults`` checks what must hold afterwards.
 
 State: the installed hook, which only a test sets. What the hook does is the test's.
 """

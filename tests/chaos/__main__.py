@@ -16,8 +16,8 @@ from pathlib import Path
 import anyio
 
 from intentc.plugins import find_compilers, load_all
+from tests.chaos.cluster_system import running_cluster_system
 from tests.chaos.rounds import play
-from tests.support.cluster_system import running_cluster_system
 
 
 def main() -> int:

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import anyio
 
 from intentc.watch.protocol import Put, prefix_end, unchanged
+from tests.chaos.cluster_system import PATIENCE, ClusterSystem
 from tests.chaos.faults import Faults
 from tests.chaos.writers import Writers
 from tests.faults.oracles import Values, changed, everything
-from tests.support.cluster_system import PATIENCE, ClusterSystem
 
 _WRITERS = 3
 

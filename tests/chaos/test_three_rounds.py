@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from intentc.plugins import find_compilers, load_all
+from tests.chaos.cluster_system import running_cluster_system
 from tests.chaos.rounds import play
 from tests.faults.scale_writing import seeded
-from tests.support.cluster_system import running_cluster_system
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.envoy import failing
-from tests.support.envoy.gateway_system import Chain, GatewaySystem, living, using
-from tests.support.envoy.handmade_system import HandmadeSystem, built
+from tests.envoy import failing
+from tests.envoy.gateway_system import Chain, GatewaySystem, living, using
+from tests.envoy.handmade_system import HandmadeSystem, built
 from tests.support.envoy.held_ports import FreePort, held_port
 
 

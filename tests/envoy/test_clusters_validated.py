@@ -13,10 +13,10 @@ from google.protobuf import json_format
 
 from intentc.bridges.xds.encoding import parsed
 from intentc.dev.envoy_server import find_binary
+from tests.envoy.validating import complaints
 from tests.support.ambassador.clusters import clusters, endpoints, resolver, service, subset
 from tests.support.ambassador.hosts import manifest
 from tests.support.ambassador.mappings import mapping, module
-from tests.support.envoy.validating import complaints
 from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]

@@ -16,9 +16,9 @@ import httpx2
 import pytest
 
 from intentc.dev.child_process import free_ports
+from tests.envoy.backends import who_answers
 from tests.support import forking
 from tests.support.commands import ROOT
-from tests.support.envoy.backends import who_answers
 from tests.support.forking import Ended, Running
 from tests.support.processes import environment_with
 from tests.support.programs import needed

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.support.envoy.validating import complaints, complaints_of_each
+from tests.envoy.validating import complaints, complaints_of_each
 from tests.support.forking import Ended
 from tests.support.golden.cases import Case, cases
 from tests.support.golden.compiling import compiled

@@ -5,10 +5,10 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from tests.support.envoy.backends import backend
-from tests.support.envoy.gateway_system import GatewaySystem
-from tests.support.envoy.grpc_services import grpc_services
-from tests.support.envoy.manifests import Manifest, ambassador, host, listener, mapping, service
+from tests.envoy.backends import backend
+from tests.envoy.gateway_system import GatewaySystem
+from tests.envoy.grpc_services import grpc_services
+from tests.envoy.manifests import Manifest, ambassador, host, listener, mapping, service
 from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]

@@ -9,9 +9,9 @@ import pytest
 from intentc.bridges.xds.bootstrap import XDS_CLUSTER
 from intentc.inspection.lookup.element_names import called
 from intentc.inspection.why.part_sources import parts_of
-from tests.support.envoy.backends import backend
-from tests.support.envoy.gateway_system import GatewaySystem
-from tests.support.envoy.manifests import ambassador, host, listener, mapping, service
+from tests.envoy.backends import backend
+from tests.envoy.gateway_system import GatewaySystem
+from tests.envoy.manifests import ambassador, host, listener, mapping, service
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 

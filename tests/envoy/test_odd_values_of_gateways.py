@@ -15,10 +15,10 @@ import pytest
 from intentc.apiserver.errors import BadRequest
 from intentc.bridges.xds.bootstrap import static_bootstrap
 from intentc.cli.elements import elements_of
+from tests.envoy.validating import complaints
 from tests.support.ambassador.hosts import MemoryGateway, host, listener, manifest, mapping, tls_host
 from tests.support.ambassador.pems import Pems
 from tests.support.ambassador.services import auth, log, module, rate_limit, tracing
-from tests.support.envoy.validating import complaints
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
 

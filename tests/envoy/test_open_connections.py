@@ -15,10 +15,10 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
-from tests.support.envoy.backends import Answer, Seen, backend
-from tests.support.envoy.gateway_system import CONFIGURATION, GatewaySystem
-from tests.support.envoy.grpc_services import grpc_services
-from tests.support.envoy.manifests import Manifest, ambassador, host, listener, mapping, service
+from tests.envoy.backends import Answer, Seen, backend
+from tests.envoy.gateway_system import CONFIGURATION, GatewaySystem
+from tests.envoy.grpc_services import grpc_services
+from tests.envoy.manifests import Manifest, ambassador, host, listener, mapping, service
 from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]

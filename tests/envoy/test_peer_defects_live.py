@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.envoy.backends import backend
-from tests.support.envoy.gateway_system import GatewaySystem
-from tests.support.envoy.manifests import ambassador, host, listener, mapping, service
+from tests.envoy.backends import backend
+from tests.envoy.gateway_system import GatewaySystem
+from tests.envoy.manifests import ambassador, host, listener, mapping, service
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 

@@ -6,8 +6,8 @@ import socket
 
 import pytest
 
+from tests.envoy.handmade_system import HandmadeSystem, reaches
 from tests.support.envoy.handmade import gone, listener, rejections, virtual_host
-from tests.support.envoy.handmade_system import HandmadeSystem, reaches
 from tests.support.envoy.held_ports import FreePort
 from tests.support.waiting import until_true
 

@@ -9,9 +9,9 @@ import anyio
 import pytest
 
 from intentc.dev.envoy_gateway import running_gateway
-from tests.support.envoy.backends import backend
-from tests.support.envoy.gateway_system import CONFIGURATION, GatewaySystem
-from tests.support.envoy.manifests import host, listener, mapping, service
+from tests.envoy.backends import backend
+from tests.envoy.gateway_system import CONFIGURATION, GatewaySystem
+from tests.envoy.manifests import host, listener, mapping, service
 from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]

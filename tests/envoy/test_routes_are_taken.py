@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from intentc.compilers.ambassador.routing.regexes import BadRegex, check
+from tests.envoy.validating import bootstrap_of, complaints
 from tests.support.ambassador.mappings import mapping, routes
 from tests.support.ambassador.services import RATE_LIMIT
-from tests.support.envoy.validating import bootstrap_of, complaints
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
 

@@ -10,7 +10,7 @@ from intentc.cli.commands.xds import command as xds
 from intentc.loading.configuration import load
 from intentc.loading.yaml import load_yaml
 from intentc.plugins import installed
-from tests.support.envoy.validating import complaints
+from tests.envoy.validating import complaints
 
 SAMPLE = Path(__file__).parents[2] / "sample"
 

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from intentc.dev.envoy_server import running_envoy
+from tests.envoy.backends import backend, counted, who_answers
+from tests.envoy.validating import bootstrap_of
 from tests.support.ambassador.mappings import mapping, routes
-from tests.support.envoy.backends import backend, counted, who_answers
 from tests.support.envoy.held_ports import FreePort
-from tests.support.envoy.validating import bootstrap_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
 

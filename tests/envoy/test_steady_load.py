@@ -9,9 +9,9 @@ from contextlib import AsyncExitStack
 import anyio
 import pytest
 
-from tests.support.envoy.backends import backend, counted, who_answers
-from tests.support.envoy.gateway_system import GatewaySystem
-from tests.support.envoy.manifests import ambassador, host, listener, mapping, service
+from tests.envoy.backends import backend, counted, who_answers
+from tests.envoy.gateway_system import GatewaySystem
+from tests.envoy.manifests import ambassador, host, listener, mapping, service
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 

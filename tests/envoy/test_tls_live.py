@@ -11,10 +11,10 @@ import anyio
 import httpx2
 import pytest
 
+from tests.envoy.backends import backend
+from tests.envoy.gateway_system import GatewaySystem
+from tests.envoy.manifests import Manifest, ambassador, host, listener, mapping, secret, service
 from tests.support.certificates import Authority, Issued
-from tests.support.envoy.backends import backend
-from tests.support.envoy.gateway_system import GatewaySystem
-from tests.support.envoy.manifests import Manifest, ambassador, host, listener, mapping, secret, service
 from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]

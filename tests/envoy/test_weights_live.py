@@ -11,10 +11,10 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from tests.support.envoy.backends import backend, counted, tcp_backend, who_answers, who_greets
-from tests.support.envoy.gateway_system import GatewaySystem
+from tests.envoy.backends import backend, counted, tcp_backend, who_answers, who_greets
+from tests.envoy.gateway_system import GatewaySystem
+from tests.envoy.manifests import Manifest, ambassador, host, listener, mapping, service
 from tests.support.envoy.held_ports import FreePort
-from tests.support.envoy.manifests import Manifest, ambassador, host, listener, mapping, service
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 

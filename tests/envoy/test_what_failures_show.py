@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.envoy.failing import state
+from tests.envoy.failing import state
+from tests.envoy.handmade_system import HandmadeSystem
 from tests.support.envoy.handmade import route
-from tests.support.envoy.handmade_system import HandmadeSystem
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
 

@@ -15,7 +15,8 @@ from intentc.bridges.xds.serving import running_xds
 from intentc.dev.envoy_server import running_envoy
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
-from tests.support.envoy.backends import backend
+from tests.envoy.backends import backend
+from tests.envoy.handmade_system import HandmadeSystem, ask, reaches
 from tests.support.envoy.handmade import (
     cluster,
     eds_cluster,
@@ -27,7 +28,6 @@ from tests.support.envoy.handmade import (
     virtual_host,
     write,
 )
-from tests.support.envoy.handmade_system import HandmadeSystem, ask, reaches
 from tests.support.envoy.held_ports import FreePort
 from tests.support.waiting import until_true
 

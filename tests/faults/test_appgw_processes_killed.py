@@ -29,10 +29,10 @@ from intentc.loading.yaml import Located
 from intentc.model import Schema
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Delete, prefix_end
+from tests.faults.needless import changes_something
 from tests.faults.scale import KILL_PATIENCE, VISITS
 from tests.support.appgw.certificates import pair
 from tests.support.appgw.manifests import Manifest, endpoint_slice, ingress, rule, secret, service
-from tests.support.appgw.needless import changes_something
 from tests.support.appgw.process_configuration import configuration_of
 from tests.support.azure_gateway import PUBLIC_ADDRESS, small_gateway
 from tests.support.processes import Process, start

@@ -16,12 +16,12 @@ import pytest
 
 from intentc.bridges.azure.certificates import PASSWORD, Pair
 from intentc.bridges.azure.stored import RECORDS
+from tests.faults.needless import changes_something
 from tests.faults.scale import FULL
 from tests.support.appgw.certificates import pair
 from tests.support.appgw.manifests import Manifest, endpoint_slice, ingress, rule, secret, service
-from tests.support.appgw.needless import changes_something
-from tests.support.appgw.published_system import Killed, PublishedSystem
 from tests.support.secret_search import assert_shows_none
+from tests.unit.bridges.azure.published_system import Killed, PublishedSystem
 
 pytestmark = pytest.mark.anyio
 TO_CART = ("/", "Prefix", "cart")

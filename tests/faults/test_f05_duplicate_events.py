@@ -12,11 +12,11 @@ from intentc.dev.etcd_server import Etcd
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Delete, Put
 from intentc.watch.source import Source
+from tests.faults.faulty_system import FaultySystem
 from tests.faults.replaying import ReplayingStore
 from tests.faults.scale_writing import SCALE
 from tests.faults.writing_load import many_groups, offer
 from tests.support.contrail_content import tenant
-from tests.support.faulty_system import FaultySystem
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio

@@ -13,10 +13,10 @@ from intentc.loading.configuration import Configuration
 from intentc.loading.configuration.sections import Etcd, Intentc
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
+from tests.faults.faulty_system import FaultySystem, faulty_system
 from tests.faults.recorded import Recorded, carry_out, dangling, in_any_order, lay_ground, record
 from tests.faults.scale_writing import SCALE, seeded
 from tests.oracle.contrail import actual, mark
-from tests.support.faulty_system import FaultySystem, faulty_system
 from tests.support.live_system import LiveSystem
 from tests.support.waiting import until
 

@@ -9,12 +9,12 @@ import msgspec
 import pytest
 
 from intentc.service.service import CompilerService
+from tests.faults.faulty_system import FaultySystem
+from tests.faults.server_faults import Fault, Late, Request, Slow, no_fault
 from tests.faults.writing_load import RULE, lists_of
 from tests.oracle.contrail import mark
 from tests.support.contrail_content import LOCAL, group, instance_targets, network, rule, rules, targets, tenant
-from tests.support.faulty_system import FaultySystem
 from tests.support.live_system import PROJECT, LiveSystem
-from tests.support.server_faults import Fault, Late, Request, Slow, no_fault
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]

@@ -9,12 +9,12 @@ import pytest
 
 from intentc.loading.configuration.sections import Limits
 from intentc.watch.protocol import prefix_end
+from tests.faults.faulty_system import FaultySystem
 from tests.faults.scale_writing import FULL, SCALE
+from tests.faults.server_faults import Fault, Late, Reject, Request, Slow, no_fault
 from tests.faults.writing_load import lists_of, lists_of_many, many_groups, offer
 from tests.support.contrail_content import tenant
-from tests.support.faulty_system import FaultySystem
 from tests.support.live_system import LiveSystem
-from tests.support.server_faults import Fault, Late, Reject, Request, Slow, no_fault
 from tests.support.waiting import PATIENCE, until, until_true
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]

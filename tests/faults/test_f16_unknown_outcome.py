@@ -11,12 +11,12 @@ import pytest
 
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
+from tests.faults.faulty_system import FaultySystem, faulty_system
 from tests.faults.scale_writing import SCALE, seeded
+from tests.faults.server_faults import Cut, Fault, Request, Rule, no_fault
 from tests.faults.writing_load import RULE, offer
 from tests.support.contrail_content import LOCAL, group, network, rule, rules, targets, tenant
-from tests.support.faulty_system import FaultySystem, faulty_system
 from tests.support.live_system import LiveSystem
-from tests.support.server_faults import Cut, Fault, Request, Rule, no_fault
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

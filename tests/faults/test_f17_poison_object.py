@@ -13,14 +13,14 @@ import pytest
 from intentc.reconcile import KeyedQueue
 from intentc.reconcile.backoff import Backoff
 from intentc.service.service import CompilerService
+from tests.faults.faulty_system import FaultySystem
 from tests.faults.scale import in_full
 from tests.faults.scale_writing import SCALE
+from tests.faults.server_faults import Fault, Reject, Request, Rule, no_fault
 from tests.faults.writing_load import RULE, lists_of, many_groups
 from tests.oracle import contrail as oracle
 from tests.support.contrail_content import LOCAL, group, rule, rules, tenant
-from tests.support.faulty_system import FaultySystem
 from tests.support.live_system import LiveSystem
-from tests.support.server_faults import Fault, Reject, Request, Rule, no_fault
 from tests.support.waiting import PATIENCE, until, until_true
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]

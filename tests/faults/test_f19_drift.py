@@ -10,11 +10,11 @@ import pytest
 
 from intentc.journal import Write
 from intentc.service.service import CompilerService
+from tests.faults.faulty_system import FaultySystem
 from tests.faults.scale_writing import SCALE
 from tests.faults.writing_load import many_groups
 from tests.oracle.contrail import mark
 from tests.support.contrail_content import tenant
-from tests.support.faulty_system import FaultySystem
 from tests.support.live_system import PROJECT, LiveSystem
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]

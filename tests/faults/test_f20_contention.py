@@ -16,12 +16,12 @@ from intentc.reconcile import backoff
 from intentc.reconcile.backoff import Backoff
 from intentc.service.service import CompilerService
 from intentc.watch.protocol import prefix_end
+from tests.faults.faulty_system import FaultySystem
 from tests.faults.scale_writing import FULL, SCALE
+from tests.faults.server_faults import Slow, no_fault
 from tests.faults.writing_load import lists_of_many, many_groups
 from tests.support.contrail_content import LOCAL, group, network, rule, rules, targets, tenant
-from tests.support.faulty_system import FaultySystem
 from tests.support.live_system import PROJECT, LiveSystem
-from tests.support.server_faults import Slow, no_fault
 from tests.support.waiting import PATIENCE, until, until_true
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]

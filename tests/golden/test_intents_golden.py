@@ -18,10 +18,10 @@ from intentc.model import Key
 from tests.oracle import contrail_transparent
 from tests.oracle.contrail import Expected, World, expected, normal
 from tests.oracle.contrail_chains import INFORMATION, mirror_address_of
+from tests.oracle.naive_compile import SEEDS, NaiveCompile
 from tests.support.contrail_system import ContrailSystem
 from tests.support.golden.cases import Case, cases
 from tests.support.golden.comparing import Golden
-from tests.support.golden.naive_compile import SEEDS, NaiveCompile
 from tests.support.golden.projection import projected
 
 CASES = list(cases("contrail"))

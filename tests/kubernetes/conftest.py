@@ -16,8 +16,8 @@ from intentc.loading.configuration.sections import Intentc
 from intentc.plugins import Loaded, installed
 from intentc.watch.memory import MemoryStore
 from tests.integration.conftest import etcd, etcd_store
+from tests.kubernetes.kube_apiserver import ADMIN, KubeApiserver, running_kube_apiserver
 from tests.support.api_server import served
-from tests.support.kube.kube_apiserver import ADMIN, KubeApiserver, running_kube_apiserver
 from tests.support.waiting import PATIENCE, pauses
 
 __all__ = ["etcd", "etcd_store"]

@@ -19,7 +19,7 @@ import yaml
 from intentc.compilers.gateway.children import Child, Phase, children
 from intentc.compilers.gateway.instance import Instance
 from intentc.outgoing import differences, target_of
-from tests.support.kube.kube_apiserver import KubeApiserver, running_kube_apiserver
+from tests.kubernetes.kube_apiserver import KubeApiserver, running_kube_apiserver
 from tests.support.waiting import pauses
 
 CASES = Path(__file__).parents[1] / "unit/gateway/children"

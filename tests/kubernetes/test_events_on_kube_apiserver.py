@@ -25,8 +25,8 @@ from intentc.plugins import Loaded, installed
 from intentc.watch.etcd import EtcdStore
 from intentc.writing.endpoint import Endpoint
 from intentc.writing.mirroring import mirror_service
+from tests.kubernetes.kube_apiserver import KubeApiserver, running_kube_apiserver
 from tests.support.appgw.manifests import gateway, ingress, rule, service
-from tests.support.kube.kube_apiserver import KubeApiserver, running_kube_apiserver
 from tests.support.kubectl import programs
 from tests.support.live_system import LiveSystem, counted_world
 from tests.support.waiting import until, until_true

@@ -23,9 +23,9 @@ from intentc.watch.protocol import Delete, prefix_end
 from intentc.writing.endpoint import Endpoint
 from intentc.writing.mirroring import mirror_service
 from tests.kubernetes.conftest import BRIDGE
+from tests.kubernetes.kube_apiserver import KubeApiserver, running_kube_apiserver
 from tests.support.app.compiler import FINALIZER
 from tests.support.app_system import APP, LOADED
-from tests.support.kube.kube_apiserver import KubeApiserver, running_kube_apiserver
 from tests.support.live_system import LiveSystem, counted_world
 from tests.support.waiting import pauses, until, until_true
 

@@ -11,8 +11,8 @@ import pytest
 from intentc.dev.etcd_server import Etcd
 from intentc.plugins import Loaded
 from tests.integration.conftest import etcd
+from tests.scenario.live_contrail import live_contrail
 from tests.support.contrail_system import ContrailSystem
-from tests.support.live_contrail import live_contrail
 from tests.support.live_fixtures import loaded
 
 __all__ = ["etcd", "loaded"]

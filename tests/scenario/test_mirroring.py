@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from intentc.model import Key
+from tests.scenario.contrail_services import create_network
 from tests.support.contrail_policies import attached, links, policy, rule
-from tests.support.contrail_services import create_network
 from tests.support.contrail_system import ContrailSystem, fq_name
 
 pytestmark = pytest.mark.anyio

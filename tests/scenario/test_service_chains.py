@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from intentc.model import Key
+from tests.scenario.contrail_services import SIDES, create_port_tuple
 from tests.support.contrail_policies import attached, policy, rule
-from tests.support.contrail_services import SIDES, create_port_tuple
 from tests.support.contrail_system import ContrailSystem, fq_name
 
 pytestmark = pytest.mark.anyio

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.scenario.contrail_services import create_network, create_service, create_template
 from tests.support.contrail_policies import attached, policy, rule
-from tests.support.contrail_services import create_network, create_service, create_template
 from tests.support.contrail_system import ContrailSystem, fq_name
 
 pytestmark = pytest.mark.anyio

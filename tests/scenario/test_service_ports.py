@@ -10,7 +10,7 @@ import pytest
 
 from intentc.apiserver.errors import Conflict
 from intentc.model import Key
-from tests.support.contrail_services import create_network, create_service, create_template
+from tests.scenario.contrail_services import create_network, create_service, create_template
 from tests.support.contrail_system import ContrailSystem, fq_name
 
 pytestmark = pytest.mark.anyio

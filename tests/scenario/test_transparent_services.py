@@ -13,8 +13,8 @@ from intentc.apiserver.references import ReferenceUpdate
 from intentc.model import Key
 from intentc.offline.audit import audit
 from tests.oracle.contrail_transparent import steering_of
+from tests.scenario.contrail_services import create_port_tuple
 from tests.support.contrail_policies import attached, policy, rule
-from tests.support.contrail_services import create_port_tuple
 from tests.support.contrail_system import ContrailSystem, fq_name
 
 pytestmark = pytest.mark.anyio

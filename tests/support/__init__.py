@@ -2,11 +2,10 @@
 
 ===========================  =========================================================================================
 ``naive_world``              a world of plain dicts without indexes: one evaluation, or the logic alone
-``planning_world``           claims and stored objects: the planner alone
 ``toy_kinds``, ``toy``       kinds without a meaning; a small compiler with facts, labels and globs
 ``memory_system``            store, API server and engine in the test's process; its kinds are ``box_system`` (rules of
-                             the engine), ``contrail_system`` (stories over the shipped compiler), ``planned_system``
-                             (plans) and ``audited_system`` (audits of a working engine)
+                             the engine), ``contrail_system`` (stories over the shipped compiler) and ``planned_system``
+                             (plans)
 ``compiler_service``         the same with directives and election: a whole service over a box system
 ``ambassador``               the Ambassador compiler in memory: manifests, and the Envoy elements that follow
 ``simulated_system``         a memory system in simulated time with faults, restarts and kills: random histories
@@ -14,8 +13,7 @@
 ``commands``                 the command line as processes, configured for a live system
 ``process_system``           API server and compilers as processes, with a fault proxy before each server
 ``etcd_cluster``             an etcd of three members
-``envoy``                    a real Envoy: behind the whole chain (``gateway_system``), or behind elements written by
-                             hand (``handmade_system``)
+``envoy``                    the ports that a real Envoy serves (its systems are in ``tests/envoy``)
 ===========================  =========================================================================================
 
 The smallest one that can show a defect is the right one. ``golden`` holds the golden cases, ``waiting`` the waits,

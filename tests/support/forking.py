@@ -165,9 +165,7 @@ def _context() -> ForkServerContext:
     return context
 
 
-def _become(
-    arguments: list[str], environment: dict[str, str], out: int, err: int, folder: str, crash: str
-) -> None:
+def _become(arguments: list[str], environment: dict[str, str], out: int, err: int, folder: str, crash: str) -> None:
     """In the forked process: be ``intentc`` with these arguments. multiprocessing reports what ``SystemExit`` says."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     for number, descriptor in enumerate((nothing, out, err)):

@@ -193,7 +193,7 @@ async def test_dev_ended_by_two_signals_at_once_leaves_nothing_behind(intentc: I
     service.process.send_signal(signal.SIGINT)
     service.process.send_signal(signal.SIGTERM)
     await until(lambda: service.process.poll() is not None)
-    assert service.process.returncode == 0
+    assert service.process.wait() == 0
     assert list(folder.iterdir()) == []
 
 

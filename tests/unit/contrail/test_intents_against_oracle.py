@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from tests.oracle import contrail_services, contrail_transparent
 from tests.oracle.contrail import Expected, World, expected, normal
 from tests.oracle.contrail_chains import INFORMATION, mirror_address_of
+from tests.oracle.naive_compile import NaiveCompile
 from tests.property.policies import policy_references, policy_rules
 from tests.property.profiles import share
 from tests.property.services import services, subnets
-from tests.support.golden.naive_compile import NaiveCompile
 
 NAMES = st.sampled_from([["default-domain", *name.split(":")] for name in ("p1:a", "p1:b", "p1:c", "p2:a", "p2:b")])
 """Five for everything, so that what refers to a name mostly meets one."""

@@ -7,8 +7,8 @@ import pytest
 from intentc.compilers.contrail import compiler
 from intentc.evaluation import Explained, Runner
 from intentc.model import Key
+from tests.oracle.naive_compile import INSTALLATION, NaiveCompile
 from tests.support.golden.cases import Case, cases
-from tests.support.golden.naive_compile import INSTALLATION, NaiveCompile
 
 
 def case(name: str) -> Case:

@@ -18,7 +18,7 @@ from intentc.model import (
     RemoveReference,
     Update,
 )
-from tests.support.planning_world import (
+from tests.unit.planning.planning_world import (
     INSTALLATION,
     PlanningWorld,
     child,

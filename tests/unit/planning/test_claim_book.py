@@ -5,7 +5,7 @@ from __future__ import annotations
 from intentc.model import Name
 from intentc.planning import ClaimBook
 from intentc.planning.claims import LATER
-from tests.support.planning_world import child, origin, owned, refer, rules
+from tests.unit.planning.planning_world import child, origin, owned, refer, rules
 
 ONE, TWO = origin("one"), origin("two")
 RULES = child("one", rules=rules(1))

@@ -8,7 +8,7 @@ import pytest
 
 from intentc.model import Delete, Kind, Name, Update
 from intentc.planning import Desired, merge, planner
-from tests.support.planning_world import PlanningWorld, origin, refer, shared
+from tests.unit.planning.planning_world import PlanningWorld, origin, refer, shared
 
 TARGET = shared("target", "t")
 ORIGINS = [origin(f"g{number}") for number in range(20)]

@@ -8,7 +8,7 @@ import pytest
 
 from intentc.model import Claim, Name, PropertyClaim, RelationClaim, ResourceClaim
 from intentc.planning import Desired, merge
-from tests.support.planning_world import SCHEMA, child, origin, parent, refer, rules, shared, struct
+from tests.unit.planning.planning_world import SCHEMA, child, origin, parent, refer, rules, shared, struct
 
 INSTANCE = Name("instance", ("g", "i"))
 TARGET = Name("target", ("t",))

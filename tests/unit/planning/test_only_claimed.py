@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from intentc.model import Create, Delete, Name, PropertyClaim, ResourceClaim, Update
-from tests.support.planning_world import PlanningWorld, origin, parent, refer
+from tests.unit.planning.planning_world import PlanningWorld, origin, parent, refer
 
 GROUP = origin("g")
 SUMMARY = Name("summary", ("g", "summary"))

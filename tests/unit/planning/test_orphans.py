@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from intentc.model import Delete, Mark, Name
 from intentc.planning import DeleteGuard, Planner
-from tests.support.planning_world import (
+from tests.unit.planning.planning_world import (
     COMPILER_OF_KIND,
     INSTALLATION,
     SCHEMA,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intentc.model import Delete, Mark, Name, PropertyClaim, ResourceClaim, Update
-from tests.support.planning_world import INSTALLATION, PlanningWorld, child, origin, parent, refer, rules, shared
+from tests.unit.planning.planning_world import INSTALLATION, PlanningWorld, child, origin, parent, refer, rules, shared
 
 GROUP = origin("g")
 TARGET = Name("target", ("t",))

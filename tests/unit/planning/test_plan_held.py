@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intentc.model import Delete, Key, Name, Update
-from tests.support.planning_world import PlanningWorld, child, origin, owned, refer, rules, shared, struct
+from tests.unit.planning.planning_world import PlanningWorld, child, origin, owned, refer, rules, shared, struct
 
 INSTANCE = Name("instance", ("g", "i"))
 T1, T2 = Name("target", ("t1",)), Name("target", ("t2",))

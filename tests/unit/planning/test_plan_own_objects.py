@@ -7,7 +7,7 @@ import pytest
 from intentc.model import Create, Delete, InvalidInput, Mark, Name, ResourceClaim, Schema, Update
 from intentc.model.schema import KindSpec, ReferenceSpec, build_kind
 from intentc.planning import Plan, Planner
-from tests.support.planning_world import (
+from tests.unit.planning.planning_world import (
     INSTALLATION,
     TYPES,
     PlanningWorld,

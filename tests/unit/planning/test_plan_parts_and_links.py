@@ -17,7 +17,7 @@ from intentc.model import (
     RemoveReference,
     Update,
 )
-from tests.support.planning_world import INSTALLATION, PlanningWorld, origin, our_uuid, owned, refer, struct
+from tests.unit.planning.planning_world import INSTALLATION, PlanningWorld, origin, our_uuid, owned, refer, struct
 
 GROUP = origin("g")
 A, B = Name("router", ("a",)), Name("router", ("b",))

@@ -17,7 +17,7 @@ from intentc.model import (
     ResourceClaim,
     Update,
 )
-from tests.support.planning_world import PlanningWorld, origin, owned, refer, shared, struct
+from tests.unit.planning.planning_world import PlanningWorld, origin, owned, refer, shared, struct
 
 INSTANCE = Name("instance", ("g", "i"))
 ROUTER = Name("router", ("r",))

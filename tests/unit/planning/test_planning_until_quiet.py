@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from intentc.model import Claim, Key, Name, Operation, ReferenceClaim, Resource, ResourceClaim
 from tests.property.profiles import share
-from tests.support.planning_world import PlanningWorld, child, origin, owned, parent, refer, rules, shared, struct
+from tests.unit.planning.planning_world import PlanningWorld, child, origin, owned, parent, refer, rules, shared, struct
 
 GROUPS = ("a", "b", "c")
 TARGETS = ("t1", "t2", "t3")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from intentc.model import SHARED, Key, Mark, Name, PropertyClaim
-from tests.support.planning_world import INSTALLATION, PlanningWorld, origin, refer, shared, struct
+from tests.unit.planning.planning_world import INSTALLATION, PlanningWorld, origin, refer, shared, struct
 
 INSTANCE, ROUTER = Name("instance", ("g", "i")), Name("router", ("r",))
 T1, T2 = Name("target", ("t1",)), Name("target", ("t2",))

@@ -8,7 +8,7 @@ import pytest
 
 from intentc.dev.azure.validation import Fault
 from tests.support.appgw.manifests import endpoint_slice, ingress, rule, service
-from tests.support.appgw.published_system import PublishedSystem
+from tests.unit.bridges.azure.published_system import PublishedSystem
 
 pytestmark = pytest.mark.anyio
 FAULT = Fault("InternalServerError", "An error occurred.")

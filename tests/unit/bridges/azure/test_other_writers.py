@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.appgw.certificates import pair
 from tests.support.appgw.manifests import endpoint_slice, ingress, rule, secret, service
-from tests.support.appgw.published_system import PublishedSystem
+from tests.unit.bridges.azure.published_system import PublishedSystem
 
 pytestmark = pytest.mark.anyio
 CART = (service("cart"), endpoint_slice("cart", "10.0.0.1"))

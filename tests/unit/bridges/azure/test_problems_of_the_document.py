@@ -9,7 +9,7 @@ import pytest
 
 from intentc.writing import Rejected, Written
 from tests.support.appgw.manifests import endpoint_slice, ingress, rule, service
-from tests.support.appgw.published_system import PublishedSystem
+from tests.unit.bridges.azure.published_system import PublishedSystem
 
 pytestmark = pytest.mark.anyio
 TO_CART = ("/", "Prefix", "cart")

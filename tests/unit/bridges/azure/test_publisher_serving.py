@@ -20,9 +20,9 @@ from intentc.watch.listing import list_all
 from intentc.watch.protocol import Store, Watch, WatchBatch, WatchProgress
 from intentc.watch.status import Phase
 from tests.support.appgw.manifests import endpoint_slice, ingress, rule, service
-from tests.support.appgw.published_system import PublishedSystem
 from tests.support.azure_gateway import OWN
 from tests.support.waiting import PATIENCE, until
+from tests.unit.bridges.azure.published_system import PublishedSystem
 
 pytestmark = pytest.mark.anyio
 _MOMENT = 0.0123

@@ -12,7 +12,7 @@ from intentc.bridges.azure.stored import StoredWorld
 from intentc.model.events import Snapshot
 from tests.support.appgw.certificates import pair
 from tests.support.appgw.manifests import endpoint_slice, ingress, rule, secret, service
-from tests.support.appgw.published_system import Killed, PublishedSystem
+from tests.unit.bridges.azure.published_system import Killed, PublishedSystem
 
 pytestmark = pytest.mark.anyio
 CART = (service("cart"), endpoint_slice("cart", "10.0.0.1"))

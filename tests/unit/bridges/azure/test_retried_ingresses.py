@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.appgw.certificates import pair
 from tests.support.appgw.manifests import Manifest, endpoint_slice, ingress, rule, secret, service
-from tests.support.appgw.published_system import PublishedSystem
+from tests.unit.bridges.azure.published_system import PublishedSystem
 
 pytestmark = pytest.mark.anyio
 PATHS = ("/", "Prefix", "cart")

@@ -13,7 +13,8 @@ from intentc.bridges.kubernetes.cluster import Cluster
 from intentc.bridges.kubernetes.errors import ClusterUnavailable, Unauthenticated
 from intentc.bridges.kubernetes.manifest_reconciler import AT_ONCE, longest_pause
 from tests.support.app.compiler import FINALIZER
-from tests.support.bridged_app import (
+from tests.support.kube.fake_cluster import running_fake_cluster
+from tests.unit.bridges.kubernetes.bridged_app import (
     APPS,
     CHILDREN,
     CONFIG_MAPS,
@@ -24,7 +25,6 @@ from tests.support.bridged_app import (
     app,
     serve_all,
 )
-from tests.support.kube.fake_cluster import running_fake_cluster
 
 pytestmark = pytest.mark.anyio
 WEB = ("shop", "web")

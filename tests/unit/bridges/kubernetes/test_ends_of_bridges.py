@@ -9,8 +9,16 @@ import pytest
 
 from intentc.outgoing import FINALIZER as CARRIED_OUT
 from tests.support.app.compiler import FINALIZER
-from tests.support.bridged_app import APPS, CHILDREN, CONFIG_MAPS, DEPLOYMENTS, BridgedApp, app, serve_all
 from tests.support.kube.fake_cluster import running_fake_cluster
+from tests.unit.bridges.kubernetes.bridged_app import (
+    APPS,
+    CHILDREN,
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    BridgedApp,
+    app,
+    serve_all,
+)
 
 pytestmark = pytest.mark.anyio
 WEB = ("shop", "web")

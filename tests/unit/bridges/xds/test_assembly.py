@@ -10,7 +10,7 @@ from google.protobuf import any_pb2
 from intentc.bridges.xds.assembly import Assembly
 from intentc.bridges.xds.domains import covers
 from intentc.bridges.xds.encoding import Version
-from tests.support.envoy.served_world import CONFIGURATION, route, shown, virtual_host
+from tests.unit.bridges.xds.served_world import CONFIGURATION, route, shown, virtual_host
 
 
 def assembled(assembly: Assembly, name: str = CONFIGURATION) -> route_pb2.RouteConfiguration:

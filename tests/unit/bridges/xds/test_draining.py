@@ -13,7 +13,7 @@ from intentc.bridges.xds.session import Request, Session
 from intentc.bridges.xds.stream_progress import SILENCE_SECONDS, StreamProgress
 from intentc.bridges.xds.world import World
 from intentc.loading.configuration.sections import Envoy
-from tests.support.envoy.served_world import (
+from tests.unit.bridges.xds.served_world import (
     CONFIGURATION,
     cluster,
     configuration,

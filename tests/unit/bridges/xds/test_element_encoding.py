@@ -11,7 +11,7 @@ from intentc.bridges.xds.elements import Element, Malformed, decode_element, dig
 from intentc.bridges.xds.encoding import Unencodable, encode
 from intentc.compilers.ambassador import elements as compiler_elements
 from intentc.model.events import Change
-from tests.support.envoy.served_world import cluster, eds_cluster, listener, route, virtual_host
+from tests.unit.bridges.xds.served_world import cluster, eds_cluster, listener, route, virtual_host
 
 
 @pytest.mark.parametrize("config", [{}, {"b": 1, "a": [1.5, "ü", None, True]}, {"x": {"z": {}, "y": []}}])

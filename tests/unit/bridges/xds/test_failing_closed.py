@@ -11,7 +11,7 @@ from intentc.bridges.xds.kinds import Type
 from intentc.bridges.xds.records import record_value
 from intentc.bridges.xds.watch_consumer import WatchConsumer
 from intentc.model.events import Change, Snapshot
-from tests.support.envoy.served_world import (
+from tests.unit.bridges.xds.served_world import (
     Envoy,
     ServedWorld,
     cluster,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intentc.bridges.xds.kinds import Type
-from tests.support.envoy.served_world import Envoy, at, names_in, published, want
+from tests.unit.bridges.xds.served_world import Envoy, at, names_in, published, want
 
 
 def with_three(whole: bool) -> Envoy:

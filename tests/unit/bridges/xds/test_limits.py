@@ -25,9 +25,9 @@ from intentc.bridges.xds.world import World
 from intentc.watch.memory import MemoryStore
 from tests.support.envoy.handmade import cluster as written_cluster
 from tests.support.envoy.handmade import write
-from tests.support.envoy.served_world import ServedWorld, cluster, served, unwant, want
 from tests.support.waiting import PATIENCE
 from tests.unit.bridges.xds.client import connected, names
+from tests.unit.bridges.xds.served_world import ServedWorld, cluster, served, unwant, want
 
 DIALECTS = pytest.mark.parametrize("incremental", [False, True], ids=["state of the world", "incremental"])
 

@@ -7,7 +7,7 @@ import pytest
 from intentc.bridges.xds.encoding import Version
 from intentc.bridges.xds.kinds import Type
 from intentc.bridges.xds.world import World
-from tests.support.envoy.served_world import (
+from tests.unit.bridges.xds.served_world import (
     CONFIGURATION,
     ServedWorld,
     cluster,

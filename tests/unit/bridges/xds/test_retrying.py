@@ -5,7 +5,7 @@ from __future__ import annotations
 from intentc.bridges.xds.encoding import Version
 from intentc.bridges.xds.kinds import Type
 from intentc.bridges.xds.rejections import RejectionAnalyzer
-from tests.support.envoy.served_world import ServedWorld, at, served, unwant, want
+from tests.unit.bridges.xds.served_world import ServedWorld, at, served, unwant, want
 
 
 class _Clocked(ServedWorld):

@@ -7,7 +7,7 @@ import pytest
 from intentc.bridges.xds.kinds import Type
 from intentc.bridges.xds.session import Request
 from intentc.bridges.xds.stream_progress import SILENCE_SECONDS
-from tests.support.envoy.served_world import (
+from tests.unit.bridges.xds.served_world import (
     CONFIGURATION,
     Envoy,
     ServedWorld,

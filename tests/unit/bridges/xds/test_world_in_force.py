@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from intentc.bridges.xds.kinds import Type
 from intentc.bridges.xds.world import World
-from tests.support.envoy.served_world import (
+from tests.unit.bridges.xds.served_world import (
     ServedWorld,
     cluster,
     configuration,

@@ -16,7 +16,7 @@ from google.protobuf import any_pb2
 from intentc.bridges.xds.encoding import Version
 from intentc.bridges.xds.kinds import Type
 from intentc.bridges.xds.session import Request, Response, Session
-from tests.support.envoy.served_world import CONFIGURATION, ServedWorld, cluster, route, virtual_host
+from tests.unit.bridges.xds.served_world import CONFIGURATION, ServedWorld, cluster, route, virtual_host
 
 NAMES = ("a", "b", "c", "d")
 BAD_TIMEOUT = 9

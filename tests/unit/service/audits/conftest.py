@@ -7,8 +7,8 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from tests.support.audited_system import AuditedSystem, Start
 from tests.support.box_system import POOL, boxes_and_parts
+from tests.unit.service.audits.audited_system import AuditedSystem, Start
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ from intentc.plugins import load_all
 from intentc.service.audits import Verdict
 from intentc.service.audits.look import Look, MismatchKind
 from intentc.writing import Rejected, Throttled
-from tests.support.audited_system import AuditedSystem, Start
 from tests.support.box_system import Gate, part
 from tests.support.toy.compiler import compiler as toy
 from tests.support.waiting import until
+from tests.unit.service.audits.audited_system import AuditedSystem, Start
 
 pytestmark = pytest.mark.anyio
 

@@ -10,9 +10,9 @@ from intentc import crashpoints
 from intentc.loading.configuration.values import Seconds
 from intentc.offline.audit import Report
 from intentc.service.audits import AuditFailed, PeriodicAudit
-from tests.support.audited_system import Start
 from tests.support.box_system import BoxSystem
 from tests.support.waiting import until
+from tests.unit.service.audits.audited_system import Start
 
 pytestmark = pytest.mark.anyio
 

@@ -10,9 +10,9 @@ import pytest
 from intentc.plugins import find_compilers, load_all
 from intentc.service.audits import Mismatch, Verdict
 from intentc.service.audits.look import MismatchKind
-from tests.support.audited_system import ROUTE, AuditedSystem, Start, without
 from tests.support.toy.compiler import compiler as toy
 from tests.support.waiting import until
+from tests.unit.service.audits.audited_system import ROUTE, AuditedSystem, Start, without
 
 pytestmark = pytest.mark.anyio
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .contrail_system import ContrailSystem, fq_name
+from tests.support.contrail_system import ContrailSystem, fq_name
 
 SIDES = {"left": "vn1", "right": "vn2"}
 """The type of an interface → the network of its port."""

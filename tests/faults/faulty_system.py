@@ -15,9 +15,9 @@ from intentc.apiserver import serving
 from intentc.apiserver.app import create_app
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
+from tests.faults.server_faults import ServerFaults
 from tests.oracle.contrail import mark
 from tests.support.live_system import LiveSystem, counted_world
-from tests.support.server_faults import ServerFaults
 
 MANY = 20
 """Objects that the compiler must have made before its silence says something (docs/engine.md §10)."""

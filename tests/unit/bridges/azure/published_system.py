@@ -25,9 +25,8 @@ from intentc.model import Batch, Key
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.writing import Written
+from tests.support.appgw.system import DocumentSystem, Manifest, Name
 from tests.support.azure_gateway import OWN, small_gateway
-
-from .system import DocumentSystem, Manifest, Name
 
 _LAYOUT = Layout.of("/contrail/")
 _RESTING = frozenset({"Applied", "Held", "ForeignConfiguration", "GatewayStopped"})

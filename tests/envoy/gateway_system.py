@@ -30,8 +30,8 @@ from intentc.loading.configuration import Configuration, Settings
 from intentc.loading.configuration.sections import Etcd, Intentc
 from intentc.loading.resources import Loaded
 from intentc.writing.connection import Connection
+from tests.envoy.manifests import Manifest
 from tests.support.envoy.held_ports import held_port
-from tests.support.envoy.manifests import Manifest
 from tests.support.waiting import PATIENCE
 
 _MUTE_SECONDS = 0.5

@@ -17,7 +17,7 @@ from intentc.bridges.xds.serving import Server, running_xds
 from intentc.dev.envoy_server import Envoy, running_envoy
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Operation
-from tests.support.envoy.backends import backend
+from tests.envoy.backends import backend
 from tests.support.envoy.handmade import cluster, listener, rejections, route, virtual_host, write
 from tests.support.envoy.held_ports import held_port
 from tests.support.waiting import PATIENCE, until_true

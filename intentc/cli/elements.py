@@ -15,8 +15,7 @@ from typing import Any
 import click
 import msgspec
 
-from intentc.bridges.xds.elements import Element, decode_element
-from intentc.bridges.xds.kinds import SECRET, TYPE_OF, calls_for_envoy
+from intentc.bridges.xds.elements import SECRET, TYPE_OF, Element, calls_for_envoy, decode_element
 from intentc.model import Schema
 from intentc.model.events import Change
 from intentc.model.sensitive import concealed

@@ -176,7 +176,7 @@ async def _azure_of(started: Running) -> AsyncIterator[AzureGateway | None]:
 @asynccontextmanager
 async def _gateway_of(started: Running, files: tuple[str, ...], *, prove_it: bool) -> AsyncIterator[None]:
     """Run an Envoy next to the servers, if the compilers make Envoy elements."""
-    from intentc.bridges.xds.kinds import calls_for_envoy
+    from intentc.bridges.xds.elements import calls_for_envoy
     from intentc.cli.elements import elements_of
     from intentc.inspection.outputs import lower_level, shown
 

@@ -16,8 +16,8 @@ import anyio
 import anyio.lowlevel
 import httpx2
 
+from intentc.bridges.xds.elements import REJECTION
 from intentc.bridges.xds.example_requests import ports
-from intentc.bridges.xds.kinds import REJECTION
 from intentc.cli.applying import apply_resources
 from intentc.cli.client import ApiClient, Change
 from intentc.cli.connecting import api_server

@@ -34,7 +34,7 @@ async def envoy_over(world: World) -> AsyncIterator[Update]:
         answered.set()
         answered = anyio.Event()
 
-    discovery = Discovery(world, RejectionAnalyzer(world, lambda key, rejection: None), Figures(dict), changed)
+    discovery = Discovery(world, RejectionAnalyzer(world), Figures(dict), changed)
 
     async def update() -> float:
         began = time.perf_counter()

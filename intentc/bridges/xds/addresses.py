@@ -1,13 +1,11 @@
 """Tracks the addresses of listeners: those in force, and those at which one Envoy listens.
 
-Why it exists: one listener at a time can have an address. When a listener is deleted or moves, another may take its
-address (``Addresses``). Envoy applies the listeners of a response one by one, and a changed listener keeps its old
-address until the new version is warm, which is after the answer. So a listener that releases an address to another is
-removed first, and added again once Envoy has answered that (``StreamAddresses``, docs/adr/0014). What former streams
-sent is unknown; ``retrying`` tries the listeners again that are rejected for it.
+One listener at a time can have an address. When a listener is deleted or moves, another may take its address
+(``Addresses``). Envoy applies the listeners of a response one by one, and a changed listener keeps its old address
+until the new version is warm, which is after the answer. So a listener that releases an address to another is removed
+first, and added again once Envoy has answered that (``StreamAddresses``, docs/adr/0014).
 
-State: addresses by listener, and releases that not every Envoy knows yet. ``world``, ``retrying`` and ``session``
-change it.
+State: ``world`` and ``retrying`` change ``Addresses``, ``session`` its ``StreamAddresses``.
 """
 
 from __future__ import annotations
@@ -17,10 +15,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-_IN_USE = re.compile(r"cannot bind|duplicate address|address already in use", re.IGNORECASE)
+from .elements import Key
 
-Key = tuple[str, str]
-"""Kind and name of an element."""
+_IN_USE = re.compile(r"cannot bind|duplicate address|address already in use", re.IGNORECASE)
 
 
 def in_use(message: str) -> bool:

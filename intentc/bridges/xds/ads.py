@@ -1,10 +1,7 @@
 """Serves the aggregated discovery service over gRPC: one stream per Envoy, in either dialect.
 
-Why it exists: of the xDS server only this module uses gRPC, and opens the port. Messages are bytes here; ``session``
-decides what they say. Methods are named by their paths, so that no generated stubs are needed.
-
-State: the server, the open streams' events and limits, and when a silence and an abort were last logged. It adds
-streams to ``world`` and removes them, and counts in ``metrics``; ``world`` and ``session`` own the rest.
+Only this module uses gRPC, and opens the port. Messages are bytes here; ``session`` decides what they say. Methods are
+named by their paths, so that no generated stubs are needed.
 """
 
 from __future__ import annotations
@@ -24,7 +21,7 @@ from intentc.listening.connections import most_connections
 
 from . import limits
 from .dialects import Dialect, Incremental, StateOfTheWorld
-from .kinds import Type
+from .elements import Type
 from .metrics import Figures
 from .rejections import RejectionAnalyzer
 from .session import Session

@@ -1,10 +1,4 @@
-"""Builds bootstraps of Envoy as JSON: one that uses an xDS server, and a static one that needs none.
-
-Why it exists: a bootstrap must fit the server that Envoy asks. ``dev.envoy_server`` and operators start Envoy with it.
-
-It makes JSON from values, over a ``World`` of its own for a static one; the elements stay as they are, and ``left_out``
-is called for a bad one.
-"""
+"""Builds bootstraps of Envoy as JSON: one that uses an xDS server, and a static one that needs none."""
 
 from __future__ import annotations
 
@@ -15,10 +9,9 @@ import msgspec
 from envoy.config.route.v3 import route_pb2
 from google.protobuf import any_pb2, json_format
 
-from .assembly import Assembly
-from .elements import Element
+from .elements import Element, Type
 from .encoding import Unencodable, Version, encode
-from .kinds import Type
+from .route_configurations import Assembly
 from .world import World
 
 XDS_CLUSTER = "intentc_xds"

@@ -1,9 +1,7 @@
 """Reads requests and writes responses in the two dialects of aggregated discovery: state of the world, incremental.
 
-Why it exists: ``session`` implements one protocol for both. Responses are concatenated from bytes that are encoded
-already. Messages may be long and must not block other streams, so they are read and written in parts.
-
-It makes values of bytes and bytes of values, part by part; what it gets stays as it is.
+``session`` implements one protocol for both. Responses are concatenated from bytes that are encoded already. Messages
+may be long and must not block other streams, so they are read and written in parts.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from envoy.service.discovery.v3 import discovery_pb2
 from google.protobuf.message import DecodeError
 
 from . import limits, wire
-from .kinds import Type
+from .elements import Type
 from .session import Request, Response
 
 _FIELDS = 2_048

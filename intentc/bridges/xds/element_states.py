@@ -1,30 +1,21 @@
 """Tracks each element's state with Envoy (wanted, acknowledged, rejected) and searches for the rejected one.
 
-Why it exists: Envoy rejects a whole route configuration for one bad route, and does not always say which. Elements that
-Envoy acknowledged before are not to blame, so the cause is among those *on trial*: in force and never acknowledged. If
-the message names an element, the search is over. Otherwise half of those on trial are set back to their last good
-version until the other half is acknowledged, and so on. The rejected element's last good version stays in force, unless
-it checks clients less strictly; a route without one gets a fallback (``fallback_routes``). All other elements take
-effect.
+Envoy rejects a whole route configuration for one bad route, and does not always say which. Elements that Envoy
+acknowledged before are not to blame, so the cause is among those *on trial*: in force and never acknowledged. Half of
+those on trial are set back to their last good version until the other half is acknowledged, and so on. The rejected
+element's last good version stays in force, unless it checks clients less strictly; a route without one gets a fallback
+(``encoding.fallback_routes``). All other elements take effect.
 
-State: the versions of each element, and a search for each type. ``world``, ``rejections``, ``retrying`` and
-``watch_consumer`` change it; ``session`` knows what each Envoy was sent; ``world`` puts versions in force. The versions
-themselves stay as they are.
+State: the states belong to ``world``; only it changes them.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 
-from .addresses import Key, in_use
-from .encoding import Version
-from .fallback_routes import fallback_routes
-from .kinds import LISTENER, TYPE_OF, VIRTUAL_HOST, Type
-
-_LISTED = re.compile(r"Error adding/updating \w+\(s\) (.*)", re.DOTALL)
-
-__all__ = ["ElementState", "ElementStates", "Key", "half", "lists_names", "named"]
+from .addresses import in_use
+from .elements import LISTENER, TYPE_OF, Key, Type
+from .encoding import Version, fallback_routes
 
 
 class ElementState:
@@ -255,46 +246,3 @@ class ElementStates:
             (self.displaced, state is not None and key[0] == LISTENER and in_use(state.rejection)),
         ):
             (filed.add if belongs else filed.discard)(key)
-
-
-def lists_names(message: str) -> bool:
-    """Whether Envoy names what it rejects; it has taken all others of the same response then."""
-    return _LISTED.match(message) is not None
-
-
-def named(message: str, suspects: Iterable[Version], others: Iterable[Version] = ()) -> list[tuple[Version, str]]:
-    """The ``suspects`` that Envoy names, each with Envoy's reason.
-
-    Envoy applies clusters and listeners one by one and lists those that it rejects: ``Error adding/updating cluster(s)
-    NAME: why, NAME: why``, listeners separated by an end of line. ``others``: elements that the message may name as
-    well, so that their reason is not taken for a suspect's.
-    """
-    found = _LISTED.match(message)
-    if found is None:
-        return []
-    listed, suspects = found[1], list(suspects)
-    starts: dict[int, str] = {}
-    for name in {one.resource for one in (*suspects, *others)} - {""}:
-        places = (0 if listed.startswith(f"{name}: ") else -1, *(listed.find(f"{by}{name}: ") for by in (", ", "\n")))
-        at = min((place for place in places if place >= 0), default=-1)
-        if at >= 0:
-            starts[at] = name
-    ends = [*sorted(starts)[1:], len(listed)]
-    said = {
-        starts[at]: listed[at:end].removeprefix(", ").strip().removeprefix(f"{starts[at]}: ").strip()
-        for at, end in zip(sorted(starts), ends, strict=False)
-    }
-    return [(one, said[one.resource]) for one in suspects if one.resource in said]
-
-
-def half(message: str, suspects: list[Version]) -> list[Version]:
-    """The suspects to set back first: those that the message names, otherwise the second half.
-
-    If it names all, nothing is gained by them. Virtual hosts are set back last: without them nothing would be learned
-    of their routes.
-    """
-    mentioned = [one for one in suspects if one.element.kind != VIRTUAL_HOST and one.resource in message]
-    if mentioned and len(mentioned) < len(suspects):
-        return mentioned
-    ordered = sorted(suspects, key=lambda one: (one.element.kind != VIRTUAL_HOST, one.key))
-    return ordered[len(ordered) // 2 :]

@@ -1,22 +1,60 @@
-"""Decodes elements and rejections from etcd, and ignores all other resources.
+"""Names Envoy's elements and discovery types, and decodes elements and rejections from etcd.
 
-Why it exists: the watch under the compilers' path delivers every resource, and only a few kinds concern Envoy. Faults
-inside an element (a ``config`` that is no valid message, for example) are found by ``encoding``. ``digest`` names the
-content of an element, by which a rejection knows it again.
-
-Pure functions of the bytes.
+The watch under the compilers' path delivers every resource; only a few kinds concern Envoy. ``encoding`` finds faults
+inside an element, such as a ``config`` that is no valid message. Compilers never import this package; they name the
+kinds themselves.
 """
 
 from __future__ import annotations
 
 import hashlib
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 import msgspec
 
 from intentc.model.events import Change
+from intentc.model.schema import Schema
 
-from .kinds import REJECTION, TYPE_OF
+Key = tuple[str, str]
+"""Kind and name of an element."""
+
+CLUSTER = "envoy_cluster"
+ENDPOINTS = "envoy_endpoints"
+LISTENER = "envoy_listener"
+VIRTUAL_HOST = "envoy_virtual_host"
+ROUTE = "envoy_route"
+SECRET = "envoy_secret"  # noqa: S105  # a kind, not a secret
+REJECTION = "envoy_rejection"
+
+_ROOT = "type.googleapis.com"
+
+
+class Type(StrEnum):
+    """A discovery type by its URL, in the order in which changes are sent: targets of references first."""
+
+    SECRETS = f"{_ROOT}/envoy.extensions.transport_sockets.tls.v3.Secret"
+    CLUSTERS = f"{_ROOT}/envoy.config.cluster.v3.Cluster"
+    ENDPOINTS = f"{_ROOT}/envoy.config.endpoint.v3.ClusterLoadAssignment"
+    LISTENERS = f"{_ROOT}/envoy.config.listener.v3.Listener"
+    ROUTES = f"{_ROOT}/envoy.config.route.v3.RouteConfiguration"
+
+
+WILDCARD = frozenset({Type.CLUSTERS, Type.LISTENERS})
+"""Types of which an Envoy receives all resources; of the others it names what it wants."""
+
+TYPE_OF = {
+    SECRET: Type.SECRETS,
+    CLUSTER: Type.CLUSTERS,
+    ENDPOINTS: Type.ENDPOINTS,
+    LISTENER: Type.LISTENERS,
+    VIRTUAL_HOST: Type.ROUTES,
+    ROUTE: Type.ROUTES,
+}
+"""Kind of element → the type that carries it."""
+
+NAME_FIELD = {CLUSTER: "name", ENDPOINTS: "cluster_name", LISTENER: "name", SECRET: "name", ROUTE: "name"}
+"""Kind of element → the field of its ``config`` that holds Envoy's name for it."""
 
 _DIGEST_LENGTH = 32
 
@@ -147,3 +185,8 @@ def decode_rejection(change: Change) -> Rejection:
 def digest(config: Any) -> str:
     """A hash that shows whether ``config`` is still the one that Envoy rejected; the compilers compute the same."""
     return hashlib.sha256(msgspec.json.encode(config, order="sorted")).hexdigest()[:_DIGEST_LENGTH]
+
+
+def calls_for_envoy(schema: Schema) -> bool:
+    """Whether ``schema`` has Envoy's elements, which an xDS server must serve then."""
+    return LISTENER in schema

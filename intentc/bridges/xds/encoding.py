@@ -1,11 +1,8 @@
 """Encodes an element's v3 JSON as the bytes of its protobuf message, once per version, and finds what it refers to.
 
-Why it exists: invalid JSON (an unknown field, a wrong type, an unknown extension) is found here, without an Envoy, and
-with a message that names the field. Envoy checks its own constraints. The names of clusters, endpoints and route
-configurations, and the addresses of a listener, are read here, too: ``world`` orders changes by them. ``wire`` has the
-single fields.
-
-State: the message classes and extensions, imported once.
+Invalid JSON (an unknown field, a wrong type, an unknown extension) is found here, with a message that names the field;
+Envoy checks its own constraints. Here are also the names and addresses by which ``world`` orders changes, and the
+routes that may stand in for a rejected one. ``wire`` has the single fields.
 """
 
 from __future__ import annotations
@@ -21,8 +18,19 @@ from google.protobuf import json_format
 
 from . import wire
 from .addresses import addresses_of
-from .elements import Element, digest
-from .kinds import CLUSTER, ENDPOINTS, LISTENER, NAME_FIELD, ROUTE, SECRET, TYPE_OF, VIRTUAL_HOST, Type
+from .elements import (
+    CLUSTER,
+    ENDPOINTS,
+    LISTENER,
+    NAME_FIELD,
+    ROUTE,
+    SECRET,
+    TYPE_OF,
+    VIRTUAL_HOST,
+    Element,
+    Type,
+    digest,
+)
 
 _MESSAGES = {
     CLUSTER: ("envoy.config.cluster.v3.cluster_pb2", "Cluster"),
@@ -40,9 +48,14 @@ _NAME_NUMBER = 27
 _ROUTES_FIELD = 3
 """The field of a virtual host that holds its routes."""
 _ASSEMBLED = ("name", "domains", "routes")
-"""Fields of a virtual host that ``assembly`` fills in."""
+"""Fields of a virtual host that ``route_configurations`` fills in."""
 _CLUSTER_FIELDS = ("cluster", "cluster_name", "collector_cluster")
 _EXTENSIONS = ("envoy.extensions", "envoy.config", "envoy.type", "envoy.service", "envoy.data", "xds", "udpa")
+_PATH_ALONE = frozenset(
+    {"prefix", "path", "safe_regex", "path_separated_prefix", "connect_matcher", "path_match_policy", "case_sensitive"}
+)
+"""The fields of a route's match that concern the path."""
+_UNAVAILABLE = {"status": 503}
 
 
 class Unencodable(Exception):
@@ -228,3 +241,34 @@ def _without_name(check: Any) -> Any:
 
 def _known(message: Any) -> bool:
     return _NAME in message.DESCRIPTOR.fields_by_name[_CHECKS].message_type.fields_by_name
+
+
+def fallback_routes(rejected: Version) -> tuple[Version, ...]:
+    """The versions that may be in force in place of ``rejected``, best first; empty for elements that are no routes.
+
+    If the route were left out, its requests would match a wider one, to another upstream with other rules. The first
+    version answers 503 with the same match. Since Envoy may reject the match itself, the second answers 503 for its
+    path alone, without the other conditions.
+    """
+    if rejected.element.kind != ROUTE:
+        return ()
+    config = msgspec.json.decode(rejected.config)
+    match = config.get("match")
+    if not isinstance(match, dict):
+        return ()
+    bare = {name: value for name, value in match.items() if name in _PATH_ALONE}
+    found = []
+    for one in (match, bare) if bare != match else (match,):
+        version = _unavailable(rejected, one)
+        if version is not None:
+            found.append(version)
+    return tuple(found)
+
+
+def _unavailable(rejected: Version, match: dict[str, Any]) -> Version | None:
+    config = {"name": rejected.resource or rejected.element.name, "match": match, "direct_response": _UNAVAILABLE}
+    try:
+        version = encode(rejected.element._replace(config=config, clusters=()))
+    except Unencodable:
+        return None
+    return version._replace(is_fallback=True)

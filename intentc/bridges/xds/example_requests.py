@@ -1,10 +1,7 @@
 """Derives the ports and example requests of Envoy from the elements, for people to try: URL and headers per route.
 
-Why it exists: whoever starts a gateway wants to know what to type, and the elements have the answer: ports in
-listeners, host names in virtual hosts, paths in routes. It is a selection: routes that match a regular expression,
-query parameters, or a header other than by its exact value are left out, since one example can't show them.
-
-Pure functions of the elements; nothing is sent.
+It is a selection: routes that match a regular expression, query parameters, or a header other than by its exact value
+are left out, since one example can't show them.
 """
 
 from __future__ import annotations
@@ -13,9 +10,8 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from .domains import ANY, covering
-from .elements import Element
-from .kinds import LISTENER, ROUTE, VIRTUAL_HOST
+from .elements import LISTENER, ROUTE, VIRTUAL_HOST, Element
+from .route_configurations import ANY, covering
 
 _LOCAL = "127.0.0.1"
 _EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104  # what listeners say

@@ -1,10 +1,9 @@
 """Limits what discovery clients may ask of the server, each of them and all together.
 
-Why it exists: anyone who reaches the port is a client, and one process that serves all Envoys stores, compares and
-answers everything that clients send. Each limit is far above what an Envoy needs, and the error names it. ``dialects``,
-``session`` and ``ads`` apply them; ``ads`` limits connections, too.
+Anyone who reaches the port is a client, and one process that serves all Envoys stores, compares and answers everything
+that clients send. Each limit is far above what an Envoy needs, and the error names it.
 
-State: counts by stream and address, in memory.
+State: ``ads`` and ``session`` report streams and names.
 """
 
 from __future__ import annotations

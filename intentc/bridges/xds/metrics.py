@@ -1,10 +1,6 @@
-"""Defines the Prometheus metrics of an xDS server.
+"""Defines the Prometheus metrics of an xDS server; each server has its own registry.
 
-Why it exists: names of metrics are an interface. Each server has its own registry, so that several can run in one
-process.
-
-State: the counters, which ``ads``, ``session`` and ``serving`` raise. At a scrape it reads the server's status; the
-caller answers.
+State: ``ads``, ``session`` and ``serving`` raise the counters.
 """
 
 from __future__ import annotations
@@ -17,7 +13,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 
 from intentc.diagnostics.registry import registry_of
 
-from .kinds import Type
+from .elements import Type
 
 PUSHES = "intentc_xds_pushes"
 ACKNOWLEDGEMENTS = "intentc_xds_acknowledgements"

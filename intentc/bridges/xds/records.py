@@ -31,9 +31,7 @@ from intentc.watch.protocol import (
     StoreError,
 )
 
-from .element_states import Key
-from .elements import Rejection
-from .kinds import REJECTION
+from .elements import REJECTION, Key, Rejection
 
 _LOG = logging.getLogger(__name__)
 _RETRY = Backoff(1.0, 1.0, jitter=0)

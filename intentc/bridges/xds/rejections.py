@@ -1,40 +1,61 @@
-"""Analyzes rejections by Envoy: finds the element that caused one, records it, and decides what to try next.
+"""Finds the element that caused an Envoy's rejection, and has the world stop offering it.
 
-Why it exists: all streams need one result. Several Envoys reject the same element, one after the other, and an element
-that another Envoy has acknowledged is not withdrawn because one rejects it. ``element_states`` searches for the cause
-among several elements; ``retrying`` tries listeners again whose address was in use; ``records`` writes to etcd.
+All streams need one result: several Envoys reject the same element, one after the other, and an element that another
+Envoy has acknowledged is not withdrawn because one rejects it. If the message names an element, the search is over;
+otherwise ``element_states`` searches among those on trial. ``retrying`` tries listeners again whose address was in use.
 
-It changes the world's element states and what is in force, and passes what to record to its caller.
+State: it reports what it finds to ``world``, which changes the states of elements.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
-from .element_states import ElementState, Key, half, lists_names, named
-from .elements import Rejection
+from .addresses import in_use
+from .element_states import ElementState
+from .elements import LISTENER, ROUTE, SECRET, VIRTUAL_HOST, Key, Rejection, Type
 from .encoding import Version
-from .kinds import ROUTE, SECRET, Type
-from .rejection_log import RejectionLog
 from .retrying import Retries
 from .world import World
 
 _LOG = logging.getLogger(__name__)
 _LONGEST_MESSAGE = 1_000
+_LISTED = re.compile(r"Error adding/updating \w+\(s\) (.*)", re.DOTALL)
+_REPEAT_SECONDS = 3600.0
+_PERIOD_SECONDS = 60.0
+_MOST_IN_PERIOD = 30
+_MOST_KNOWN = 1_000
 
-Record = Callable[[Key, Rejection | None], None]
-"""Called with the rejection to record about an element; None removes the record."""
+
+def rejection_of(state: ElementState) -> Rejection | None:
+    """The record of a rejected element; None if it is not rejected."""
+    wanted, good = state.wanted, state.last_good
+    if wanted is None or not state.rejection:
+        return None
+    kind, name = wanted.key
+    return Rejection(
+        kind,
+        name,
+        wanted.digest,
+        state.rejection,
+        wanted.element.origins,
+        # A secret is not copied into another record.
+        msgspec.json.decode(good.config) if good is not None and kind != SECRET else None,
+        good.element.guards if good is not None else (),
+        _meanwhile(state, wanted),
+    )
 
 
-def meanwhile(state: ElementState) -> str:
+def _meanwhile(state: ElementState, wanted: Version) -> str:
     """Describes what is in force in place of a rejected version; empty if that is the last good version."""
     if state.unguarded:
         return f"its last good version lacks {', '.join(state.unguarded)}: until it is fixed nobody listens there"
-    if state.last_good is not None or state.wanted is None or state.wanted.element.kind != ROUTE:
+    if state.last_good is not None or wanted.element.kind != ROUTE:
         return ""
     if state.fallbacks:
         return "until it is fixed its requests are answered with 503"
@@ -44,88 +65,37 @@ def meanwhile(state: ElementState) -> str:
 class RejectionAnalyzer:
     """Finds the elements that Envoy rejects and withdraws them from the world. ``clock`` gives seconds."""
 
-    def __init__(self, world: World, record: Record, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, world: World, clock: Callable[[], float] = time.monotonic) -> None:
         self.retries = Retries(world, clock)
         self._log = RejectionLog(clock)
         self._world = world
-        self._record = record
-        world.on_regained = self.write_down
 
     def on_rejection(self, kind: Type, names: set[str] | None, trial: list[Version], message: str) -> bool:
         """Handle an Envoy's rejection of the resources ``names`` (None: all), in which ``trial`` are on trial.
 
         Returns False if no element can be blamed, so that the Envoy would reject the same resources again.
         """
-        states = self._world.states
-        if lists_names(message):
-            return self._named(kind, names, trial, message)
-        if self._world.drop_predecessors(trial):
+        world = self._world
+        if _LISTED.match(message):
+            # Envoy took the others of the response, so only those that it names matter.
+            found = named(message, trial, world.members(kind, names))
+            world.drop_predecessors([version for version, _ in found])
+            for version, why in found:
+                if world.states.suspects([version]):
+                    self._blame(version.key, why)
+            return bool(found) or self._acknowledged_once(kind, names, message)
+        if world.drop_predecessors(trial):
             return True
-        suspects = states.suspects(trial)
+        suspects = world.states.suspects(trial)
         if suspects is None:
             return True
         if not suspects:
             return self._acknowledged_once(kind, names, message)
-        if len(suspects) == 1:
-            self.blame(suspects[0].key, message)
-            return True
-        back = half(message, suspects)
-        shown = message[:_LONGEST_MESSAGE]
-        level = self._log.level("search", shown, logging.INFO)
-        _LOG.log(level, "searching %d elements for the one that Envoy rejects: %s", len(suspects), shown)
-        states.suspend(kind, back, suspects)
-        for version in back:
-            self._world.enforce(version.key)
+        self._search(kind, suspects, message)
         return True
 
-    def _named(self, kind: Type, names: set[str] | None, trial: list[Version], message: str) -> bool:
-        """Handle a rejection that names elements. Envoy took the others of the response, so only those matter."""
-        found = named(message, trial, self._world.members(kind, names))
-        self._world.drop_predecessors([version for version, _ in found])
-        for version, why in found:
-            if self._world.states.suspects([version]):
-                self.blame(version.key, why)
-        return bool(found) or self._acknowledged_once(kind, names, message)
-
-    def blame(self, key: Key, message: str) -> None:
-        """Stop offering the wanted version of ``key``, and record it as rejected."""
-        state = self._world.states.get(key)
-        if state is None or state.wanted is None:
-            return
-        self._world.states.reject(key, message[:_LONGEST_MESSAGE])
-        element = state.wanted.element
-        extra = {"key": " ".join(key), "revision": element.revision}
-        is_new = self.retries.on_rejection(key) if key in self._world.states.displaced else True
-        self._world.enforce(key)
-        if not is_new:
-            _LOG.info("%s %s waits for its address: %s", *key, message, extra=extra)
-            return
-        shown = message[:_LONGEST_MESSAGE]
-        level = self._log.level(" ".join(key), shown, logging.ERROR)
-        _LOG.log(level, "Envoy rejects %s %s: %s", *key, shown, extra=extra)
-        self.write_down(key)
-
-    def write_down(self, key: Key) -> None:
-        """Record that the wanted version of ``key`` is rejected."""
-        state = self._world.states.get(key)
-        if state is None or state.wanted is None:
-            return
-        wanted, good = state.wanted, state.last_good
-        # A secret is not copied into another record.
-        kept = msgspec.json.decode(good.config) if good is not None and key[0] != SECRET else None
-        rejection = Rejection(
-            key[0],
-            key[1],
-            wanted.digest,
-            state.rejection,
-            wanted.element.origins,
-            kept,
-            good.element.guards if good is not None else (),
-            meanwhile(state),
-        )
-        self._record(key, rejection)
-
     def _acknowledged_once(self, kind: Type, names: set[str] | None, message: str) -> bool:
+        """Handle a rejection of resources that were all acknowledged before."""
         world = self._world
         if len(world.streams) > 1:
             shown = message[:_LONGEST_MESSAGE]
@@ -133,17 +103,106 @@ class RejectionAnalyzer:
             _LOG.log(level, "one Envoy rejects what others have in force; it keeps what it has: %s", shown)
             return False
         members = world.members(kind, names)
-        if lists_names(message):
+        if _LISTED.match(message):
             found = named(message, members)
             for version, why in found:
-                self.blame(version.key, why)
+                self._blame(version.key, why)
             return bool(found)
         doubted = world.put_on_trial_again(members)
-        if len(doubted) == 1:
-            self.blame(doubted[0].key, message)
-        elif doubted:
-            back = half(message, doubted)
-            world.states.suspend(kind, back, doubted)
-            for version in back:
-                world.enforce(version.key)
+        if doubted:
+            self._search(kind, doubted, message)
         return bool(doubted)
+
+    def _search(self, kind: Type, suspects: list[Version], message: str) -> None:
+        """Blame the only suspect, or set half of them back."""
+        if len(suspects) == 1:
+            self._blame(suspects[0].key, message)
+            return
+        shown = message[:_LONGEST_MESSAGE]
+        level = self._log.level("search", shown, logging.INFO)
+        _LOG.log(level, "searching %d elements for the one that Envoy rejects: %s", len(suspects), shown)
+        self._world.suspend(kind, half(message, suspects), suspects)
+
+    def _blame(self, key: Key, message: str) -> None:
+        """Have the world stop offering the wanted version of ``key``, and record it as rejected."""
+        state = self._world.states.get(key)
+        if state is None or state.wanted is None:
+            return
+        shown = message[:_LONGEST_MESSAGE]
+        extra = {"key": " ".join(key), "revision": state.wanted.element.revision}
+        is_displaced = key[0] == LISTENER and in_use(shown)
+        is_new = not is_displaced or self.retries.on_rejection(key)
+        self._world.reject(key, shown)
+        if not is_new:
+            _LOG.info("%s %s waits for its address: %s", *key, message, extra=extra)
+            return
+        level = self._log.level(" ".join(key), shown, logging.ERROR)
+        _LOG.log(level, "Envoy rejects %s %s: %s", *key, shown, extra=extra)
+        self._world.unrecorded.add(key)
+
+
+class RejectionLog:
+    """Decides at which level a rejection is logged: in full once an hour per element and message, and 30 a minute.
+
+    A client that reconnects is sent the same again and rejects it again, and what it says is up to it. Further ones are
+    logged at DEBUG; metrics count each, and records and status have the present ones. ``clock`` gives seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._logged: dict[tuple[str, str], float] = {}
+        self._period_began = clock()
+        self._in_period = 0
+
+    def level(self, about: str, message: str, first: int) -> int:
+        """The level for a rejection of ``about`` with ``message``: ``first``, or DEBUG if that would be too much."""
+        now = self._clock()
+        if now - self._period_began >= _PERIOD_SECONDS:
+            self._period_began, self._in_period = now, 0
+        logged = self._logged.get((about, message))
+        if self._in_period >= _MOST_IN_PERIOD or (logged is not None and now - logged < _REPEAT_SECONDS):
+            return logging.DEBUG
+        self._in_period += 1
+        self._logged.pop((about, message), None)
+        self._logged[about, message] = now
+        if len(self._logged) > _MOST_KNOWN:
+            del self._logged[next(iter(self._logged))]
+        return first
+
+
+def named(message: str, suspects: Iterable[Version], others: Iterable[Version] = ()) -> list[tuple[Version, str]]:
+    """The ``suspects`` that Envoy names, each with Envoy's reason.
+
+    Envoy applies clusters and listeners one by one and lists those that it rejects: ``Error adding/updating cluster(s)
+    NAME: why, NAME: why``, listeners separated by an end of line. ``others``: elements that the message may name as
+    well, so that their reason is not taken for a suspect's.
+    """
+    found = _LISTED.match(message)
+    if found is None:
+        return []
+    listed, suspects = found[1], list(suspects)
+    starts: dict[int, str] = {}
+    for name in {one.resource for one in (*suspects, *others)} - {""}:
+        places = (0 if listed.startswith(f"{name}: ") else -1, *(listed.find(f"{by}{name}: ") for by in (", ", "\n")))
+        at = min((place for place in places if place >= 0), default=-1)
+        if at >= 0:
+            starts[at] = name
+    ends = [*sorted(starts)[1:], len(listed)]
+    said = {
+        starts[at]: listed[at:end].removeprefix(", ").strip().removeprefix(f"{starts[at]}: ").strip()
+        for at, end in zip(sorted(starts), ends, strict=False)
+    }
+    return [(one, said[one.resource]) for one in suspects if one.resource in said]
+
+
+def half(message: str, suspects: list[Version]) -> list[Version]:
+    """The suspects to set back first: those that the message names, otherwise the second half.
+
+    If it names all, nothing is gained by them. Virtual hosts are set back last: without them nothing would be learned
+    of their routes.
+    """
+    mentioned = [one for one in suspects if one.element.kind != VIRTUAL_HOST and one.resource in message]
+    if mentioned and len(mentioned) < len(suspects):
+        return mentioned
+    ordered = sorted(suspects, key=lambda one: (one.element.kind != VIRTUAL_HOST, one.key))
+    return ordered[len(ordered) // 2 :]

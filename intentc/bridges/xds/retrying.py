@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from .element_states import Key
+from .elements import Key
 from .encoding import Version
 from .world import World
 
@@ -74,8 +74,7 @@ class Retries:
             left = addresses.last_left(attempt.version.addresses)
             if left > attempt.heard or attempt.due <= self._clock():
                 attempt.heard = max(attempt.heard, left)
-                states.try_again(key)
-                self._world.enforce(key)
+                self._world.try_again(key)
         addresses.forget(self._heard())
         for key, attempt in list(self._attempts.items()):
             state = states.get(key)

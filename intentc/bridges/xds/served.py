@@ -1,19 +1,18 @@
 """Keeps the resources that Envoys are sent, and what changed at which publication.
 
-Why it exists: a stream asks what it has missed since the publication that it saw last. The names of deleted resources
-are remembered for that, within a limit; a stream that is further behind compares everything. A route configuration that
-is asked for and not in force is answered by an empty one. ``world`` decides what is served, and numbers the
-publications.
+A stream asks what it has missed since the publication that it saw last. The names of deleted resources are remembered
+for that, within a limit; a stream that is further behind compares everything. A route configuration that is asked for
+and not in force is answered by an empty one.
 
-State: the resources, the publication in which each changed last, and the deleted names.
+State: ``world`` decides what is served, and numbers the publications.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from .assembly import Assembly
-from .kinds import Type
+from .elements import Type
+from .route_configurations import Assembly
 
 _NONE = "none"
 _DELETED_KEPT = 1_024

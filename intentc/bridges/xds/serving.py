@@ -1,12 +1,7 @@
 """Runs the xDS server: the watch, the world, the records, and the streams of Envoys; reports its status.
 
-Why it exists: ``intentc xds``, ``intentc dev`` and the tests share it. The world is published when the store has been
-quiet for a moment, so that what a compiler writes together (a cluster, then its route) is sent together; and when a
-retry, the end of a drain time or a silent Envoy is due. A rejection that the store has already is not written again.
-``diagnostics`` shows the status; callers handle commands and signals.
-
-State: the tasks, the port, whether the store was listed, and whether anything is to be published; the parts keep their
-own. It publishes the world.
+The world is published when the store has been quiet for a moment, so that what a compiler writes together (a cluster,
+then its route) is sent together; and when a retry, the end of a drain time or a silent Envoy is due.
 """
 
 from __future__ import annotations
@@ -24,13 +19,12 @@ from intentc.watch.source import Source
 
 from .ads import Discovery, listening
 from .draining import ENVOYS_DEFAULT_SECONDS, Draining
-from .element_states import Key
-from .elements import Rejection
+from .element_states import ElementState
+from .elements import CLUSTER, Key, Rejection, Type
 from .encoding import load_extensions
-from .kinds import CLUSTER, Type
 from .metrics import Figures
 from .records import Records
-from .rejections import RejectionAnalyzer
+from .rejections import RejectionAnalyzer, rejection_of
 from .watch_consumer import WatchConsumer
 from .world import World
 
@@ -59,7 +53,7 @@ class Server:
     ) -> None:
         self.world = World(draining=Draining(drain_seconds))
         self.records = Records(store, path)
-        self.rejections = RejectionAnalyzer(self.world, self._record)
+        self.rejections = RejectionAnalyzer(self.world)
         self.consumer = WatchConsumer(self.world)
         self.figures = Figures(self.status)
         self.discovery = Discovery(self.world, self.rejections, self.figures, self._changed)
@@ -68,7 +62,6 @@ class Server:
         self._pace = pace
         self._wake = anyio.Event()
         self._listed = anyio.Event()
-        self.world.on_settled = self._settled
 
     async def listed(self) -> None:
         """Wait until everything in the store is applied."""
@@ -81,12 +74,8 @@ class Server:
                 self.consumer.apply(item)
                 for key in self.consumer.records:
                     self.records.seen(key)
-                for key, _ in self.consumer.unencodable:
-                    self.rejections.write_down(key)
-                self.consumer.unencodable.clear()
                 if not self._listed.is_set():
-                    for key in self.consumer.orphans():
-                        self.records.record(key, None)
+                    self.world.unrecorded.update(self.consumer.orphans())
                     self._publish()
                     self._listed.set()
                 self._changed()
@@ -143,20 +132,23 @@ class Server:
             "resources": {kind.name.lower(): len(world.served.resources(kind)) for kind in Type},
         }
 
-    def _record(self, key: Key, rejection: Rejection | None) -> None:
-        """Write a rejection unless the store has it already: a version tried again is rejected with the same words."""
-        known, state = self.consumer.records.get(key), self.world.states.get(key)
-        wanted = state.wanted if state is not None else None
-        there = known is not None and known.rejection == rejection and not self.records.pending(key)
-        if there and known is not None and wanted is not None and known.revision >= wanted.element.revision:
-            return
-        self.records.record(key, rejection)
-
-    def _settled(self, key: Key) -> None:
-        self.records.record(key, None)
-
     def _changed(self) -> None:
+        """Have the records of accepted, rejected and deleted elements written, and the world published."""
+        for key in sorted(self.world.unrecorded):
+            state = self.world.states.get(key)
+            if state is None or state.wanted is state.good:
+                self.records.record(key, None)
+            elif (rejection := rejection_of(state)) is not None and not self._is_recorded(key, state, rejection):
+                self.records.record(key, rejection)
+        self.world.unrecorded.clear()
         self._wake.set()
+
+    def _is_recorded(self, key: Key, state: ElementState, rejection: Rejection) -> bool:
+        """Whether the store has a rejection already: a version tried again is rejected with the same words."""
+        known = self.consumer.records.get(key)
+        if known is None or known.rejection != rejection or self.records.pending(key) or state.wanted is None:
+            return False
+        return known.revision >= state.wanted.element.revision
 
     def _publish(self) -> None:
         began = time.perf_counter()

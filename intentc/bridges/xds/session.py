@@ -1,14 +1,12 @@
 """Implements the protocol of one Envoy's stream: subscriptions, responses, answers, and the next response.
 
-Why it exists: aggregated discovery is about the order in which changes are sent. Changes are sent in *rounds*: what
-changed since the last round, clusters before their endpoints, those before listeners, those before routes, removed
-clusters last; each step only when the one before it is answered (clusters: or after 1 s). A round's content is fixed
-when it begins, so that continuous changes can't delay routes without end. Secrets and endpoints that an Envoy newly
-asks for are sent at once: its clusters and listeners wait for them. Secrets that changed are the first of a round.
+Aggregated discovery is about the order in which changes are sent. Changes are sent in *rounds*: what changed since the
+last round, clusters before their endpoints, those before listeners, those before routes, removed clusters last; each
+step only when the one before it is answered (clusters: or after 1 s). A round's content is fixed when it begins, so
+that continuous changes can't delay routes without end. Secrets and endpoints that an Envoy newly asks for are sent at
+once: its clusters and listeners wait for them. Secrets that changed are the first of a round.
 
-State: what this Envoy subscribes to, has, and had on a former stream; its listeners' addresses; responses without an
-answer; the round under way. It reports answers to ``world`` and ``rejections``, which change what is in force, and
-counts in ``metrics``. ``ads`` carries the bytes, in one of two ``dialects``; ``limits`` has the limits.
+State: ``ads`` brings requests and takes responses.
 """
 
 from __future__ import annotations
@@ -23,8 +21,8 @@ from typing import NamedTuple
 
 from . import limits
 from .addresses import StreamAddresses
+from .elements import WILDCARD, Type
 from .encoding import Version
-from .kinds import WILDCARD, Type
 from .rejections import RejectionAnalyzer
 from .served import Resource
 from .world import World

@@ -1,12 +1,8 @@
 """Turns changes in etcd into elements and rejections in the world, each once.
 
-Why it exists: a watch may deliver a change twice, a rejection before its element, and values that can't be read; the
-world receives each new version once. A recorded rejection keeps its version from being offered, and restores the last
-good version that a former process knew; when the record is deleted, the version is tried again. ``serving`` runs the
-watch, reads ``unencodable`` and ``orphans``, and has ``rejections`` and ``records`` write what follows from them.
-
-State: the key and revision of each element, the records of rejections, and the elements that can't be encoded until
-``serving`` takes them. It also changes ``world`` and its element states.
+A watch may deliver a change twice, a rejection before its element, and values that can't be read. A recorded rejection
+keeps its version from being offered, and restores the last good version that a former process knew; when the record is
+deleted, the version is tried again.
 """
 
 from __future__ import annotations
@@ -17,10 +13,8 @@ from typing import Any, NamedTuple
 
 from intentc.model.events import Batch, Change, Snapshot
 
-from .element_states import Key
-from .elements import Malformed, Rejection, concerns_envoy, decode_element, decode_rejection
+from .elements import REJECTION, Key, Malformed, Rejection, concerns_envoy, decode_element, decode_rejection
 from .encoding import Unencodable, Version, encode, unencoded
-from .kinds import REJECTION
 from .world import World
 
 _LOG = logging.getLogger(__name__)
@@ -39,8 +33,6 @@ class WatchConsumer:
     def __init__(self, world: World) -> None:
         self.world = world
         self.records: dict[Key, Recorded] = {}
-        self.unencodable: list[tuple[Key, str]] = []
-        """Elements that are no valid messages, with the reason: ``serving`` records them and empties the list."""
         self._elements: dict[str, Key] = {}
         self._holders: dict[Key, str] = {}
         self._record_keys: dict[str, Key] = {}
@@ -88,11 +80,9 @@ class WatchConsumer:
         try:
             version = encode(element)
         except Unencodable as error:
-            version, reason = unencoded(element), f"no valid message: {error}"
-            self.unencodable.append((key, reason))
+            self.world.want(key, unencoded(element), f"no valid message: {error}", is_recorded=False)
         else:
-            reason = self._rejected_before(key, version)
-        self.world.want(key, version, reason)
+            self.world.want(key, version, self._rejected_before(key, version))
         self._restore(key)
 
     def _rejected_before(self, key: Key, version: Version) -> str:
@@ -140,8 +130,7 @@ class WatchConsumer:
         if state is not None and state.wanted is not None and state.wanted is not state.good:
             reason = self._rejected_before(key, state.wanted)
             if reason and not state.rejection:
-                self.world.states.reject(key, reason)
-                self.world.enforce(key)
+                self.world.reject(key, reason)
         self._restore(key)
 
     def orphans(self) -> list[Key]:
@@ -152,8 +141,7 @@ class WatchConsumer:
         """Offer a rejected version again: deleting its record is how an operator asks for that."""
         state = self.world.states.get(key)
         if state is not None and state.rejection and state.wanted is not None and state.wanted.resource:
-            self.world.states.try_again(key)
-            self.world.enforce(key)
+            self.world.try_again(key)
 
 
 def _about(change: Change) -> dict[str, Any]:

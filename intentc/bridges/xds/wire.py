@@ -1,10 +1,7 @@
 """Encodes fields of protobuf messages, concatenates encoded parts, and finds the fields in a message.
 
-Why it exists: a virtual host of ten thousand routes must not be encoded again for one of them. Serialized messages may
-be concatenated, and a field of message type is its tag, its length and its bytes. Here are fields of text, bytes,
-messages and true flags, and numbers. ``encoding`` encodes whole elements.
-
-Pure functions of bytes.
+A virtual host of ten thousand routes is not encoded again for one of them: serialized messages may be concatenated, and
+a field of message type is its tag, its length and its bytes.
 """
 
 from __future__ import annotations

@@ -1,36 +1,30 @@
 """Decides which version of every element is in force for Envoys, and publishes what changed.
 
-Why it exists: four rules decide which of the elements in etcd an Envoy is sent. A version that Envoy rejected is not
-sent again, unless it is to be retried (``element_states``). A route or listener waits until its clusters are in force,
-and its former version stays until then; if a cluster was rejected, it is withdrawn at once, and what needs it falls
-back to a version that is safe (``fallback_routes``, for routes), or to none. A deleted cluster stays while anything in
-force refers to it, until every Envoy has answered the change, and until old filter chains that may use it are drained
-(``draining``). Changes that belong together are sent together: ``publish`` gives one number to all changes since it was
-last called. ``served`` keeps the changes by these numbers, and so knows what a stream has missed.
+Four rules decide which of the elements in etcd an Envoy is sent. A version that Envoy rejected is not sent again,
+unless it is to be retried. A route or listener waits until its clusters are in force, and its former version stays
+until then; if a cluster was rejected, it is withdrawn at once, and what needs it falls back to a version that is safe
+(``encoding.fallback_routes``, for routes), or to none. A deleted cluster stays while anything in force refers to it,
+until every Envoy has answered the change, and until old filter chains that may use it are drained (``draining``).
+Changes that belong together are sent together: ``publish`` gives one number to all changes since it was last called.
 
-``watch_consumer`` puts elements in, ``rejections``, ``retrying`` and ``session`` report answers and retries,
-``serving`` decides when to publish.
-
-State: the elements in force, those that wait and those that are to be removed; rejected clusters, and listeners that
-Envoys may have though nothing is in force there; which elements name which; which versions were acknowledged; what is
-not published yet; the numbers of the publication and of etcd's revision; and the parts' own.
+State: it alone changes the states of elements. ``watch_consumer`` reports what etcd holds, ``session`` what Envoys
+accept, ``rejections`` and ``retrying`` what is rejected and tried again; ``serving`` publishes, and writes the records
+of ``unrecorded`` elements.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from .addresses import Addresses
-from .assembly import Assembly
-from .draining import Draining
-from .element_states import ElementState, ElementStates, Key
-from .encoding import Version
-from .fallback_routes import fallback_routes
-from .kinds import CLUSTER, LISTENER, ROUTE, TYPE_OF, VIRTUAL_HOST, Type
+from .draining import Draining, StreamProgress
+from .element_states import ElementState, ElementStates
+from .elements import CLUSTER, LISTENER, ROUTE, TYPE_OF, VIRTUAL_HOST, Key, Type
+from .encoding import Version, fallback_routes
+from .route_configurations import Assembly
 from .served import Resource, Served
-from .stream_progress import StreamProgress
 
 _AT_ONCE = 128
 """Elements that are acknowledged without yielding."""
@@ -39,9 +33,8 @@ _AT_ONCE = 128
 class World:
     """The elements in force.
 
-    ``on_settled`` is called with each element that was acknowledged after its trial, or that is deleted. ``draining``:
-    how long clusters are kept for old filter chains; None: for Envoy's default drain time. ``progress``: how far
-    streams have answered.
+    ``draining``: how long clusters are kept for old filter chains; None: for Envoy's default drain time. ``progress``:
+    how far streams have answered.
     """
 
     def __init__(
@@ -50,6 +43,7 @@ class World:
         self.draining = draining or Draining()
         self.progress = progress or StreamProgress()
         self.states = ElementStates()
+        """Only read by others."""
         self.assembly = Assembly()
         self.addresses = Addresses()
         self.served = Served()
@@ -60,9 +54,8 @@ class World:
         self.published = 0
         """The revision of etcd up to which everything is published."""
         self.streams = self.progress.streams
-        self.on_settled: Callable[[Key], None] = lambda key: None
-        self.on_regained: Callable[[Key], None] = lambda key: None
-        """Called with each rejected element of which a version turns out to be good, because its answer came late."""
+        self.unrecorded: set[Key] = set()
+        """Elements that were accepted, rejected or deleted since their records were last written."""
         self.held: dict[Key, set[str]] = {}
         """Routes and listeners that wait → the clusters that they wait for."""
         self.endpoints_of: dict[str, str] = {}
@@ -86,27 +79,46 @@ class World:
         self._rejected_clusters: dict[Key, str] = {}
         self._retained: dict[Key, str] = {}
 
-    def want(self, key: Key, version: Version | None, rejection: str = "") -> None:
-        """Apply the version of an element that etcd holds now; see ``ElementStates.want``."""
+    def want(self, key: Key, version: Version | None, rejection: str = "", *, is_recorded: bool = True) -> None:
+        """Apply the version of an element that etcd holds now; see ``ElementStates.want``.
+
+        ``is_recorded``: whether etcd has a record of ``rejection``.
+        """
         known = self.states.get(key) is not None
         self.states.want(key, version, rejection)
         state = self.states.get(key)
         if state is not None and not known and key in self._accepted:
             # It was created again before Envoys had to remove it.
             self.states.restore(key, self._accepted[key])
-        if state is None or state.wanted is state.good:
-            self.on_settled(key)
-        self.enforce(key)
+        if state is None or state.wanted is state.good or (rejection and not is_recorded):
+            self.unrecorded.add(key)
+        self._enforce(key)
 
     def restore(self, key: Key, good: Version) -> None:
         """Note that Envoys had ``good`` in force before this process started."""
         self.states.restore(key, good)
         state = self.states.get(key)
         if state is not None and state.wanted is state.good:
-            self.on_settled(key)
-        self.enforce(key)
+            self.unrecorded.add(key)
+        self._enforce(key)
 
-    def enforce(self, key: Key) -> None:
+    def reject(self, key: Key, message: str) -> None:
+        """Stop offering the wanted version of ``key``, or the fallback that is offered in its place."""
+        self.states.reject(key, message)
+        self._enforce(key)
+
+    def try_again(self, key: Key) -> None:
+        """Offer a rejected version again."""
+        self.states.try_again(key)
+        self._enforce(key)
+
+    def suspend(self, kind: Type, back: list[Version], suspects: Iterable[Version]) -> None:
+        """Set ``back`` to their last good versions until the other ``suspects`` are acknowledged or rejected."""
+        self.states.suspend(kind, back, suspects)
+        for version in back:
+            self._enforce(version.key)
+
+    def _enforce(self, key: Key) -> None:
         """Put the offered version of an element in force, or let it wait for its clusters."""
         state = self.states.get(key)
         offered = state.offered if state is not None else None
@@ -146,7 +158,7 @@ class World:
             elif state is not None and state.offered is None:
                 self._rejected_clusters[key] = name
                 for waiting in sorted(self._waiting.get(name, ())):
-                    self.enforce(waiting)
+                    self._enforce(waiting)
         if key[0] != LISTENER:
             return
         unknown = is_rejected and state is not None and state.wanted is not None and state.last_good is None
@@ -265,15 +277,15 @@ class World:
                 del self._unproven[kind][version.key]
                 self._carried_by.pop(version.key, None)
         good_before = {one.key: state.good for one in trial if (state := self.states.get(one.key)) is not None}
-        for key in self.states.acknowledge(trial):
-            self.on_settled(key)
+        self.unrecorded.update(self.states.acknowledge(trial))
         for key, good in good_before.items():
             state = self.states.get(key)
             if state is not None and state.rejection and state.last_good is not good and state.last_good:
-                self.on_regained(key)
+                # Its answer came late, and shows that another version of a rejected element is good.
+                self.unrecorded.add(key)
         for version in trial:
             # An element that is set back returns to its last acknowledged version, which may just have changed.
-            self.enforce(version.key)
+            self._enforce(version.key)
         self._release(kind)
 
     def version(self, kind: Type) -> str:
@@ -381,7 +393,7 @@ class World:
         if chosen.endpoints:
             self.endpoints_of[name] = chosen.endpoints
         for waiting in sorted(self._waiting.pop(name, ())):
-            self.enforce(waiting)
+            self._enforce(waiting)
 
     def _serve(self, kind: Type, name: str, body: bytes | None, addresses: tuple[str, ...] = ()) -> None:
         resource = None if body is None else Resource(name, self.version(kind), body, addresses)
@@ -412,7 +424,7 @@ class World:
             return self._in_force.get(version.key) is version and bool(self._carriers(version))
 
         for key in self.states.release(kind, carried):
-            self.enforce(key)
+            self._enforce(key)
 
     def _drain(self, listener: Key, before: Version | None, after: Version | None) -> None:
         """Keep names that ``listener`` no longer uses for its old filter chains."""

@@ -8,7 +8,7 @@ import grpc.aio
 import pytest
 from envoy.service.discovery.v3 import discovery_pb2
 
-from intentc.bridges.xds.kinds import Type
+from intentc.bridges.xds.elements import Type
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.keys import Layout
 from intentc.watch.protocol import Put

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intentc.bridges.xds.domains import covering as covering_domain
+from intentc.bridges.xds.route_configurations import covering as covering_domain
 from intentc.compilers.ambassador.routing.hostnames import aligned, covering, covers, is_pattern, rank
 
 PATTERNS = ["*", "a.b", "*.b", "*b", "a.*", "a*", "x.a.b", "*.a.b", "*a.b", "x.*", "x.a.*", "b"]

@@ -10,7 +10,7 @@ import anyio
 import grpc.aio
 from envoy.service.discovery.v3 import discovery_pb2
 
-from intentc.bridges.xds.kinds import Type
+from intentc.bridges.xds.elements import Type
 from tests.support.waiting import PATIENCE
 
 _SERVICE = "/envoy.service.discovery.v3.AggregatedDiscoveryService"

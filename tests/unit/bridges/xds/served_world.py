@@ -11,13 +11,23 @@ from typing import Any
 from envoy.config.route.v3 import route_pb2
 from google.protobuf import any_pb2
 
-from intentc.bridges.xds.element_states import Key
-from intentc.bridges.xds.elements import Element, Origin, Rejection
+from intentc.bridges.xds.draining import StreamProgress
+from intentc.bridges.xds.elements import (
+    CLUSTER,
+    ENDPOINTS,
+    LISTENER,
+    ROUTE,
+    SECRET,
+    VIRTUAL_HOST,
+    Element,
+    Key,
+    Origin,
+    Rejection,
+    Type,
+)
 from intentc.bridges.xds.encoding import Version, encode
-from intentc.bridges.xds.kinds import CLUSTER, ENDPOINTS, LISTENER, ROUTE, SECRET, VIRTUAL_HOST, Type
-from intentc.bridges.xds.rejections import RejectionAnalyzer
+from intentc.bridges.xds.rejections import RejectionAnalyzer, rejection_of
 from intentc.bridges.xds.session import Request, Response, Session
-from intentc.bridges.xds.stream_progress import StreamProgress
 from intentc.bridges.xds.world import World
 
 CONFIGURATION = "ns/http|cleartext"
@@ -124,15 +134,21 @@ class ServedWorld:
     def __init__(self) -> None:
         self.now = 0.0
         self.world = World("process", progress=StreamProgress(lambda: self.now))
-        self.records: dict[Key, Rejection] = {}
-        self.rejections = RejectionAnalyzer(self.world, self._record)
-        self.world.on_settled = lambda key: self._record(key, None)
+        self.rejections = RejectionAnalyzer(self.world)
+        self._records: dict[Key, Rejection] = {}
 
-    def _record(self, key: Key, rejection: Rejection | None) -> None:
-        if rejection is None:
-            self.records.pop(key, None)
-        else:
-            self.records[key] = rejection
+    @property
+    def records(self) -> dict[Key, Rejection]:
+        """The rejections that the server would have recorded by now."""
+        for key in self.world.unrecorded:
+            state = self.world.states.get(key)
+            rejection = rejection_of(state) if state is not None else None
+            if rejection is not None:
+                self._records[key] = rejection
+            elif state is None or state.wanted is state.good:
+                self._records.pop(key, None)
+        self.world.unrecorded.clear()
+        return self._records
 
 
 class Envoy:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.bridges.xds.draining import ENVOYS_DEFAULT_SECONDS, Draining
-from intentc.bridges.xds.elements import Element
+from intentc.bridges.xds.draining import ENVOYS_DEFAULT_SECONDS, SILENCE_SECONDS, Draining, StreamProgress
+from intentc.bridges.xds.elements import CLUSTER, Element, Type
 from intentc.bridges.xds.encoding import Version, encode
-from intentc.bridges.xds.kinds import CLUSTER, Type
 from intentc.bridges.xds.rejections import RejectionAnalyzer
 from intentc.bridges.xds.session import Request, Session
-from intentc.bridges.xds.stream_progress import SILENCE_SECONDS, StreamProgress
 from intentc.bridges.xds.world import World
 from intentc.loading.configuration.sections import Envoy
 from tests.unit.bridges.xds.served_world import (
@@ -260,7 +258,7 @@ def test_what_an_envoy_brings_from_another_server_is_taken_away_after_the_drain_
     world = World(draining=Draining(SECONDS, now))
     want(world, cluster("other"))
     world.publish()
-    session = Session(world, RejectionAnalyzer(world, lambda key, rejection: None), whole=False, clock=now)
+    session = Session(world, RejectionAnalyzer(world), whole=False, clock=now)
     world.streams.add(session)
     session.receive(Request(Type.CLUSTERS, known={"auth": "7.before.1"}))
     first = session.next()

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
+from intentc.bridges.xds.elements import Type
 from intentc.bridges.xds.encoding import Version
-from intentc.bridges.xds.kinds import Type
 from intentc.bridges.xds.records import record_value
 from intentc.bridges.xds.watch_consumer import WatchConsumer
 from intentc.model.events import Change, Snapshot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.bridges.xds.kinds import Type
+from intentc.bridges.xds.elements import Type
 from tests.unit.bridges.xds.served_world import Envoy, at, names_in, published, want
 
 

@@ -11,8 +11,8 @@ import grpc.aio
 import pytest
 from envoy.service.discovery.v3 import discovery_pb2
 
-from intentc.bridges.xds import rejection_log
-from intentc.bridges.xds.kinds import Type
+from intentc.bridges.xds import rejections
+from intentc.bridges.xds.elements import Type
 from intentc.bridges.xds.metrics import REJECTIONS
 from intentc.bridges.xds.serving import Server, running_xds
 from intentc.watch.memory import MemoryStore
@@ -76,7 +76,7 @@ async def test_clients_that_reject_again_and_again_are_logged_once_for_each_reje
 
 async def test_a_client_whose_every_rejection_is_another_one_does_not_fill_the_log() -> None:
     now = 0.0
-    log = rejection_log.RejectionLog(lambda: now)
+    log = rejections.RejectionLog(lambda: now)
     levels = [log.level("element", f"no {turn}", logging.ERROR) for turn in range(5_000)]
     assert levels.count(logging.ERROR) == 30
     now = 60.0

@@ -16,7 +16,7 @@ from pytest_mock import MockerFixture
 from intentc.bridges.xds import limits
 from intentc.bridges.xds.dialects import Dialect, Incremental, StateOfTheWorld
 from intentc.bridges.xds.draining import Draining
-from intentc.bridges.xds.kinds import Type
+from intentc.bridges.xds.elements import Type
 from intentc.bridges.xds.rejections import RejectionAnalyzer
 from intentc.bridges.xds.served import Resource
 from intentc.bridges.xds.serving import Server, running_xds
@@ -238,7 +238,7 @@ async def test_who_does_not_read_is_disconnected(mocker: MockerFixture) -> None:
 
 
 def session_of(world: World, *, whole: bool = False) -> Session:
-    session = Session(world, RejectionAnalyzer(world, lambda key, rejection: None), whole=whole, clock=lambda: 0.0)
+    session = Session(world, RejectionAnalyzer(world), whole=whole, clock=lambda: 0.0)
     world.streams.add(session)
     return session
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from intentc.bridges.xds.elements import Type
 from intentc.bridges.xds.encoding import Version
-from intentc.bridges.xds.kinds import Type
 from intentc.bridges.xds.world import World
 from tests.unit.bridges.xds.served_world import (
     CONFIGURATION,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from intentc.bridges.xds.elements import Type
 from intentc.bridges.xds.encoding import Version
-from intentc.bridges.xds.kinds import Type
 from intentc.bridges.xds.rejections import RejectionAnalyzer
 from tests.unit.bridges.xds.served_world import ServedWorld, at, served, unwant, want
 
@@ -14,7 +14,7 @@ class _Clocked(ServedWorld):
     def __init__(self) -> None:
         super().__init__()
         self.now = 0.0
-        self.rejections = RejectionAnalyzer(self.world, self._record, lambda: self.now)
+        self.rejections = RejectionAnalyzer(self.world, lambda: self.now)
 
     def offered(self) -> set[str]:
         self.rejections.retries.sweep()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.bridges.xds.kinds import Type
+from intentc.bridges.xds.draining import SILENCE_SECONDS
+from intentc.bridges.xds.elements import Type
 from intentc.bridges.xds.session import Request
-from intentc.bridges.xds.stream_progress import SILENCE_SECONDS
 from tests.unit.bridges.xds.served_world import (
     CONFIGURATION,
     Envoy,

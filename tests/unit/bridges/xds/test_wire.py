@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intentc.bridges.xds import wire
-from intentc.bridges.xds.kinds import Type
+from intentc.bridges.xds.elements import Type
 
 
 @given(st.integers(min_value=0, max_value=2**63 - 1))

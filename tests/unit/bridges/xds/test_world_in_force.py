@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from intentc.bridges.xds.kinds import Type
+from intentc.bridges.xds.elements import Type
 from intentc.bridges.xds.world import World
 from tests.unit.bridges.xds.served_world import (
     ServedWorld,

@@ -13,8 +13,8 @@ from envoy.config.cluster.v3 import cluster_pb2
 from envoy.config.route.v3 import route_pb2
 from google.protobuf import any_pb2
 
+from intentc.bridges.xds.elements import Type
 from intentc.bridges.xds.encoding import Version
-from intentc.bridges.xds.kinds import Type
 from intentc.bridges.xds.session import Request, Response, Session
 from tests.unit.bridges.xds.served_world import CONFIGURATION, ServedWorld, cluster, route, virtual_host
 

@@ -14,9 +14,9 @@ from anyio.abc import SocketStream
 from prometheus_client import generate_latest
 from pytest_mock import MockerFixture
 
-from intentc.bridges.xds import ads, stream_progress
+from intentc.bridges.xds import ads, draining
 from intentc.bridges.xds.ads import AddressTaken, Discovery, listening
-from intentc.bridges.xds.kinds import Type
+from intentc.bridges.xds.elements import Type
 from intentc.bridges.xds.metrics import Figures
 from intentc.bridges.xds.rejections import RejectionAnalyzer
 from intentc.bridges.xds.serving import Server, running_xds
@@ -133,7 +133,7 @@ async def test_an_envoy_that_never_answers_keeps_removed_clusters_for_the_others
     incremental: bool, mocker: MockerFixture
 ) -> None:
     """Nothing else happens meanwhile; when it answers after all, it is sent what it has missed."""
-    mocker.patch.object(stream_progress, "SILENCE_SECONDS", 0.5)
+    mocker.patch.object(draining, "SILENCE_SECONDS", 0.5)
     store = MemoryStore()
     await write(store, cluster("c", 1), virtual_host("*"), route("r", "/", "c"))
     async with AsyncExitStack() as stack:
@@ -320,7 +320,7 @@ async def test_a_stream_without_a_first_request_is_aborted_and_one_with_it_stays
         await over.wait()
 
     world = World()
-    rejections, figures = RejectionAnalyzer(world, lambda key, rejection: None), Figures(dict)
+    rejections, figures = RejectionAnalyzer(world), Figures(dict)
     discovery = Discovery(world, rejections, figures, lambda: None, sleep=sleep, clock=lambda: now[0])
     async with AsyncExitStack() as stack:
         port = await stack.enter_async_context(listening(discovery, "127.0.0.1", 0))

@@ -1,16 +1,21 @@
-"""The assembly of routes: tables, order, wildcards, and equal virtual hosts."""
+"""The assembly of routes: tables, order, wildcards, and equal virtual hosts; which patterns cover which domains."""
 
 from __future__ import annotations
 
 import random
 
+import pytest
 from envoy.config.route.v3 import route_pb2
 from google.protobuf import any_pb2
+from hypothesis import given
+from hypothesis import strategies as st
 
-from intentc.bridges.xds.assembly import Assembly
-from intentc.bridges.xds.domains import covers
 from intentc.bridges.xds.encoding import Version
+from intentc.bridges.xds.route_configurations import Assembly, covering, covers
 from tests.unit.bridges.xds.served_world import CONFIGURATION, route, shown, virtual_host
+
+DOMAINS = st.text("ab.", min_size=1, max_size=5)
+PATTERNS = st.one_of(DOMAINS, DOMAINS.map("*{}".format), DOMAINS.map("{}*".format), st.just("*"))
 
 
 def assembled(assembly: Assembly, name: str = CONFIGURATION) -> route_pb2.RouteConfiguration:
@@ -19,7 +24,7 @@ def assembled(assembly: Assembly, name: str = CONFIGURATION) -> route_pb2.RouteC
     return message
 
 
-def given(*versions: Version) -> Assembly:
+def assembly_of(*versions: Version) -> Assembly:
     assembly = Assembly()
     for version in versions:
         put(assembly, version)
@@ -34,12 +39,12 @@ def put(assembly: Assembly, version: Version) -> None:
 
 
 def test_routes_stand_highest_sort_key_first() -> None:
-    assembly = given(virtual_host("*"), *(route(name, sort_key=name) for name in ("b", "c", "a")))
+    assembly = assembly_of(virtual_host("*"), *(route(name, sort_key=name) for name in ("b", "c", "a")))
     assert shown(assembled(assembly)) == {"*": ["c", "b", "a"]}
 
 
 def test_a_virtual_host_has_the_routes_of_every_table_that_covers_its_domain() -> None:
-    assembly = given(
+    assembly = assembly_of(
         route("any", sort_key="1"),
         route("wild", tables=("|*.example.org",), sort_key="2"),
         route("exact", tables=("|a.example.org",), sort_key="3"),
@@ -50,26 +55,26 @@ def test_a_virtual_host_has_the_routes_of_every_table_that_covers_its_domain() -
 
 
 def test_a_table_of_another_scope_is_not_seen() -> None:
-    assembly = given(
+    assembly = assembly_of(
         route("own", tables=("ns:h|a",)), route("plain", tables=("|a",)), virtual_host("a", scopes=("ns:h",))
     )
     assert shown(assembled(assembly)) == {"a": ["own"]}
 
 
 def test_a_route_in_two_tables_of_one_virtual_host_stands_once() -> None:
-    assembly = given(route("r", tables=("|*", "|a")), virtual_host("a"))
+    assembly = assembly_of(route("r", tables=("|*", "|a")), virtual_host("a"))
     assert shown(assembled(assembly)) == {"a": ["r"]}
 
 
 def test_virtual_hosts_that_are_equal_but_for_their_domain_become_one() -> None:
-    assembly = given(
+    assembly = assembly_of(
         route("r"), virtual_host("a"), virtual_host("b"), virtual_host("c", include_attempt_count_in_response=True)
     )
     assert shown(assembled(assembly)) == {"a b": ["r"], "c": ["r"]}
 
 
 def test_a_table_of_its_own_parts_a_virtual_host_from_its_equals_and_its_end_joins_them_again() -> None:
-    assembly = given(route("r"), virtual_host("a"), virtual_host("b"))
+    assembly = assembly_of(route("r"), virtual_host("a"), virtual_host("b"))
     put(assembly, route("own", tables=("|a",), sort_key="z"))
     assert shown(assembled(assembly)) == {"a": ["own", "r"], "b": ["r"]}
     assembly.put_route("own", None)
@@ -78,12 +83,12 @@ def test_a_table_of_its_own_parts_a_virtual_host_from_its_equals_and_its_end_joi
 
 def test_the_head_comes_before_all_routes() -> None:
     first = {"name": "redirect", "match": {"prefix": "/"}, "redirect": {"https_redirect": True}}
-    assembly = given(route("r", sort_key="zzz"), virtual_host("a", head=(first,)))
+    assembly = assembly_of(route("r", sort_key="zzz"), virtual_host("a", head=(first,)))
     assert shown(assembled(assembly)) == {"a": ["redirect", "r"]}
 
 
 def test_only_route_configurations_with_the_changed_route_are_dirty() -> None:
-    assembly = given(
+    assembly = assembly_of(
         route("r", tables=("|a",)), virtual_host("a", configuration="one"), virtual_host("b", configuration="two")
     )
     assembly.assemble("one"), assembly.assemble("two")
@@ -114,7 +119,7 @@ def test_what_is_put_and_taken_in_any_order_gives_what_a_fresh_assembly_gives() 
             there[name] = version
             put(assembly, version)
         for configuration in "xy":
-            assert assembly.assemble(configuration) == given(*there.values()).assemble(configuration)
+            assert assembly.assemble(configuration) == assembly_of(*there.values()).assemble(configuration)
             assert shown(assembled(assembly, configuration)) == expected(there, configuration)
 
 
@@ -140,3 +145,35 @@ def expected(there: dict[str, Version], configuration: str) -> dict[str, list[st
         merged.setdefault(tables, []).append(host.element.domain)
         routes[tables] = [name for _, name in sorted(found, reverse=True)]
     return {" ".join(domains): routes[tables] for tables, domains in merged.items()}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "domain", "expected"),
+    [
+        ("a.example.org", "a.example.org", True),
+        ("a.example.org", "b.example.org", False),
+        ("*.example.org", "a.example.org", True),
+        ("*.example.org", ".example.org", False),
+        ("*.example.org", "*.a.example.org", True),
+        ("*.a.example.org", "*.example.org", False),
+        ("shop.*", "shop.example.org", True),
+        ("shop.*", "shop.", False),
+        ("shop.*", "*", False),
+        ("*", "*.example.org", True),
+        ("*.org", "shop.*", False),
+    ],
+)
+def test_a_wildcard_stands_for_one_character_or_more(pattern: str, domain: str, expected: bool) -> None:
+    assert covers(pattern, domain) is expected
+
+
+@given(PATTERNS, PATTERNS)
+def test_the_patterns_listed_for_a_domain_are_those_that_cover_it(pattern: str, domain: str) -> None:
+    assert (pattern in set(covering(domain))) == covers(pattern, domain)
+
+
+@given(PATTERNS)
+def test_no_pattern_is_listed_twice_and_a_domain_covers_itself(domain: str) -> None:
+    listed = list(covering(domain))
+    assert listed[0] == domain
+    assert len(listed) == len(set(listed))

@@ -1,15 +1,13 @@
 """Assembles route configurations from encoded routes and virtual hosts.
 
-A route belongs to tables ``scope|host name``. A virtual host (one domain of a route configuration) has the routes of
-all tables whose scope it has and whose host name covers its domain, highest sort key first, after the routes that it
-has itself (``head``). Virtual hosts of one route configuration that differ only in their domain become one with several
-domains.
+A route belongs to tables ``scope|host name``. A virtual host (one domain of a route configuration) has its own first
+routes (``head``), then the routes of all tables whose scope it has and whose host name covers its domain, highest sort
+key first. Virtual hosts of one route configuration that differ only in their domain become one with several domains.
 
-Why it exists: a changed route must cost one list insertion and a concatenation, with ten thousand routes as well.
-Virtual hosts with the same tables share one list (``Sequence``).
+A changed route costs one list insertion and a concatenation, also among ten thousand routes: virtual hosts with the
+same tables share one list (``Sequence``).
 
-State: routes and virtual hosts in force, by table. ``dirty`` says what must be assembled anew;
-``world`` calls ``put_*``, and marks and clears there, too.
+State: ``world`` puts routes and virtual hosts in force, and marks route configurations as dirty.
 """
 
 from __future__ import annotations
@@ -19,9 +17,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from . import wire
-from .domains import covering, covers
+from .elements import Type
 from .encoding import Version
-from .kinds import Type
+
+ANY = "*"
+"""The host name pattern of every host. Other patterns are exact, ``*`` and a suffix, or a prefix and ``*``; a wildcard
+matches one character or more. ``compilers/ambassador/routing/hostnames.py`` is the compilers' equivalent."""
 
 _RouteName = tuple[str, str]
 """Sort key and name of a route: its unique position."""
@@ -209,3 +210,34 @@ def _place(version: Version) -> _RouteName:
 
 def _meet(tables: tuple[str, ...], others: tuple[str, ...]) -> bool:
     return any(table in others for table in tables)
+
+
+def covers(pattern: str, domain: str) -> bool:
+    """Whether all host names that match ``domain`` (itself a pattern) match ``pattern``.
+
+    >>> covers("*.example.org", "a.example.org"), covers("*.example.org", "*.b.example.org"), covers("a.*", "*")
+    (True, True, False)
+    """
+    if pattern in (ANY, domain):
+        return True
+    if pattern.startswith("*"):
+        return domain.endswith(pattern[1:]) and len(domain) >= len(pattern) and not domain.endswith("*")
+    if pattern.endswith("*"):
+        return domain.startswith(pattern[:-1]) and len(domain) >= len(pattern) and not domain.startswith("*")
+    return False
+
+
+def covering(domain: str) -> Iterator[str]:
+    """Every pattern that covers ``domain``, itself first; about as many as the domain has characters.
+
+    >>> list(covering("*.b"))
+    ['*.b', '*b', '*']
+    """
+    yield domain
+    if not domain.endswith("*"):
+        yield from (f"*{domain[start:]}" for start in range(2 if domain.startswith("*") else 1, len(domain)))
+    if not domain.startswith("*"):
+        length = len(domain)
+        yield from (f"{domain[:end]}*" for end in range(length - (2 if domain.endswith("*") else 1), 0, -1))
+    if domain != ANY:
+        yield ANY

@@ -1,12 +1,24 @@
-"""Decides which key is worked on next, and keeps keys that can't be: the queue and the quarantine (docs/engine.md §7,
-§11).
+"""The kernel: repeats work by key (docs/engine.md §7, §11).
 
-It knows neither intents nor objects, only hashable keys, so one implementation serves the jobs (by intent), the plans
-(by object) and the allocator's requests. The engine does that work; bridges have theirs done by ``KeyedWorker``.
+``loop`` runs ``reconcile(key)`` for the keys of a queue (``keyed``), ``failures`` is the vocabulary of what goes wrong,
+``backoff`` says how long to wait, and ``quarantine`` keeps the keys that can't be worked on. It knows neither intents
+nor objects, only hashable keys, so one implementation serves the engine and the bridges.
 """
 
 from .keyed import Clock, KeyedQueue, Timer
+from .loop import Loop, Pause, RequeueAfter, Result
 from .quarantine import Quarantine, Quarantined
 from .worker import KeyedWorker
 
-__all__ = ["Clock", "KeyedQueue", "KeyedWorker", "Quarantine", "Quarantined", "Timer"]
+__all__ = [
+    "Clock",
+    "KeyedQueue",
+    "KeyedWorker",
+    "Loop",
+    "Pause",
+    "Quarantine",
+    "Quarantined",
+    "RequeueAfter",
+    "Result",
+    "Timer",
+]

@@ -18,7 +18,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Set
 from typing import Generic, Protocol, TypeVar
 
 from intentc.reconcile.backoff import Backoff
@@ -54,12 +54,20 @@ class KeyedQueue(Generic[K]):
         finally:
             queue.done(key)
 
-    ``clock``: by default the running loop. ``backoff``: the delays of ``retry``.
+    ``clock``: by default the running loop. ``backoff``: the delays of ``retry``. ``on_waiting``: called when a key
+    begins to wait for a worker.
     """
 
-    def __init__(self, *, clock: Clock | None = None, backoff: Backoff = RETRY) -> None:
+    def __init__(
+        self,
+        *,
+        clock: Clock | None = None,
+        backoff: Backoff = RETRY,
+        on_waiting: Callable[[], None] = lambda: None,
+    ) -> None:
         self._clock = clock
         self._backoff = backoff
+        self._on_waiting = on_waiting
         # Ordered dicts, since taking the first key of a plain dict again and again is quadratic.
         # The values are when each was added, by the monotonic clock.
         self._live: OrderedDict[K, float] = OrderedDict()
@@ -120,17 +128,26 @@ class KeyedQueue(Generic[K]):
             self.add(key, resync=self._again.pop(key))
         self._notify_settled()
 
-    def retry(self, key: K, *, after: float | None = None, resync: bool = False) -> float:
+    def retry(
+        self,
+        key: K,
+        *,
+        after: float | None = None,
+        resync: bool = False,
+        backoff: Backoff | None = None,
+        at_least: float = 0.0,
+    ) -> float:
         """Run ``key`` again after a back-off that grows with each failure in a row; return the delay in seconds. A live
         ``add`` in the meantime, or one during this run, replaces it.
 
         ``after``: seconds that a server asked us to wait (``Retry-After``); that is no failure of ``key``. ``resync``:
-        live keys precede it then, even if this run was a live one.
+        live keys precede it then, even if this run was a live one. ``backoff``: in place of the queue's. ``at_least``:
+        seconds that a server asked us to wait after a failure of ``key``.
         """
         if after is None:
             self._failures[key] = failures = self._failures.get(key, 0) + 1
         resync = resync or self._working.get(key, False)
-        delay = self._backoff.seconds(failures) if after is None else after
+        delay = max(at_least, (backoff or self._backoff).seconds(failures)) if after is None else after
         if key in self._again and not self._again[key]:
             return 0.0
         self._again.pop(key, None)
@@ -147,6 +164,16 @@ class KeyedQueue(Generic[K]):
     def failures(self, key: K) -> int:
         """The number of failures of ``key`` in a row."""
         return self._failures.get(key, 0)
+
+    @property
+    def waiting(self) -> int:
+        """The number of keys that wait for a worker."""
+        return len(self._live) + len(self._resync)
+
+    @property
+    def working(self) -> Set[K]:
+        """The keys that are being worked on."""
+        return self._working.keys()
 
     def pending(self) -> int:
         """The number of keys that wait for a worker or are being worked on."""
@@ -220,6 +247,7 @@ class KeyedQueue(Generic[K]):
         return key
 
     def _hand_over(self) -> None:
+        self._on_waiting()
         while self._getters and (self._live or self._resync):
             getter = self._getters.popleft()
             if not getter.done():

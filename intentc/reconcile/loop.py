@@ -6,6 +6,9 @@ what is done for a key, and adds keys; it sleeps, counts failures and wakes itse
 
 A key that fails waits for a back-off of its own, and then yields to keys that have not failed, so it delays another by
 one attempt at most. Only a failure that concerns all keys (``failures``) makes all of them wait.
+
+State: a loop's queue, keys under way and counters; a pause's end, and the key that caused it. Several loops may change
+one pause.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Makes the PFX of a certificate from a Secret's chain and key, and compares them with what Azure shows (docs/appgw.md
-§6.5).
+"""Makes the PFX of a certificate from a Secret's chain and key, and compares them with what Azure shows.
 
 The PFX exists in memory only: the document carries a digest and the Secret's name until the moment it is sent. No
-message contains any part of a Secret. ``stored`` reads Secrets; ``publisher`` decides what is sent.
+message contains any part of a Secret (docs/appgw.md §6.5).
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""Reads and writes one application gateway, and reads its public addresses, through Azure Resource Manager, over the
-library of Azure.
+"""Reads and writes one application gateway, and reads its public addresses, through Azure Resource Manager.
 
 ``azure.core`` has the tokens' header, and how long-running operations are polled; ``transport`` sends, within limits,
 and to no other host, whatever address an answer names. What a status means for the publisher is decided here
-(docs/appgw.md §11). ``rejections`` reads a rejection in an answer's body; that of a failed operation is read here.
-Nothing is retried, except a request whose token Azure challenges: the publisher decides after a new look at the
-gateway.
-
-State: the connections and the token.
+(docs/appgw.md §11). Nothing is retried, except a request whose token Azure challenges: the publisher decides after a
+new look at the gateway.
 """
 
 from __future__ import annotations

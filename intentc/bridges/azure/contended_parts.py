@@ -1,10 +1,8 @@
 """Notices parts of the gateway that another writer reverts again and again, and lets them wait (docs/appgw.md §11).
 
-Why it exists: two controllers of one gateway would send a document a second, each over the other's. The policy is that
-of the engine (``backoff``): five reverts in ten minutes, then pauses of 1 minute to 1 hour. A writer that is faster
-than we are counts as a revert of the gateway as a whole.
-
-State: what was written of each part, and its repairs, until they are too old to count. The caller gives the clock.
+Two controllers of one gateway would send a document a second, each over the other's. The policy is that of the engine
+(``backoff``): five reverts in ten minutes, then pauses of 1 minute to 1 hour. A writer that is faster than we are
+counts as a revert of the gateway as a whole.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ _SHOWN = 5
 
 
 class ContendedParts:
-    """``clock``: seconds. A part is named as by ``meaning.differing_parts``; digests say what is wanted of it."""
+    """``clock``: seconds. A part is named as by ``normalize.differing_parts``; digests say what is wanted of it."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

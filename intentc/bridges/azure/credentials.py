@@ -1,10 +1,7 @@
 """Chooses how the publisher gets its tokens, from settings and environment, and in which of Azure's clouds it works.
 
 The order is the original's (docs/appgw.md §12): a file with a service principal, that of the cluster's ``azure.json``,
-workload identity, the identity of the machine. On loopback a stand-in takes any token. The tokens themselves, their
-cache and their renewal are ``azure.identity``'s. ``given`` reads other settings of the same form for ``intentc appgw``.
-
-State: none.
+workload identity, the identity of the machine. On loopback a stand-in takes any token.
 """
 
 from __future__ import annotations

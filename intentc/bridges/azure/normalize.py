@@ -1,11 +1,8 @@
-"""Says in which parts two documents of a gateway differ in meaning, so that nothing is sent that changes nothing.
+"""Says in which parts two documents of a gateway differ, so that nothing is sent that changes nothing.
 
 What Azure adds to a document, and what it never gives back, is left out: ETags, states, types, back references, the
 data of certificates, and properties that have the value that Azure fills in. Ids are compared without case, collections
-by name (docs/appgw.md §11). ``ServerDefaults`` knows what else Azure makes of a document. By the same parts, documents
-are digested, and ``dangling`` finds a reference to what a document lacks.
-
-State: the defaults that were learned from Azure's answers (``ServerDefaults``).
+by name (docs/appgw.md §11). ``ServerDefaults`` knows what else Azure makes of a document.
 """
 
 from __future__ import annotations

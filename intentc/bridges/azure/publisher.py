@@ -3,8 +3,8 @@
 
 Each pass begins with a GET. What a successor must know (what was made, which certificates were sent) stands in
 ``Published``, which ``records`` writes through the API server; so it does with what the gateway has, which Ingresses
-are served and where, and problems. ``client`` speaks to Azure, ``document`` assembles, ``meaning`` compares,
-``certificates`` makes the data of certificates. ``rejected_ingresses`` decides which Ingress is left out after a
+are served and where, and problems. ``client`` speaks to Azure, ``document`` assembles, ``normalize`` compares,
+``certificates`` makes the data of certificates. ``rejections`` decides which Ingress is left out after a
 rejection, ``retried_ingresses`` when it is tried again, ``contended_parts`` which parts wait. When to look again, and
 who may act, is decided in ``serving``.
 
@@ -23,11 +23,11 @@ from intentc import crashpoints
 
 from .certificates import PASSWORD, Pair
 from .client import Absent, Changed, Denied, NotAccepted, Throttled, Unanswered
-from .compiled_world import RejectionRecords, World
+from .compiled_world import Published, World
 from .contended_parts import ContendedParts
 from .document import Assembled, Parts, assemble
 from .normalize import ServerDefaults, dangling, differing_parts, digest_of, digests_of
-from .rejected_ingresses import RejectedIngresses
+from .rejections import RejectedIngresses, RejectionRecords
 from .retried_ingresses import RetriedIngresses
 
 Document = dict[str, Any]
@@ -48,19 +48,6 @@ class Manager(Protocol):
     async def get(self, resource: str) -> Document: ...
 
     async def put(self, resource: str, document: Mapping[str, Any], etag: str) -> None: ...
-
-
-class Published(NamedTuple):
-    """What the gateway has of ours: the ids that were made, and certificate → digest of the content that was sent.
-
-    ``learned``: see ``normalize.ServerDefaults``. ``sent``: a digest of the document whose write has begun, empty once
-    its end was seen; ``etag``: that of the gateway before it."""
-
-    made: tuple[str, ...] = ()
-    certificates: tuple[tuple[str, str], ...] = ()
-    learned: tuple[tuple[str, str, str], ...] = ()
-    sent: str = ""
-    etag: str = ""
 
 
 class Gateway(NamedTuple):

@@ -3,8 +3,8 @@ serves and where, problems of the document, and which Ingresses are rejected.
 
 A record that says the same is not written. Each write waits until etcd has shown it, since the next pass reads what is
 stored. What one Ingress's record says holds up no other Ingress: if the API server rejects it, it is logged and shown,
-and the next pass tries again. ``publisher``, ``rejected_ingresses`` and ``retried_ingresses`` decide what to record;
-``stored`` has what etcd holds.
+and the next pass tries again. ``publisher``, ``rejections`` and ``retried_ingresses`` decide what to record;
+``compiled_world`` has what etcd holds.
 
 State: the fence of the present pass, and the records that were rejected.
 """
@@ -22,11 +22,10 @@ from intentc.model import Key, kebab
 from intentc.model.manifest import manifest_uuid
 from intentc.writing import Conflict, Rejected, Written
 
-from .compiled_world import Digests
+from .compiled_world import DOCUMENT_PROBLEM, PUBLICATION, PUBLISHED, REJECTION, Digests, Published, StoredWorld
 from .document import RECORD, record_of
-from .publisher import Address, Problems, Published
+from .publisher import Address, Problems
 from .rejections import Rejection
-from .stored import DOCUMENT_PROBLEM, PUBLICATION, PUBLISHED, REJECTION, StoredWorld
 
 _LOG = logging.getLogger(__name__)
 _MESSAGE = 2000

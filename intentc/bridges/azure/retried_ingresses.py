@@ -2,7 +2,7 @@
 
 What an Ingress says is compared by the compiler as well; what is behind it (probes, settings, pools) only here, since
 the compiler leaves it out before it knows. An Ingress whose Pods come and go would be tried at each of their changes,
-and each try costs a rejected document: such tries back off (docs/appgw.md §11). ``rejected_ingresses`` decides which
+and each try costs a rejected document: such tries back off (docs/appgw.md §11). ``rejections`` decides which
 Ingress is left out.
 
 State: the tries of each rejected Ingress in this process.
@@ -16,7 +16,8 @@ from collections.abc import Callable, Mapping
 from intentc.reconcile.backoff import Backoff
 from intentc.writing import Conflict, Rejected
 
-from .compiled_world import Digests, RejectionRecords, World
+from .compiled_world import Digests, World
+from .rejections import RejectionRecords
 
 _LOG = logging.getLogger(__name__)
 _TRIES = Backoff(5.0, 300.0)

@@ -31,10 +31,10 @@ from intentc.watch.protocol import Store, StoreError
 from intentc.watch.source import Source
 from intentc.writing import WriteError
 
+from .compiled_world import RECORDS, StoredWorld
 from .metrics import metrics
 from .publisher import Gateway, Manager, Pass, Publisher
 from .records import GatewayRecords, RecordWriter
-from .stored import RECORDS, StoredWorld
 
 _LOG = logging.getLogger(__name__)
 _AGAIN = Backoff(5.0, 300.0)

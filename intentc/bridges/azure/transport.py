@@ -1,11 +1,9 @@
 """Sends the requests of Azure's libraries, within limits: to one host, bounded answers, bounded waits.
 
-Why it exists: a token must reach no other host than the configured one, although answers name the addresses of
-long-running operations; and the transport of ``azure.core`` reads bodies of any size and depth, decompresses them, and
-sleeps as long as an answer says. Beyond a limit a request has failed, as an ``AzureError`` whose message says why.
-``client`` and ``credentials`` use it; redirects are not followed by either.
-
-State: the connections.
+A token must reach no other host than the configured one, although answers name the addresses of long-running
+operations; and the transport of ``azure.core`` reads bodies of any size and depth, decompresses them, and sleeps as
+long as an answer says. Beyond a limit a request has failed, as an ``AzureError`` whose message says why. Redirects are
+not followed.
 """
 
 from __future__ import annotations

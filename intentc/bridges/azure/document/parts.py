@@ -1,7 +1,4 @@
-"""The compiler's objects as the assembly sees them: sub-resources by collection, and who wants them.
-
-Pure functions of plain JSON.
-"""
+"""The compiler's objects as the document needs them: sub-resources by collection, and the Ingresses that own them."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 for (docs/appgw.md §8.2).
 
 A lower number counts first. Names with a wildcard, and listeners for all names, must come after exact names.
-
-Pure functions of values.
 """
 
 from __future__ import annotations

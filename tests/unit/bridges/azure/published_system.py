@@ -15,10 +15,10 @@ from typing import Any
 import anyio
 
 from intentc.bridges.azure.client import Changed, NotAccepted, Unanswered
+from intentc.bridges.azure.compiled_world import StoredWorld
 from intentc.bridges.azure.publisher import MANAGED, Gateway, Pass, Publisher
 from intentc.bridges.azure.records import GatewayRecords
 from intentc.bridges.azure.rejections import Rejection
-from intentc.bridges.azure.stored import StoredWorld
 from intentc.dev.azure import ResourceManager
 from intentc.dev.azure.resource_manager import Answer
 from intentc.model import Batch, Key

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from intentc.bridges.azure.document import Assembled
-from intentc.bridges.azure.document.capacity import LIMITS, limits_of
+from intentc.bridges.azure.document.fitting import LIMITS, limits_of
 from tests.support.appgw.manifests import backend, endpoint_slice, ingress, rule, service
 from tests.support.appgw.random_worlds import gateway
 from tests.support.appgw.router import dangling

@@ -10,10 +10,9 @@ import pytest
 
 from intentc.bridges.azure.certificates import Pair
 from intentc.bridges.azure.client import Changed, NotAccepted, Throttled, Unanswered
-from intentc.bridges.azure.compiled_world import Digests, World
+from intentc.bridges.azure.compiled_world import SUSPECTED, Digests, Published, World
 from intentc.bridges.azure.document import parts_of
-from intentc.bridges.azure.publisher import MANAGED, Address, Gateway, Pass, Problems, Published, Publisher
-from intentc.bridges.azure.rejected_ingresses import SUSPECTED
+from intentc.bridges.azure.publisher import MANAGED, Address, Gateway, Pass, Problems, Publisher
 from intentc.bridges.azure.rejections import Rejection
 from intentc.dev.azure import ResourceManager
 from intentc.dev.azure.resource_manager import Answer

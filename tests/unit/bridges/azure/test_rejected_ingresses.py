@@ -7,10 +7,9 @@ from contextlib import suppress
 import pytest
 
 from intentc.bridges.azure.certificates import Pair
-from intentc.bridges.azure.compiled_world import Digests, World
+from intentc.bridges.azure.compiled_world import SUSPECTED, Digests, World
 from intentc.bridges.azure.document import parts_of
-from intentc.bridges.azure.rejected_ingresses import SUSPECTED, RejectedIngresses
-from intentc.bridges.azure.rejections import Rejection
+from intentc.bridges.azure.rejections import RejectedIngresses, Rejection
 from intentc.writing import WriteError
 
 pytestmark = pytest.mark.anyio

@@ -1,9 +1,6 @@
 """Makes the record of a gateway, by which the compiler knows it, from a GET of Azure Resource Manager.
 
-It also reads the settings that publisher and compiler share, and ``empty_gateway`` stands for a gateway where there is
-no Azure.
-
-Pure functions of plain JSON.
+It also reads the settings that publisher and compiler share. ``empty_gateway`` is for commands without Azure.
 """
 
 from __future__ import annotations

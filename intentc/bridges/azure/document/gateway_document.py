@@ -1,9 +1,6 @@
 """Assembles the document of a gateway: what compilers made, and what stays of others (docs/appgw.md §8.2, §10).
 
-``capacity`` and ``fitting`` leave out what has no room, ``foreign`` and ``joining`` keep what others have,
-``priorities`` numbers the rules. What Azure Resource Manager has besides these collections passes through.
-
-Pure functions of plain JSON, which they don't change.
+What Azure Resource Manager has besides these collections passes through.
 """
 
 from __future__ import annotations
@@ -12,14 +9,10 @@ import copy
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from .capacity import limits_of, without_room
-from .fitting import fitting, referenced, without_defaults
-from .foreign import Foreign, foreign_parts
-from .joining import joined
+from .fitting import fitting, limits_of, referenced, without_defaults, without_room
+from .foreign import Foreign, foreign_parts, joined
 from .parts import COLLECTIONS, Part, Parts, named_in
 from .priorities import Rule, Trouble, priorities
-
-Problem = Trouble
 
 
 class Assembled(NamedTuple):
@@ -28,7 +21,7 @@ class Assembled(NamedTuple):
     it need not."""
 
     document: dict[str, Any]
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Trouble, ...] = ()
     made: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     held: str = ""
@@ -43,7 +36,7 @@ def assemble(
 ) -> Assembled:
     """The document of ``parts`` in ``gateway`` (as a GET gives it).
 
-    ``limits``: in place of Azure's (``capacity.LIMITS``); ``made``: ids of what was ours in the last document, which
+    ``limits``: in place of Azure's (``fitting.LIMITS``); ``made``: ids of what was ours in the last document, which
     the mode ``marked`` needs to know. Without a word from the compiler, and in a shared gateway about which nobody says
     what others have, the document is ``gateway``.
     """
@@ -54,7 +47,7 @@ def assemble(
     foreign = foreign_parts(parts, gateway, whole, made)
     left_out = without_room(parts, limits_of(gateway, limits or {}), foreign.counts(parts))
     problems = [
-        Problem(owner, "CapacityExceeded", f"the gateway has no room for it ({why}); it is left out")
+        Trouble(owner, "CapacityExceeded", f"the gateway has no room for it ({why}); it is left out")
         for owner, why in sorted(left_out.items())
     ]
     fitted = fitting(parts, left_out, str(whole["gateway"]), str(whole.get("prefix") or ""))
@@ -76,7 +69,7 @@ def assemble(
     return Assembled(document, tuple(sorted(set(problems))), tuple(made_now), tuple(sorted(left_out)))
 
 
-def _priorities(parts: Parts, taken: Collection[int], given: Mapping[str, int]) -> tuple[dict[str, int], list[Problem]]:
+def _priorities(parts: Parts, taken: Collection[int], given: Mapping[str, int]) -> tuple[dict[str, int], list[Trouble]]:
     """Rule → priority. ``given``: those that are decided already."""
     listeners = parts.of("httpListeners")
     rules = []

@@ -32,6 +32,7 @@ async def of_files(files: tuple[str, ...], configuration: Configuration) -> Cove
     "needed"}``."""
     import msgspec
 
+    from intentc.logic.coverage import coverage
     from intentc.logic.dependencies.check_reads import Idle, idle_reactions, missing_reaction
     from intentc.offline.offline import Offline
     from intentc.plugins import installed
@@ -48,7 +49,7 @@ async def of_files(files: tuple[str, ...], configuration: Configuration) -> Cove
     for key, _ in sorted(states.held.items()):
         name = world.name_of(key)
         click.echo(f"{key.kind} {name} is held: its further reads are unknown", err=True)
-    found = world.coverage()
+    found = coverage(world)
     reactions = world.reactions
     findings = [
         missing_reaction(

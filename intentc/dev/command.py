@@ -136,8 +136,7 @@ async def _dev(
                 code = await _load(resources, started)
             await engine.settled()
             if azure is not None:
-                progress = engine.progress
-                await azure.applied(progress.last_written_revision)
+                await azure.applied(engine.progress.last_written_revision)
                 azure.show()
             async with (
                 _gateway_of(started, files, prove_it=bool(again)),
@@ -183,18 +182,18 @@ async def _gateway_of(started: Running, files: tuple[str, ...], *, prove_it: boo
     from .envoy_gateway import introduce, prove, running_gateway
 
     engine = started.service.engine
-    world, outputs, progress = engine.world, engine.outputs, engine.progress
+    world, planner = engine.world, engine.planner
     if not calls_for_envoy(world.schema):
         yield
         return
 
     from intentc.bridges.xds.example_requests import ports, requests
 
-    elements = elements_of(shown(resource) for resource in lower_level(world, outputs))
+    elements = elements_of(shown(resource) for resource in lower_level(world, planner))
     configuration = started.configuration
     drain = configuration.intentc.envoy.drain_time
     async with running_gateway(started.etcd, configuration.etcd.path, ports(elements), drain_seconds=drain) as gateway:
-        await gateway.accepted(progress.last_written_revision)
+        await gateway.accepted(engine.progress.last_written_revision)
         answered = requests(elements)
         introduce(gateway, answered, () if prove_it else files)
         if prove_it:
@@ -249,9 +248,9 @@ async def _load(resources: Sequence[Input], started: Running) -> int:
     from intentc.inspection.unmade import unmade
 
     engine = started.service.engine
-    world, outputs, states, progress, _ = engine.read_only
+    world, planner = engine.world, engine.planner
     await engine.settled()
-    before = {resource.key: resource.raw for resource in lower_level(world, outputs)}
+    before = {resource.key: resource.raw for resource in lower_level(world, planner)}
     written = engine.writes
     applied = await apply_resources(resources, world.schema, started.configuration)
 
@@ -259,6 +258,7 @@ async def _load(resources: Sequence[Input], started: Running) -> int:
         if engine.converged and engine.revision >= applied.revision:
             return None
         done = engine.writes - written
+        progress = engine.progress
         waiting = progress.jobs + progress.objects + progress.in_flight
         return {"phase": "compiling", "done": done, "total": done + waiting}
 
@@ -267,12 +267,12 @@ async def _load(resources: Sequence[Input], started: Running) -> int:
         await engine.settled(applied.revision)
     click.echo(f"applied {len(resources)} resources at revision {applied.revision}; "
                f"{engine.writes - written} writes followed:\n", err=True)  # fmt: skip
-    found = [shown(r) for r in in_order(lower_level(world, outputs)) if before.get(r.key) != r.raw]
+    found = [shown(r) for r in in_order(lower_level(world, planner)) if before.get(r.key) != r.raw]
     rows = [(r["kind"], ":".join(r["fq_name"]), summary(r)) for r in found]
     click.echo(table(("kind", "name", "contents"), rows))
-    for problem in states.problems(world.unreadable.values()):
+    for problem in engine.states.problems(world.held.values()):
         click.echo(f"problem: {line_of(located(problem, resources))}", err=True)
-    return Exit.HELD if unmade(engine.read_only) else Exit.DONE
+    return Exit.HELD if unmade(engine) else Exit.DONE
 
 
 def _status_printer(started: Running) -> Callable[[], None]:
@@ -284,7 +284,7 @@ def _status_printer(started: Running) -> Callable[[], None]:
     engine = started.service.engine
 
     def print_changed() -> None:
-        for one in statuses(engine.world, engine.outputs):
+        for one in statuses(engine.world, engine.planner):
             title, text = f"{one['kind']} {':'.join(one['fq_name'])}", status_in_short(one["status"])
             if printed.get(title) != text:
                 printed[title] = text
@@ -299,6 +299,6 @@ def _print_statuses(started: Running) -> None:
     from intentc.inspection.outputs import statuses
 
     engine = started.service.engine
-    found = statuses(engine.world, engine.outputs)
+    found = statuses(engine.world, engine.planner)
     rows = [(one["kind"], ":".join(one["fq_name"]), status_in_short(one["status"])) for one in found]
     click.echo(table(("kind", "name", "status"), rows))

@@ -3,7 +3,7 @@
 
 No stage imports another one. The modules here carry a batch from the watch to the intents, an outcome to the claims, a
 plan to the API server, and an allocation from the server to the intent that waits for it. ``assembly.py`` makes the
-stages, ``engine.py`` wires the steps, and ``read_only/`` shows them to others. All requests pass through the read and
+stages, ``engine.py`` wires the steps, and ``live.py`` shows them to others. All requests pass through the read and
 write services of ``writing``. Rules of a domain or of a single stage belong elsewhere. State: in memory, of each module
 its own.
 """

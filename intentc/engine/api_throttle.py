@@ -54,7 +54,7 @@ class ApiThrottle(Generic[K]):
     @property
     def closed_for(self) -> float:
         """Seconds until the server accepts a request."""
-        return max(0.0, self._opens_at - asyncio.get_running_loop().time())
+        return max(0.0, self._opens_at - asyncio.get_running_loop().time()) if self._opens_at else 0.0
 
     @property
     def silent_seconds(self) -> float:

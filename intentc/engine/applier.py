@@ -5,8 +5,7 @@ processes retained of held intents is restored. ``logic`` finds what a batch or 
 the scheduler, and to the evaluator if they were deleted; objects go to ``object_changes``. It neither evaluates nor
 plans. ``restore_guard``, ``orphan_collector`` and ``object_changes`` are notified of listings, the journal of names.
 
-State: whether a listing was applied, and the revision of the first. It changes the world through ``logic``, and the
-other steps by their methods.
+It changes the world through ``logic``, and the other steps by their methods.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from .. import crashpoints
-from ..journal import Entry, Journal
+from ..journal import Journal
 from ..logic import Affected, Held, Service, State, with_history
 from ..model import Batch, Change, Correction, HeldFacts, Key, Name, Problem, Resource, Snapshot
 from .evaluator import Evaluator
@@ -71,15 +70,6 @@ class Applier:
         self._restore_guard = restore_guard
         self._log_fields = log_fields
         self._last_good = last_good
-        self.listed = False
-        """Whether the world was listed once."""
-        self.first_listed = 0
-        """The revision of the first listing. A resource that was not written since triggered nothing by a change."""
-
-    def at_start(self, entry: Entry) -> bool:
-        """Whether only the start of this process triggered an evaluation: its source was not written since the first
-        listing."""
-        return 0 < entry.source_revision <= self.first_listed
 
     async def take(self, item: Snapshot | Batch) -> None:
         """Apply one item of the watch."""
@@ -93,10 +83,10 @@ class Applier:
         retained: Mapping[Key, Resource] = {}
         facts: Iterable[HeldFacts] = ()
         if self._last_good is not None:
-            if not self.listed:
+            if not self._logic.listed:
                 facts = await self._last_good.held_facts()
             unreadable = self._unreadable(item, decoded)
-            if unreadable or not self.listed:
+            if unreadable or not self._logic.listed:
                 retained = await self._last_good.load()
             for key, resource in (await self._last_good.before(unreadable, retained)).items():
                 state = decoded[key]
@@ -104,7 +94,7 @@ class Applier:
                 decoded[key] = with_history(state, resource)
         self.apply(item, decoded)
         self._logic.restore_superseded(retained)
-        self._pass_on(self._logic.restore_facts(facts), resync=True)
+        self._pass_on(self._logic.restore_facts(facts), plan=True, resync=True)
 
     def _unreadable(self, snapshot: Snapshot, decoded: Mapping[Key, State]) -> list[Change]:
         """The changes whose values can't be read, and of which this process knows no readable value."""
@@ -119,7 +109,7 @@ class Applier:
         dangling: list[Name] = []
         if isinstance(item, Snapshot):
             self._orphan_collector.request()
-            if self.listed:
+            if self._logic.listed:
                 self._restore_guard.check(item)
             self._object_changes.listed(item.revision)
         else:
@@ -130,26 +120,24 @@ class Applier:
                     left_behind += self._object_changes.children_of(key)
                     dangling += self._object_changes.holders_of(key)
                 self._object_changes.echoed(key, item.revision)
+        was_listed = self._logic.listed
         affected = self._logic.apply(item, decoded or {})
         crashpoints.reach("walk.done")
-        self._pass_on(affected, resync=whole)
+        self._pass_on(affected, plan=was_listed, resync=whole)
         self._object_changes.left_behind(left_behind)
         self._object_changes.dangling(dangling)
         crashpoints.reach("batch.applied")
-        if whole and self.listed:
+        if whole and was_listed:
             crashpoints.reach("relist.diffed")
-        if whole and not self.listed:
-            self.first_listed = item.revision
-        self.listed = self.listed or whole
 
-    def _pass_on(self, affected: Affected, *, resync: bool) -> None:
+    def _pass_on(self, affected: Affected, *, plan: bool, resync: bool) -> None:
         """End the deleted intents, and enqueue the intents and objects that a change affects."""
         for problem in affected.problems:
             self._log_held(problem)
         self._evaluator.end(affected.deleted, live=not resync)
         self._scheduler.schedule(affected.jobs, resync=resync)
         if affected.objects:
-            self._object_changes.changed(affected.objects, plan=self.listed, resync=resync)
+            self._object_changes.changed(affected.objects, plan=plan, resync=resync)
 
     def _log_held(self, problem: Problem) -> None:
         # The name in a value that can't be read may be unknown.

@@ -10,51 +10,6 @@ calls no earlier step but the queues; the engine's loops pass on what it returns
 callers (``service``, ``offline``) pass in what differs: etcd and HTTP, or memory.
 
 State: whether planning may begin, and at which count of evaluations *evaluating* ends; steps and stages have the rest.
-
-An engine can be in several of these states at once:
-
-===========  ==============================  =================================  =======================================
-state        entered when                    left when                          what may happen in it
-===========  ==============================  =================================  =======================================
-listing      the process starts              the first listing is applied       no evaluation, plan or allocation
-pass due     a listing is applied; or some   no job is left, nor waits for a    evaluations; no plan, unless
-             value to be freed waits for a   cooldown; then orphans are queued  *planning*; writes under way go on
-             pass, unless *withheld*
-evaluating   jobs are queued while           no job is left; or 1,000           evaluations; no new plan; writes and
-             *planning*, by a listing, a     evaluations are done and no pass   allocations under way go on
-             batch or relist, a load of all  is due
-             allocations, a reload or
-             ``reevaluate``
-planning     *pass due* is left; or          *evaluating* is entered            plans, writes, allocations; evaluations
-             *evaluating* is, and no pass                                       left over, or due to facts, directives,
-             is due                                                             allocations, retries, ended cooldowns
-throttled    the API server is unreachable   the server may be asked again      evaluations, read-backs; no new plan,
-             or asks for a pause, or the                                        write or allocation
-             rate limit is used up
-withheld     a reason is given: observing,   ``lift`` removes the last reason   evaluations; plans, only reported; no
-             standing by, restored,                                             new write or allocation
-             upgrade, ending
-uncertain    the watch is not ready, or the  the watch is ready and the lease   as *withheld*; each object and request
-             lease is not certain            is certain                         is retried within a second
-restored     the watch reports a restore,    the engine is *planning*, no pass  as *withheld*; assumed writes and
-             or a listing or a key in it is  is due, and the allocations are    journal lines of the former store are
-             older than before               read; if confirmation is           void
-                                             required: the caller calls
-                                             ``lift``
-quiet        the first pass is complete;     a condition no longer holds        back-offs only
-             nothing is queued, under way,
-             or written and not yet echoed
-             by the watch; no job waits for
-             a cooldown
-converged    *quiet* holds; no allocation    a condition no longer holds        as *quiet*; ``settled`` returns
-             backs off, nor an object unless
-             rejected or contended; while
-             writes are withheld (unless
-             observing), no plan and no
-             allocation waits for permission
-ending       ``run`` is cancelled or fails   no write is under way, or 8        writes under way may end; nothing else
-                                             seconds have passed                begins
-===========  ==============================  =================================  =======================================
 """
 
 from __future__ import annotations
@@ -68,7 +23,7 @@ import anyio
 
 from ..evaluation import Naming, Runner
 from ..journal import Journal
-from ..logic import Service
+from ..logic import LiveWorld, Service
 from ..logic.dependencies import ReactionMap
 from ..model import Batch, Correction, HeldFacts, Key, Name, Resource, Snapshot
 from ..planning import Assumed, ClaimBook, Planner
@@ -80,6 +35,7 @@ from .claims import Claims
 from .drift import Drift
 from .edges import edges_of
 from .evaluator import Evaluator
+from .live import Progress
 from .log_fields import LogFields
 from .marked_objects import MarkedObjects
 from .object_changes import ObjectChanges
@@ -90,7 +46,6 @@ from .orphan_collector import OrphanCollector
 from .pauses import Pauses
 from .permission import ENDING, OBSERVING, RESTORED, Fence, Permission, Watch
 from .read_back import ReadBack
-from .read_only import Outputs, Progress, ReadOnly, States, World
 from .reconciler import Reconciler
 from .reload_record import ReloadRecord
 from .repairs import Repairs
@@ -139,7 +94,7 @@ class Engine:
         in_flight: int = _IN_FLIGHT,
         last_good: LastGoodValues | None = None,
     ) -> None:
-        self._logic, self._planner, self._tables = logic, planner, states
+        self._logic, self._tables = logic, states
         self._drift, self._permission, self._workers, self._burst_ends_at = drift, permission, workers, 0
         self._planning, self._moved = asyncio.Event(), asyncio.Event()
         self._log_fields = log = LogFields(logic=logic, journal=journal)
@@ -196,16 +151,11 @@ class Engine:
         )
         self.throttle = throttle
         self.reloads = ReloadRecord(self._evaluator.edges.since)
-        self.world = World(installation=installation, logic=logic, applier=self._applier, names=names)
-        self.outputs = Outputs(logic=logic, book=book, assumed=assumed, planner=planner, runner=runner)
-        self.states = States(states=states, scheduler=scheduler, objects=objects)
-        self.progress = Progress(
-            scheduler=scheduler, evaluator=self._evaluator, objects=objects, reconciler=self._reconciler,
-            sender=sender, allocations=allocations, orphan_collector=self._orphan_collector, permission=permission,
-            throttle=throttle, drift=drift, reloads=self.reloads,
-        )  # fmt: skip
+        self.world: LiveWorld = logic
+        self.planner, self.runner, self.states = planner, runner, states
+        self.jobs, self.objects, self.edges = scheduler, objects, self._evaluator.edges
+        self.names = names
         self.journal = journal  # 9
-        self.read_only = ReadOnly(self.world, self.outputs, self.states, self.progress, journal)
 
     async def run(self, events: AsyncIterator[Snapshot | Batch]) -> None:
         """Serve until cancelled; then no write begins, and writes under way may end. The allocations must be loaded.
@@ -437,7 +387,7 @@ class Engine:
     @property
     def listed(self) -> bool:
         """Whether the world was listed once."""
-        return self._applier.listed
+        return self.world.listed
 
     @property
     def first_pass_complete(self) -> bool:
@@ -471,7 +421,7 @@ class Engine:
 
     @property
     def quiet(self) -> bool:
-        """See the table of states: what is in back-off does not count."""
+        """See ``phases.py``: what is in back-off does not count."""
         return (
             self.first_pass_complete
             and self._scheduler.idle
@@ -491,3 +441,35 @@ class Engine:
             return False
         reported = all(name in states.rejected or name in states.contended for name in self._objects.delayed)
         return self.quiet and self._allocations.settled and reported
+
+    @property
+    def progress(self) -> Progress:
+        """Where the engine stands now."""
+        evaluator, allocations, throttle = self._evaluator, self._allocations, self.throttle
+        return Progress(
+            first_pass_complete=self.first_pass_complete,
+            jobs=self.jobs.pending,
+            jobs_idle=self.jobs.idle,
+            oldest_job_seconds=self.jobs.oldest_seconds,
+            cooling_down=len(evaluator.cooling_down),
+            objects=self.objects.pending,
+            queues_settled=self.jobs.settled and self.objects.settled,
+            in_flight=self._reconciler.in_flight,
+            requested_allocations=allocations.requested,
+            allocations_idle=allocations.idle,
+            allocations_settled=allocations.settled,
+            may_write=self.may_write,
+            withheld=dict(self.withheld),
+            reachable=throttle.reachable,
+            pause_seconds=throttle.closed_for,
+            last_written_revision=self._sender.last_revision,
+            evaluations=evaluator.runs,
+            evaluation_seconds=evaluator.seconds,
+            slow_evaluations=evaluator.slow_runs,
+            idle_walks=evaluator.idle_walks,
+            missing_reactions=dict(evaluator.missing_reactions),
+            writes=self.writes,
+            drift_repairs=self._drift.repairs,
+            contentions=self._drift.contentions,
+            pauses=throttle.pauses,
+        )

@@ -10,7 +10,7 @@ queues.
 from __future__ import annotations
 
 from ..logic import Service
-from ..model import Create, Key, Name, Problem
+from ..model import Key, Name, Problem
 from ..planning import ClaimBook, Planner
 from .drift import Drift
 from .object_queue import ObjectQueue
@@ -94,7 +94,7 @@ class OperatorActions:
             name
             for table in (states.rejected, states.delayed, states.contended)
             for name, _ in table.items()
-            if key in (None, key_of(self._logic, self._planner, name))
+            if key in (None, self._planner.key_of(name))
         }
         for held in intents:
             self._scheduler.forget(held)
@@ -135,13 +135,3 @@ class OperatorActions:
             del self._states.stopped[key]
             self._states.held.release(key)
         self._scheduler.reevaluate((key,))
-
-
-def key_of(logic: Service, planner: Planner, name: Name) -> Key:
-    """The key of the object of this name: the present one, else the one that is about to be created; without a uuid if
-    there is neither."""
-    there = logic.named(name.kind, name.fq_name)
-    if there is not None:
-        return there
-    made = [operation.key for operation in planner.plan(name).operations if isinstance(operation, Create)]
-    return made[0] if made else Key(name.kind, "")

@@ -1,8 +1,8 @@
 """Keeps the state of each intent and object: evaluated, waiting, held, planned, or with problems.
 
 Kept apart from the queues because it outlives the work: a held intent has no job, and must still be listed with its
-reason (docs/engine.md §7). Each step writes the states of its own subject; others read them through
-``read_only/states.py``. ``reconcile/quarantine.py`` is one table of held keys.
+reason (docs/engine.md §7). Each step writes the states of its own subject. ``reconcile/quarantine.py`` is
+one table of held keys.
 
 State: the tables, in memory.
 """

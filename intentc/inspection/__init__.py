@@ -5,7 +5,7 @@ the engine holds, ``why/`` explains, and ``lookup/`` finds what a person means. 
 ``results`` the compilers' views; the other modules serve all of these. The page and the commands decide how answers
 look.
 
-It only reads the engine (``engine/read_only``) and the journal, in slices of a few milliseconds, and evaluates intents
+It only reads the engine (``engine/live.py``) and the journal, in slices of a few milliseconds, and evaluates intents
 again to collect their reasons; the engine remembers which of these evaluations failed. The journal's files are read in
 threads. State: the samples behind ``/status``, the findings of the last maps, a salt for comparing secrets, which
 warnings were logged, how many threads read files, and locks.

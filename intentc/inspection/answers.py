@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 
 from intentc.diagnostics.observed import JournalQuery, ObjectQuery
-from intentc.engine.read_only import ReadOnly
+from intentc.engine.live import Live
 
 from .details.comparison import one_object
 from .details.journal import follow, journal
@@ -30,7 +30,7 @@ _AT_ONCE = 3
 class Answers:
     """``diagnostics.Asked`` over one engine."""
 
-    def __init__(self, live: ReadOnly) -> None:
+    def __init__(self, live: Live) -> None:
         self._live = live
         self._turns = anyio.Semaphore(_AT_ONCE)
 
@@ -59,7 +59,7 @@ class Answers:
             return await quarantine(self._live, offset, limit)
 
     async def reactions(self) -> dict[str, Any]:
-        return await reactions(self._live.world, self._live.progress)
+        return await reactions(self._live)
 
     async def journal(self, query: JournalQuery) -> dict[str, Any]:
         return await journal(self._live, query)

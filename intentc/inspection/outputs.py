@@ -12,18 +12,19 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from ..engine.read_only import Outputs, World
+from ..logic import LiveWorld
 from ..model import HeldInput, Resource, StatusClaim
 from ..model.status import STATUS, timeless, without_empty
 from ..model.values import thaw
+from ..planning import Planner
 
 
-def lower_level(world: World, outputs: Outputs) -> Iterator[Resource]:
+def lower_level(world: LiveWorld, planner: Planner) -> Iterator[Resource]:
     """Yield the objects that compilers made, and those on which they write a field; in no order."""
-    for key in world:
+    for key in world.cache:
         with contextlib.suppress(HeldInput):
             resource = world.resource(key)
-            if resource is not None and (resource.mark is not None or outputs.is_written(resource.name)):
+            if resource is not None and (resource.mark is not None or planner.book.is_written(resource.name)):
                 yield resource
 
 
@@ -50,13 +51,13 @@ def shown(resource: Resource) -> dict[str, Any]:
     return found
 
 
-def statuses(world: World, outputs: Outputs) -> list[dict[str, Any]]:
+def statuses(world: LiveWorld, planner: Planner) -> list[dict[str, Any]]:
     """Return the statuses in which compilers claim something: ``{"kind", "fq_name", "status"}`` each, by kind, then
     fq_name. Conditions have no time: the same world looks the same."""
     found = []
-    for name in sorted(outputs.names()):
+    for name in sorted(planner.book.names()):
         key = world.named(name.kind, name.fq_name)
-        if key is None or not any(isinstance(c, StatusClaim) for own in outputs.claims_on(name).values() for c in own):
+        if key is None or not any(isinstance(c, StatusClaim) for own in planner.book.on(name).values() for c in own):
             continue
         with contextlib.suppress(HeldInput):
             resource = world.resource(key)

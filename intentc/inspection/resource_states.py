@@ -10,9 +10,11 @@ It reads the engine and changes nothing.
 
 from __future__ import annotations
 
-from intentc.engine.read_only import Outputs, ReadOnly, States, World
+from intentc.engine.live import Live
 from intentc.engine.state_tables import PAUSED
+from intentc.logic import LiveWorld
 from intentc.model import HeldInput, Key, Name
+from intentc.planning import Planner
 from intentc.planning.ownership import Ownership, ownership_of_object
 
 AS_DESIRED = "as desired"
@@ -36,41 +38,41 @@ FACT = "fact"
 NONE = "none"
 
 
-def state_of(live: ReadOnly, name: Name, key: Key | None) -> str:
+def state_of(live: Live, name: Name, key: Key | None) -> str:
     """Return the state of a resource, as an input and as an output. ``key``: the object or fact of this name, None if
     there is none. It costs a few look-ups, so it can be computed for very many resources."""
-    compiled = _of_intent(live.world, live.states, key) if key is not None else AS_DESIRED
+    compiled = _of_intent(live, key) if key is not None else AS_DESIRED
     if compiled != AS_DESIRED:
         return compiled
     return _of_object(live, name, key)
 
 
-def is_made(world: World, outputs: Outputs, name: Name, key: Key | None) -> bool:
+def is_made(world: LiveWorld, planner: Planner, name: Name, key: Key | None) -> bool:
     """Return whether an intent claims a part of this object, or it carries our mark."""
-    if outputs.is_written(name):
+    if planner.book.is_written(name):
         return True
-    state = world.shown(key) if key is not None else None
+    state = world.cache.shown(key) if key is not None else None
     return state is not None and state.mark is not None and state.mark.installation == world.installation
 
 
-def role_of(world: World, outputs: Outputs, name: Name, key: Key | None) -> str:
+def role_of(world: LiveWorld, planner: Planner, name: Name, key: Key | None) -> str:
     """Return ``higher``: it has an intent; ``lower``: compilers make it or write on it; ``both``; ``fact``; ``none``.
     An absent resource has the role that it would have."""
     declared = world.schema.kinds.get(name.kind)
     if declared is not None and not declared.stored:
         return FACT
-    made = is_made(world, outputs, name, key) or (key is None and declared is not None and declared.system)
+    made = is_made(world, planner, name, key) or (key is None and declared is not None and declared.system)
     compiled = name.kind in world.intent_kinds
     if made:
         return BOTH if compiled else OUTPUT
     return INPUT if compiled else NONE
 
 
-def ownership_of(world: World, outputs: Outputs, name: Name) -> str | None:
+def ownership_of(world: LiveWorld, planner: Planner, name: Name) -> str | None:
     """Return the ownership: ``ours``, ``shared`` (ours, of every claimant), ``system``, ``user's``, ``another
     installation's``, ``copy``; None if the object doesn't exist or can't be read."""
     try:
-        actual = outputs.actual(name)
+        actual = planner.assumed.actual(name)
     except HeldInput:
         return None
     if actual is None:
@@ -88,8 +90,9 @@ def ownership_of(world: World, outputs: Outputs, name: Name) -> str | None:
             return "copy"
 
 
-def _of_intent(world: World, states: States, key: Key) -> str:
-    if key in world.unreadable:
+def _of_intent(live: Live, key: Key) -> str:
+    world, states = live.world, live.states
+    if key in world.held:
         return HELD
     if key.kind not in world.intent_kinds:
         return AS_DESIRED
@@ -101,14 +104,14 @@ def _of_intent(world: World, states: States, key: Key) -> str:
         return REJECTED
     if key in states.waiting:
         return WAITING
-    if states.has_job(key) or key not in states.evaluated:
+    if live.jobs.is_busy(key) or key not in states.evaluated:
         return QUEUED
     return AS_DESIRED
 
 
-def _of_object(live: ReadOnly, name: Name, key: Key | None) -> str:
+def _of_object(live: Live, name: Name, key: Key | None) -> str:
     states = live.states
-    made = is_made(live.world, live.outputs, name, key)
+    made = is_made(live.world, live.planner, name, key)
     for state, table in (
         (PAUSED_STATE, states.left_alone),
         (REJECTED, states.rejected),
@@ -117,18 +120,18 @@ def _of_object(live: ReadOnly, name: Name, key: Key | None) -> str:
     ):
         if name in table:
             return state
-    if live.outputs.is_delete_withheld(name):
+    if live.planner.guard.holds(name):
         return WITHHELD
-    claims = live.outputs.claims_on(name)
+    claims = live.planner.book.on(name)
     if claims and all(PAUSED in states.stopped.get(origin, ()) for origin in claims):
         return PAUSED_STATE
     if name in states.object_waits or (made and states.problems_of_plan(name)):
         return WAITING
     if name in states.planned:
         return PLANNED
-    if any(states.is_held(origin) or origin in live.world.unreadable for origin in claims):
+    if any(states.is_held(origin) or origin in live.world.held for origin in claims):
         return HELD
-    if live.states.is_queued(name) or any(map(live.states.has_job, claims)):
+    if live.objects.is_busy(name) or any(map(live.jobs.is_busy, claims)):
         return QUEUED
     if key is None:
         return QUEUED if claims else ABSENT

@@ -18,9 +18,10 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from ..engine.read_only import ReadOnly, World
+from ..engine.live import Live
 from ..evaluation import Compiled, Overview, Row
 from ..evaluation.overview import PLANNED, PROBLEMS
+from ..logic import LiveWorld
 from ..model import HeldInput, Problem, Resource, verb, written_fields
 from ..model.sensitive import cleared_resource, concealed
 from .secrets import Behind, holders_of_secrets, read_for_each, secrets_in
@@ -41,7 +42,7 @@ _PROBLEMS = Overview(
 class Results:
     """Computes views over one engine. ``views``: those of its compilers, by name."""
 
-    def __init__(self, live: ReadOnly, views: Mapping[str, Overview]) -> None:
+    def __init__(self, live: Live, views: Mapping[str, Overview]) -> None:
         self._live = live
         self._overviews: Mapping[str, Overview] = {PROBLEMS: _PROBLEMS, PLANNED: self._planned(), **views}
         self._one_at_a_time = anyio.Lock()
@@ -84,8 +85,8 @@ class Gathered:
     """``Compiled`` over resources of one moment: they never change, so threads may read them. Which secrets are behind
     them is looked up when the first is read."""
 
-    def __init__(self, live: ReadOnly, kinds: Sequence[str]) -> None:
-        self._problems = (*live.states.reported_problems, *live.world.unreadable.values())
+    def __init__(self, live: Live, kinds: Sequence[str]) -> None:
+        self._problems = (*live.states.problem_counts, *live.world.held.values())
         self._by_name = {
             kind: {":".join(resource.fq_name): resource for resource in _readable(live.world, kind)} for kind in kinds
         }
@@ -94,7 +95,7 @@ class Gathered:
 
     @cached_property
     def _behind(self) -> Behind:
-        return read_for_each(self._live.world, self._live.outputs, self._holders)
+        return read_for_each(self._live.world, self._live.planner, self._holders)
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
@@ -114,8 +115,8 @@ class Gathered:
         return cleared_resource(secrets_in(behind), document) if behind else document
 
 
-def _readable(world: World, kind: str) -> Iterator[Resource]:
-    for key in world.keys(kind):
+def _readable(world: LiveWorld, kind: str) -> Iterator[Resource]:
+    for key in world.cache.all(kind):
         try:
             resource = world.resource(key)
         except HeldInput:

@@ -16,7 +16,8 @@ from intentc.model import HeldInput, Key, Name, Resource
 from intentc.model.reads import fact_read, object_read, targets_read
 from intentc.model.sensitive import cleared_resource, concealed, sensitive_texts
 
-from ..engine.read_only import Outputs, World
+from ..logic import LiveWorld
+from ..planning import Planner
 
 _FACT = fact_read("", "")[0]
 _OF_RESOURCES = frozenset({object_read(Key("", ""))[0], targets_read(Key("", ""), "")[0]})
@@ -30,13 +31,13 @@ def secrets_in(behind: Iterable[Resource]) -> frozenset[str]:
     return frozenset(text for resource in behind for text in sensitive_texts(resource))
 
 
-def read_for(world: World, outputs: Outputs, name: Name) -> tuple[Resource, ...]:
+def read_for(world: LiveWorld, planner: Planner, name: Name) -> tuple[Resource, ...]:
     """Return the resources with secrets that the intents that claim an object have read."""
     kinds = _sensitive_kinds(world)
-    waiting = [*outputs.claims_on(name)] if kinds else []
+    waiting = [*planner.book.on(name)] if kinds else []
     seen, found = set(waiting), set[Key]()
     while waiting:
-        for read in world.reads_of(waiting.pop()):
+        for read in world.reads.reads_of(waiting.pop()):
             if read[0] == _FACT:
                 news = {contributor for contributor, _ in world.contributions(read[1], read[2])} - seen
                 seen |= news
@@ -46,13 +47,13 @@ def read_for(world: World, outputs: Outputs, name: Name) -> tuple[Resource, ...]
     return tuple(resource for key in sorted(found) if (resource := _resource(world, key)) is not None)
 
 
-def holders_of_secrets(world: World) -> tuple[Resource, ...]:
+def holders_of_secrets(world: LiveWorld) -> tuple[Resource, ...]:
     """Return all resources of kinds with sensitive fields."""
-    keys = (key for kind in sorted(_sensitive_kinds(world)) for key in world.keys(kind))
+    keys = (key for kind in sorted(_sensitive_kinds(world)) for key in world.cache.all(kind))
     return tuple(resource for key in keys if (resource := _resource(world, key)) is not None)
 
 
-def read_for_each(world: World, outputs: Outputs, holders: Iterable[Resource]) -> Behind:
+def read_for_each(world: LiveWorld, planner: Planner, holders: Iterable[Resource]) -> Behind:
     """Return the same for all objects at once, starting at the resources with secrets. It makes single look-ups only,
     so another thread may run it."""
     found: dict[Name, list[Resource]] = {}
@@ -62,9 +63,9 @@ def read_for_each(world: World, outputs: Outputs, holders: Iterable[Resource]) -
         seen = set(waiting)
         while waiting:
             intent = waiting.pop()
-            names.update(dict.fromkeys(outputs.claimed_by(intent)))
+            names.update(dict.fromkeys(planner.book.of(intent)))
             for fact in world.facts_of(intent):
-                news = world.readers(fact_read(fact.kind, fact.uuid)) - seen
+                news = world.reads.readers(fact_read(fact.kind, fact.uuid)) - seen
                 seen |= news
                 waiting += news
         for name in names:
@@ -72,10 +73,10 @@ def read_for_each(world: World, outputs: Outputs, holders: Iterable[Resource]) -
     return found
 
 
-def concealed_outputs(world: World, outputs: Outputs, documents: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def concealed_outputs(world: LiveWorld, planner: Planner, documents: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return ``documents``, outputs as plain JSON, without the secrets of their own schemas and of what was read for
     them."""
-    behind = read_for_each(world, outputs, holders_of_secrets(world))
+    behind = read_for_each(world, planner, holders_of_secrets(world))
     found = []
     for document in documents:
         holders = behind.get(Name(document["kind"], tuple(document["fq_name"])), ())
@@ -84,17 +85,17 @@ def concealed_outputs(world: World, outputs: Outputs, documents: Iterable[dict[s
     return found
 
 
-def _readers(world: World, resource: Resource) -> frozenset[Key]:
+def _readers(world: LiveWorld, resource: Resource) -> frozenset[Key]:
     reads = [object_read(resource.key), *(targets_read(resource.key, to) for to in resource.kind.relations)]
-    return frozenset(reader for read in reads for reader in world.readers(read))
+    return frozenset(reader for read in reads for reader in world.reads.readers(read))
 
 
-def _sensitive_kinds(world: World) -> frozenset[str]:
+def _sensitive_kinds(world: LiveWorld) -> frozenset[str]:
     """Leave out kinds that only compilers make: their secrets come from other resources."""
     return frozenset(kind.name for kind in world.schema if kind.stored and kind.sensitive and not kind.system)
 
 
-def _resource(world: World, key: Key) -> Resource | None:
+def _resource(world: LiveWorld, key: Key) -> Resource | None:
     try:
         return world.resource(key)
     except HeldInput:

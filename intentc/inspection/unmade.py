@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from ..engine.read_only import ReadOnly
+from ..engine.live import Live
 from ..model import Key, Name, Problem
 from .why.waiting import for_intent, summed_up
 
 
-def unmade(live: ReadOnly) -> Set[Key | Name]:
+def unmade(live: Live) -> Set[Key | Name]:
     """The intents and objects that are held, rejected, contended, deferred or waiting."""
     world, states = live.world, live.states
-    intents = {*world.unreadable, *states.held, *states.rejected_requests, *states.waiting}
+    intents = {*world.held, *states.held, *states.rejected_requests, *states.waiting}
     return {*intents, *states.rejected, *states.delayed, *states.contended}
 
 
-def waits(live: ReadOnly) -> tuple[Problem, ...]:
+def waits(live: Live) -> tuple[Problem, ...]:
     """What intents wait for, as problems; rejected requests for allocations are problems already."""
     states = live.states
     return tuple(

@@ -18,7 +18,6 @@ import anyio
 
 from intentc.model import Key
 
-from .entries import Entry
 from .journal import Journal, Void
 from .records import Voided, encoded, record
 
@@ -49,7 +48,7 @@ class Keeping:
         journal: Journal,
         files: JournalFiles,
         name_of: Callable[[Key], str],
-        at_start: Callable[[Entry], bool],
+        at_start: Callable[[int], bool],
     ) -> None:
         self.files = files
         self.lost = 0

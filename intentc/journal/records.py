@@ -117,7 +117,7 @@ _DECODER: msgspec.json.Decoder[Process | Evaluation | Written | Voided] = msgspe
 )
 
 
-def record(line: Line, name_of: Callable[[Key], str], at_start: Callable[[Entry], bool]) -> Record:
+def record(line: Line, name_of: Callable[[Key], str], at_start: Callable[[int], bool]) -> Record:
     """The stored form of a line. ``name_of``: the name of a resource, its uuid if none is known."""
     if isinstance(line, Write):
         return Written(
@@ -134,7 +134,7 @@ def record(line: Line, name_of: Callable[[Key], str], at_start: Callable[[Entry]
         path,
         line.source_revision,
         line.objects,
-        at_start(line),
+        at_start(line.source_revision),
     )
 
 

@@ -8,5 +8,6 @@ reaction map with the recorded reads, ``answering.py`` follows reads back to res
 from .affected import Affected, Job
 from .cache import Held, Pending, State, shown, with_history
 from .service import Service
+from .world import LiveWorld
 
-__all__ = ["Affected", "Held", "Job", "Pending", "Service", "State", "shown", "with_history"]
+__all__ = ["Affected", "Held", "Job", "LiveWorld", "Pending", "Service", "State", "shown", "with_history"]

@@ -23,7 +23,7 @@ from intentc.model import Key, Read
 from intentc.model.reads import TAKEN, index_read, name_read, object_read, sources_read
 
 from .changes import ChangedReads
-from .service import Service
+from .world import LiveWorld
 
 Pair = tuple[str, str]
 """Kind of the reader, kind of what it reads."""
@@ -75,7 +75,7 @@ class Coverage(NamedTuple):
         return tuple(use for use in self.uses if not use.needed)
 
 
-def coverage(logic: Service, reactions: ReactionMap | None = None) -> Coverage:
+def coverage(logic: LiveWorld, reactions: ReactionMap | None = None) -> Coverage:
     """``slices`` without interruption."""
     going = slices(logic, reactions)
     while True:
@@ -86,7 +86,7 @@ def coverage(logic: Service, reactions: ReactionMap | None = None) -> Coverage:
             return found
 
 
-def slices(logic: Service, reactions: ReactionMap | None = None) -> Generator[None, None, Coverage]:
+def slices(logic: LiveWorld, reactions: ReactionMap | None = None) -> Generator[None, None, Coverage]:
     """How ``reactions`` (by default the world's own) cover the recorded reads of this world's intents. Yields to give
     other tasks a turn, and returns its result at the end (``yield from``)."""
     look = _Look(logic, logic.reactions if reactions is None else reactions)
@@ -105,7 +105,7 @@ def slices(logic: Service, reactions: ReactionMap | None = None) -> Generator[No
 class _Look:
     """One examination of a world, object by object."""
 
-    def __init__(self, logic: Service, reactions: ReactionMap) -> None:
+    def __init__(self, logic: LiveWorld, reactions: ReactionMap) -> None:
         self._logic = logic
         self._processor = DependencyProcessor(reactions, logic.neighbours)
         self._edges: Mapping[Edge, Declared] = edges(reactions)

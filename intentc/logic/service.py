@@ -20,7 +20,7 @@ from typing import Any
 
 from intentc.logic.cache import Held, State, Transition, shown
 from intentc.logic.cache.states import known_name
-from intentc.logic.dependencies import DependencyProcessor, Neighbours, Path, ReactionMap, ReadIndex
+from intentc.logic.dependencies import DependencyProcessor, Path, ReactionMap
 from intentc.model import Batch, Correction, Fact, HeldFacts, Key, Name, Problem, Read, Resource, Schema, Snapshot
 from intentc.model.reads import TAKEN, allocation_read, fact_read, presence_read, setting_read
 from intentc.model.values import freeze
@@ -31,20 +31,12 @@ from .cycles import FactCycles, Hop, step
 from .decoding import arrivals, decoded_slices
 from .equality import input_changed
 from .facts import FactName
-from .world import CachedWorld
+from .world import LiveWorld
 
 _NOTHING: Mapping[Key, State] = {}
 
 
-class _Neighbours:
-    """The cache as the walk sees it."""
-
-    def __init__(self, world: CachedWorld) -> None:
-        self.related = world.cache.graph.related
-        self.all = world.cache.all
-
-
-class Service(CachedWorld):
+class Service(LiveWorld):
     """The world, and the intents that its changes affect.
 
     ``intent_kinds``: kinds that have an intent → whether it declares ``trust = "reactions"``. ``settings``: the
@@ -63,11 +55,7 @@ class Service(CachedWorld):
         healing: bool = True,
         installation: str = "",
     ) -> None:
-        super().__init__(schema, settings)
-        self.reactions = reactions
-        self.intent_kinds = intent_kinds
-        self.reads = ReadIndex()
-        self.revision = 0
+        super().__init__(schema, reactions, intent_kinds=intent_kinds, settings=settings, installation=installation)
         self.passed_over: dict[str, int] = {}
         """Kind → the number of seen changes, for kinds that the schema doesn't store."""
         self._unfinished: set[Key] = set()
@@ -75,35 +63,7 @@ class Service(CachedWorld):
         self._restored: dict[Key, tuple[Fact, ...]] = {}
         """Facts that are intents themselves → what they yielded for an earlier process, until they have run."""
         self._healing = healing
-        self._installation = installation
         self._cycles = FactCycles(self.name_of)
-        self.neighbours: Neighbours = _Neighbours(self)
-        """The graph as walks see it."""
-        self._processor = DependencyProcessor(reactions, self.neighbours)
-
-    @property
-    def held(self) -> Mapping[Key, Problem]:
-        """The present keys whose values can't be used now, with the reasons."""
-        return self.cache.held
-
-    def exists(self, key: Key) -> bool:
-        """Whether such an object is in the store, or such a fact has contributions."""
-        if self.cache.state(key) is not None:
-            return True
-        return (key.kind, key.uuid) in self._facts
-
-    def has_intent(self, uuid: str) -> bool:
-        """Whether there is an intent with this uuid."""
-        return any(True for _ in self.intents_of(uuid))
-
-    def intents_of(self, uuid: str) -> Iterator[Key]:
-        """The intents with this uuid: of a resource, and of facts that are named after it."""
-        return (key for kind in self.intent_kinds if self.exists(key := Key(kind, uuid)))
-
-    def mod_revision(self, key: Key) -> int:
-        """The revision at which this object was last written; 0 if no such object is in the store."""
-        state = self.cache.state(key)
-        return state.mod_revision if state is not None else 0
 
     def decode(self, snapshot: Snapshot) -> Iterator[dict[Key, State]]:
         """Decode the values of a snapshot beforehand, a few milliseconds' work at a time; changes nothing. Other calls
@@ -122,14 +82,16 @@ class Service(CachedWorld):
         arrived = arrivals(self.cache, item, decoded)
         if not isinstance(item, Correction):
             self.revision = item.revision
+        if isinstance(item, Snapshot) and not self.listed:
+            self.listed, self.first_listed = True, item.revision
         for kind, count in arrived.passed_over.items():
             self.passed_over[kind] = self.passed_over.get(kind, 0) + count
         preparation = self.cache.prepare(arrived.states)
         transitions = preparation.transitions
         if not transitions:
             return nobody()
-        inputs = {t.key: t for t in transitions if input_changed(t, self._installation, self.cache)}
-        changes = ChangedReads(self.cache, transitions, inputs, self.reads, self._installation)
+        inputs = {t.key: t for t in transitions if input_changed(t, self.installation, self.cache)}
+        changes = ChangedReads(self.cache, transitions, inputs, self.reads, self.installation)
         origins = inputs | {t.key: t for t in transitions if t.key not in inputs and self._moves_readers(t)}
         walked = self.walk(t.key for t in origins.values() if t.before is not None)
         if len(self.reads):
@@ -283,10 +245,6 @@ class Service(CachedWorld):
             if former is not None and after is not None and key.kind in self.intent_kinds and key in self.reads:
                 self.superseded.setdefault(key, former)
 
-    def walk(self, origins: Iterable[Key]) -> dict[Key, Path]:
-        """The intents that a change of ``origins`` affects by the reaction map, with the present relations."""
-        return self._processor.walk(origins)
-
     def _walk_after(self, before: dict[Key, Path], inputs: Mapping[Key, Transition]) -> dict[Key, Path]:
         if len(inputs) == len(self.cache) and all(t.before is None for t in inputs.values()):
             # Everything is new, as at the start: the walk could not reach more.
@@ -384,10 +342,6 @@ class Service(CachedWorld):
     def _readers_of(self, read: Read) -> Affected:
         jobs = self._with_cycles({key: Job(True) for key in self.reads.readers(read)})
         return Affected(self._in_order(jobs), frozenset(), frozenset(), ())
-
-    def name_of(self, key: Key) -> str:
-        """The name of a resource for people, its uuid if no name is known."""
-        return known_name(self.cache.state(key)) or key.uuid
 
     def _in_order(self, jobs: dict[Key, Job]) -> dict[Key, Job]:
         if len(jobs) < 2:

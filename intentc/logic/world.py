@@ -14,7 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from intentc.logic.cache import Cache, Held
-from intentc.model import HeldInput, Key, Name, Resource, Schema, Target
+from intentc.logic.cache.states import known_name
+from intentc.logic.dependencies import DependencyProcessor, Neighbours, Path, ReactionMap, ReadIndex
+from intentc.model import HeldInput, Key, Name, Problem, Resource, Schema, Target
+from intentc.model.resolvers import FQ_NAME, UUID
 from intentc.model.values import freeze
 
 from .facts import FactTable
@@ -111,3 +114,91 @@ class LastGoodWorld(CachedWorld):
             return self.superseded[key]
         shown = self.cache.shown(key)
         return shown if shown is not None else super().resource(key)
+
+
+class _Neighbours:
+    """The cache as the walk sees it."""
+
+    def __init__(self, cache: Cache) -> None:
+        self.related = cache.graph.related
+        self.all = cache.all
+
+
+class LiveWorld(CachedWorld):
+    """The world as readers of a running engine see it: with recorded reads and the reaction map.
+
+    It changes between two awaits, and offers no method that changes it; ``Service`` does that."""
+
+    def __init__(
+        self,
+        schema: Schema,
+        reactions: ReactionMap,
+        *,
+        intent_kinds: Mapping[str, bool],
+        settings: Mapping[str, Any],
+        installation: str,
+    ) -> None:
+        super().__init__(schema, settings)
+        self.reactions = reactions
+        """The map in force."""
+        self.intent_kinds = intent_kinds
+        """Kinds that have an intent → whether it trusts the reaction map."""
+        self.installation = installation
+        """The name in the marks of the objects that we create."""
+        self.reads = ReadIndex()
+        self.revision = 0
+        """The last applied revision."""
+        self.listed = False
+        """Whether the world was listed once."""
+        self.first_listed = 0
+        """The revision of the first listing. A resource that was not written since triggered nothing by a change."""
+        self.neighbours: Neighbours = _Neighbours(self.cache)
+        """The graph as walks see it."""
+        self._processor = DependencyProcessor(reactions, self.neighbours)
+
+    @property
+    def held(self) -> Mapping[Key, Problem]:
+        """The present keys whose values can't be used now, with the reasons."""
+        return self.cache.held
+
+    def exists(self, key: Key) -> bool:
+        """Whether such an object is in the store, or such a fact has contributions."""
+        if self.cache.state(key) is not None:
+            return True
+        return (key.kind, key.uuid) in self._facts
+
+    def has_intent(self, uuid: str) -> bool:
+        """Whether there is an intent with this uuid."""
+        return any(True for _ in self.intents_of(uuid))
+
+    def intents_of(self, uuid: str) -> Iterator[Key]:
+        """The intents with this uuid: of a resource, and of facts that are named after it."""
+        return (key for kind in self.intent_kinds if self.exists(key := Key(kind, uuid)))
+
+    def mod_revision(self, key: Key) -> int:
+        """The revision at which this object was last written; 0 if no such object is in the store."""
+        state = self.cache.state(key)
+        return state.mod_revision if state is not None else 0
+
+    def at_start(self, revision: int) -> bool:
+        """Whether a resource of this revision was not written since the first listing, so that only the start of this
+        process triggered its evaluation."""
+        return 0 < revision <= self.first_listed
+
+    def name_of(self, key: Key) -> str:
+        """The name of a resource for people, its uuid if no name is known."""
+        return known_name(self.cache.state(key)) or key.uuid
+
+    def walk(self, origins: Iterable[Key]) -> dict[Key, Path]:
+        """The intents that a change of ``origins`` affects by the reaction map, with the present relations."""
+        return self._processor.walk(origins)
+
+    def referring_to_name(self, name: Name) -> set[tuple[Key, str]]:
+        """The resources that refer to ``name``, by its fq_name or by a uuid given as its name; with the relations."""
+        graph, joined = self.cache.graph, ":".join(name.fq_name)
+        return {
+            (key, way.relation)
+            for way in graph.incoming.get(name.kind, ())
+            if way.by in (UUID, FQ_NAME)
+            for key in graph.sources_by(way, Key(name.kind, ""), joined)
+        }

@@ -95,9 +95,9 @@ class Offline:
         await write_seeds(self.server)
         await self.settle()
         world = self.engine.world
-        found = (world.shown(key) for key in world)
+        found = (world.cache.shown(key) for key in world.cache)
         self._seeds = {resource.name: resource.key.uuid for resource in found if resource is not None}
-        self._before = {resource.key: resource.raw for resource in lower_level(world, self.engine.outputs)}
+        self._before = {resource.key: resource.raw for resource in lower_level(world, self.engine.planner)}
 
     async def apply(self, changes: Iterable[Mapping[str, Any]]) -> None:
         """Apply ``{"kind", "operation", "data"}`` entries in one transaction, then compile.
@@ -145,17 +145,17 @@ class Offline:
     def outputs(self) -> list[dict[str, Any]]:
         """Return the lower-level resources that follow from the input, by kind, then fq_name (docs/engine.md §12).
         These are the objects that compilers made, and those on which they wrote a field."""
-        found = (r for r in lower_level(self.engine.world, self.engine.outputs) if self._before.get(r.key) != r.raw)
+        found = (r for r in lower_level(self.engine.world, self.engine.planner) if self._before.get(r.key) != r.raw)
         return [shown(resource) for resource in in_order(found)]
 
     def statuses(self) -> list[dict[str, Any]]:
         """Return the statuses in which compilers claim something, by kind, then fq_name."""
-        return statuses(self.engine.world, self.engine.outputs)
+        return statuses(self.engine.world, self.engine.planner)
 
     def problems(self) -> tuple[Problem, ...]:
         """Return the problems that people must fix."""
         world, states = self.engine.world, self.engine.states
-        return states.problems(world.unreadable.values())
+        return states.problems(world.held.values())
 
 
 class _NumberingWriteService(LocalWriteService):
@@ -173,7 +173,7 @@ class _NumberingWriteService(LocalWriteService):
             await self._keep(pool, names)
             server, world = self._offline.server, self._offline.engine.world
             for kind in world.intent_kinds:
-                resource = world.shown(Key(kind, owner.partition("/")[2].rpartition("/")[0]))
+                resource = world.cache.shown(Key(kind, owner.partition("/")[2].rpartition("/")[0]))
                 if resource is not None and (name := ":".join(resource.fq_name)) in names:
                     await server.free(pool, value=names[name], owner=_place(name))
                     value, _ = await server.allocate(pool, owner, names[name])

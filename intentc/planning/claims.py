@@ -24,6 +24,7 @@ from intentc.model import (
     Name,
     PropertyClaim,
     ReferenceClaim,
+    RelationClaim,
     ResourceClaim,
     StatusClaim,
     claimed,
@@ -192,7 +193,12 @@ class ClaimBook:
         return iter(self._by_object)
 
     def __contains__(self, name: Name) -> bool:
+        """Whether an intent claims something of this object."""
         return name in self._by_object
+
+    def is_written(self, name: Name) -> bool:
+        """Whether an intent claims more of this object than its status, and that references stay as they are."""
+        return any(not _keeps_only(claim) for claims in self.on(name).values() for claim in claims)
 
     def _keep_finalizers(self, origin: Key, claims: tuple[FinalizerClaim, ...]) -> None:
         if claims:
@@ -230,3 +236,7 @@ class ClaimBook:
                 self._withdrawn.clear()
                 return self.resume(origin.uuid) | self.resume(LATER)
         return self.resume(origin.uuid)
+
+
+def _keeps_only(claim: Claim) -> bool:
+    return isinstance(claim, StatusClaim) or (isinstance(claim, RelationClaim) and not claim.unwanted)

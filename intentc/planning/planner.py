@@ -88,13 +88,13 @@ class Planner:
         guard: DeleteGuard | None = None,
         finalizers: Collection[str] = (),
     ) -> None:
+        self.book = book
+        self.assumed = assumed
         self.ending = Ending(schema, book, assumed, finalizers=finalizers)
         self.guard = guard or DeleteGuard()
         self._schema = schema
         self._installation = installation
         self._compiler_of_kind = compiler_of_kind
-        self._book = book
-        self._assumed = assumed
         self._removals = Removals(book, held, compiler_of_kind)
         self._desired = DesiredObjects(book, assumed)
         self._deletion = Deletion(
@@ -116,6 +116,15 @@ class Planner:
                         source=f"{kind.name}: {relation.name}",
                     )
 
+    def key_of(self, name: Name) -> Key:
+        """The key of the object of this name: the present one, else the one that is about to be created; without a uuid
+        if there is neither."""
+        there = self.assumed.reader.named(name.kind, name.fq_name)
+        if there is not None:
+            return there
+        made = [operation.key for operation in self.plan(name).operations if isinstance(operation, Create)]
+        return made[0] if made else Key(name.kind, "")
+
     def plan(self, name: Name) -> Plan:
         """The plan of the object ``name``. It has no operations if the object is right, or not ours to write. Changes
         nothing: who acts on the plan calls ``note``."""
@@ -124,7 +133,7 @@ class Planner:
             return Plan(name)
         draft = self._desired.draft(kind, name)
         try:
-            actual = self._assumed.actual(name)
+            actual = self.assumed.actual(name)
         except HeldInput:
             return Plan(name, waits_for=frozenset({name}), problems=draft.desired.problems)
         if actual is None:
@@ -150,7 +159,7 @@ class Planner:
         """Whether the stored object, if we may write it, shows something of ours that nobody claims, apart from its
         existence (docs/engine.md §8). True if it can't be read."""
         try:
-            actual = self._assumed.actual(name)
+            actual = self.assumed.actual(name)
         except HeldInput:
             return True
         if actual is None:
@@ -165,13 +174,13 @@ class Planner:
         else:
             self._fields(draft, actual, made=made, may_remove=lambda _: True)
         self._always.plan_all(draft, actual)
-        return shows_unclaimed(draft, actual, self._assumed, self._installation, made=made)
+        return shows_unclaimed(draft, actual, self.assumed, self._installation, made=made)
 
     def note(self, plan: Plan) -> None:
         """Note for later what ``plan`` found, since the engine acts on it: what it defers is planned again when the
         reason has ended, and an object in its place is no longer left behind."""
         for name, until in plan.deferred:
-            self._book.defer(name, until)
+            self.book.defer(name, until)
         if plan.is_in_place:
             self._left_behind.discard(plan.name)
 
@@ -184,20 +193,20 @@ class Planner:
         """What to plan at the end of the first complete pass, and of later full passes: objects and fields of ours
         without a claim. From the first call on, removals are allowed. Objects that the guard withholds are planned as
         well, so that they are reported."""
-        self._book.complete = True
+        self.book.complete = True
         found = find_orphans(
-            self._schema, self._installation, self._compiler_of_kind, self._book, self._assumed, self.ending.concerns
+            self._schema, self._installation, self._compiler_of_kind, self.book, self.assumed, self.ending.concerns
         )
         doomed = {name: origin for name, origin in found.objects.items() if not self._removals.is_origin_held(origin)}
         for origin in filter(self.ending.is_ending, set(doomed.values())):
             self.guard.owner_deleted(origin)
         self.guard.sift(doomed, found.owned)
         self._left_behind = {name for name, origin in doomed.items() if not origin}
-        return found.fields | frozenset(found.objects) | self._book.resume(LATER)
+        return found.fields | frozenset(found.objects) | self.book.resume(LATER)
 
     def writes_entry(self, relation: Relation, holder: Key, entry: ReferenceValue, *, made: bool) -> bool:
         """Whether an entry of a shared list of ``holder`` is ours; ``made``: we made the holder."""
-        return writes_entry(self._installation, self._assumed, relation, holder, entry, made=made)
+        return writes_entry(self._installation, self.assumed, relation, holder, entry, made=made)
 
     def _absent(self, draft: Draft) -> None:
         desired, name = draft.desired, draft.name
@@ -235,7 +244,7 @@ class Planner:
     def _usable(self, parent: Key) -> bool:
         """Whether objects can be created below it: the server rejects a parent that it can't read."""
         try:
-            return self._assumed.at(parent) is not None
+            return self.assumed.at(parent) is not None
         except HeldInput:
             return False
 
@@ -271,7 +280,7 @@ class Planner:
             return
         desired = draft.desired
         used = bool(draft.claims) and not desired.exists
-        alone = abandoned(self._assumed, actual)
+        alone = abandoned(self.assumed, actual)
         draft.is_in_place = not alone
         # A claim on the name below a parent with another uuid also shows that the old parent was really deleted.
         elsewhere = desired.parent is not None and desired.parent.key != actual.parent
@@ -295,7 +304,7 @@ class Planner:
     def _parts(self, draft: Draft, actual: Actual, may_remove: MayRemove | None = None) -> None:
         """The changes of a user's object whose name somebody wants for an object of its own."""
         others = of_others(draft.claims)
-        draft.desired = merge(draft.kind, draft.name, others.claims, self._assumed.title)
+        draft.desired = merge(draft.kind, draft.name, others.claims, self.assumed.title)
         self._fields(draft, actual, made=False, may_remove=may_remove)
         draft.operations = without_fields(draft.operations, others.left_alone)
 
@@ -328,7 +337,7 @@ class Planner:
                         f"{draft.name} was released, so it is left alone: `intentc adopt {draft.name.kind}` shows what "
                         "can be taken back; or delete it, and it is made again"
                     )
-                draft.problems.append(Problem(origin.kind, self._assumed.title(origin), "NameTaken", message))
+                draft.problems.append(Problem(origin.kind, self.assumed.title(origin), "NameTaken", message))
 
     def _was_released(self, draft: Draft, actual: Actual) -> bool:
         """Whether we made the object, which has lost its mark: it has the uuid that we give."""
@@ -372,18 +381,18 @@ class Planner:
         remove: list[Operation] = []
         written = kind.written(made=made)
         for relation in written.relations:
-            stored = self._assumed.entries(actual, relation)
+            stored = self.assumed.entries(actual, relation)
             wanted = self._wanted(draft, relation, actual.key, stored, made=made)
             change = list_change(relation, stored, wanted, may_remove)
             if change is not None:
                 lists[relation] = change
                 relaxed += [entry.key for entry in change if self._relaxes(kind, relation, entry.key, made)]
         for relation in written.shared:
-            stored = self._assumed.entries(actual, relation)
+            stored = self.assumed.entries(actual, relation)
             if relation in desired.kept or (not stored and relation not in desired.references):
                 continue
             wanted = self._wanted(draft, relation, actual.key, stored, made=made)
-            unwanted = self._assumed.leading_to(relation, stored, desired.unwanted)
+            unwanted = self.assumed.leading_to(relation, stored, desired.unwanted)
             declared = kind.relations[relation]
             ours = {
                 entry.key
@@ -423,18 +432,18 @@ class Planner:
                 draft.waits_for.add(target)
             else:
                 entries[key] = entry
-        disputed = self._assumed.leading_to(relation, stored, draft.desired.disputed)
+        disputed = self.assumed.leading_to(relation, stored, draft.desired.disputed)
         return Wanted(entries, disputed, MERGES.get(declared.merge))
 
     def _target(self, draft: Draft, name: Name) -> Key | None:
         """The object that a reference to ``name`` leads to now: None if it is absent, or about to be deleted."""
         try:
-            actual = self._assumed.actual(name)
+            actual = self.assumed.actual(name)
         except HeldInput as held:
             return held.key
         if actual is None:
             return None
-        if not self._book.complete:
+        if not self.book.complete:
             return actual.key
         return None if self._deletion.is_doomed(draft, actual) else actual.key
 
@@ -445,7 +454,7 @@ class Planner:
         if declared.derived or (made and declared.writer is not Writer.USER):
             return False
         try:
-            actual = self._assumed.at(target)
+            actual = self.assumed.at(target)
         except HeldInput:
             return True
         return actual is None or ownership_of_object(actual, self._installation) is not Ownership.OURS

@@ -23,7 +23,8 @@ import anyio
 import anyio.lowlevel
 import msgspec
 
-from intentc.engine.read_only import States, World
+from intentc.engine.state_tables import StateTables
+from intentc.logic import LiveWorld
 from intentc.model import Key
 from intentc.model.problem_report import ProblemReport, problem_reports_prefix
 from intentc.retained import RunningEngine
@@ -55,8 +56,8 @@ class ProblemReports:
         self,
         store: Store,
         engine: RunningEngine,
-        states: States,
-        world: World,
+        states: StateTables,
+        world: LiveWorld,
         *,
         path: str,
         installation: str,
@@ -95,7 +96,7 @@ class ProblemReports:
     async def tend(self) -> None:
         """Look once, if this process leads. An error is logged, and the next call tries again."""
         # Also while nothing is written, since they are kept until they are taken.
-        changed = self._states.take_changed_subjects()
+        changed = self._states.problem_counts.take_changed()
         if not (self._engine.may_write and self._engine.first_pass_complete):
             self._stored = None
             return
@@ -127,7 +128,7 @@ class ProblemReports:
         listing = await list_all(self._store, self._layout, lambda key: None)
         self._stored, self._keys, self._subjects, now = {}, {}, {}, self._clock()
         self._since = {subject: since for subject, since in self._since.items() if subject in self._due}
-        self._due = dict.fromkeys(self._states.subjects_of_problems, now + _SETTLE_SECONDS)
+        self._due = dict.fromkeys(self._states.problem_counts.subjects, now + _SETTLE_SECONDS)
         for change in listing.snapshot.changes:
             key = Key(change.kind, change.uuid)
             try:
@@ -145,7 +146,7 @@ class ProblemReports:
 
     async def _find_replaced(self, now: float) -> None:
         """Look at the resources that are other ones under their names than those with the reports."""
-        for count, subject in enumerate([*self._states.subjects_of_problems], 1):
+        for count, subject in enumerate([*self._states.problem_counts.subjects], 1):
             if subject not in self._due and self._keys.get(subject) != self._mirrored(subject):
                 self._due[subject] = now
             if count % _IN_ONE_TURN == 0:
@@ -165,7 +166,9 @@ class ProblemReports:
         if self._stored is None:
             return
         found = self._mirrored(subject)
-        report = ProblemReport.of(self._states.problems_about(*subject)) if found is not None else ProblemReport(())
+        report = (
+            ProblemReport.of(self._states.problem_counts.about(*subject)) if found is not None else ProblemReport(())
+        )
         former = self._keys.get(subject)
         if former is not None and (former != found or not report.problems):
             del self._keys[subject]
@@ -183,11 +186,11 @@ class ProblemReports:
         kind, name = subject
         if kind not in self._world.schema or not self._world.schema.kind(kind).written_as_manifests:
             return None
-        uuid = self._world.uuid_of(kind, name)
+        uuid = self._world.cache.names.in_force(kind, name)
         if uuid is None:
             return None
         # Of one that can't be read, its last good value says it.
-        resource = self._world.shown(Key(kind, uuid))
+        resource = self._world.cache.shown(Key(kind, uuid))
         return Key(kind, uuid) if resource is not None and resource.values().metadata.mirrored else None
 
     async def _write(self, key: Key, report: ProblemReport | None) -> None:

@@ -173,7 +173,7 @@ class Reloader:
             yield from (kind for kind in _reached(reactions, changed) if intents.get(kind))
 
     def _affected(self, change: Change) -> list[Key]:
-        return [key for kind in sorted(change.kinds) for key in self._world.keys(kind)]
+        return [key for kind in sorted(change.kinds) for key in self._world.cache.all(kind)]
 
     def _apply(self, change: Change) -> None:
         """Apply a change without an await, so that nothing else runs in between."""

@@ -30,7 +30,6 @@ from ..engine.assembly import assemble
 from ..engine.engine import Engine
 from ..engine.permission import RESTORED, UPGRADE
 from ..engine.probe import ApiServerProbe
-from ..engine.read_only import World
 from ..evaluation import Overview
 from ..evaluation.crash_marker import CrashMarker
 from ..inspection import Answers
@@ -43,6 +42,7 @@ from ..listening.origin import url_host
 from ..loading.certificates import Expiries
 from ..loading.configuration import Configuration
 from ..loading.configuration.sections import Diagnostics, Intentc
+from ..logic import LiveWorld
 from ..model import Key
 from ..planning import DeleteGuard
 from ..plugins import Loaded
@@ -216,14 +216,14 @@ def _probe(read: ReadService, engine: Engine, compilers: Loaded) -> ApiServerPro
 class _Believed:
     """The cache in the form that the relist compares."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: LiveWorld) -> None:
         self._world = world
 
     def keys(self) -> Iterable[tuple[str, str]]:
-        return iter(self._world)
+        return iter(self._world.cache)
 
     def keeps(self, kind: str) -> bool:
-        return kind in self._world.stored_kinds
+        return kind in self._world.cache.stored
 
     def mod_revision(self, kind: str, uuid: str) -> int:
         return self._world.mod_revision(Key(kind, uuid))
@@ -256,14 +256,14 @@ class CompilerService:
         certificates: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
         self.engine = engine
-        self._live = engine.read_only
+        self._live = engine
         self._reloads = engine.reloads
         self._retaining = retaining
         self._reports = reports
         self._certificates = certificates
-        self.results = Results(engine.read_only, views or {})
+        self.results = Results(engine, views or {})
         """The views of the outputs, for ``diagnostics.Browsed``."""
-        self.answers = Answers(engine.read_only)
+        self.answers = Answers(engine)
         """The answers to questions, for ``diagnostics.Asked``."""
         self.directives = directives
         self.takeover = takeover

@@ -46,8 +46,7 @@ class CompilerStatus:
 
     def __init__(self, engine: Engine, source: Source) -> None:
         self._engine = engine
-        self._live = engine.read_only
-        self._progress = engine.progress
+        self._live = engine
         self._source = source
         self._rates = Rates()
         self._pending = PendingReferences(engine.world, lambda: engine.quiet)
@@ -72,9 +71,9 @@ class CompilerStatus:
             self._observed = len(self._live.states.planned)
             _LOG.info("observing: %s would be written: `intentc show planned`", counted(self._observed, "object"))
         self._rates.look(
-            evaluations=self._progress.evaluations,
+            evaluations=self._live.progress.evaluations,
             writes=engine.writes,
-            reachable=self._progress.reachable,
+            reachable=self._live.progress.reachable,
             converged=converged,
         )
 
@@ -91,7 +90,7 @@ class CompilerStatus:
         converged = engine.converged
         self._loaded = self._loaded or engine.quiet
         # The revision of an acknowledged write counts as seen, although the watch may not have delivered it.
-        progress.saw(self._progress.last_written_revision)
+        progress.saw(self._live.progress.last_written_revision)
         unknown_since = self._unknown_since(leadership)
         known = unknown_since is None
         healthy = is_healthy(self._live) and not self._source.state.rejection
@@ -105,7 +104,7 @@ class CompilerStatus:
             "rates": self._rates.rates(),
             "pending_references": self._pending.now(),
             "busy_seconds": 0.0 if converged else round(self._rates.busy_seconds, 1),
-            "oldest_job_seconds": round(self._progress.oldest_job_seconds, 1),
+            "oldest_job_seconds": round(self._live.progress.oldest_job_seconds, 1),
             "pending_work": [
                 *self._of_etcd(leadership),
                 *self._of_the_engine(leadership, converged=converged),
@@ -134,7 +133,7 @@ class CompilerStatus:
         the API server only, if that does not answer."""
         if not converged:
             return list(self._left(leadership)) or [_A_MOMENT]
-        return [] if self._progress.reachable else [unreachable_server(self._rates)]
+        return [] if self._live.progress.reachable else [unreachable_server(self._rates)]
 
     def _left(self, leadership: Leadership | None) -> Iterator[str]:
         reasons = self._engine.withheld
@@ -144,7 +143,7 @@ class CompilerStatus:
             yield f"permission to write: {leadership.hindered}"
         elif leadership is not None and not leadership.leads and STANDING_BY in reasons:
             yield f"{leadership.leader}, which leads" if leadership.leader else "a leader"
-        yield from work_left(self._live.world, self._live.states, self._progress, self._rates)
+        yield from work_left(self._live, self._rates)
 
     def _sees_etcd(self, leadership: Leadership | None) -> bool:
         """Return whether the known revision of etcd is current."""
@@ -157,7 +156,7 @@ class CompilerStatus:
         since = [
             state.since if state.phase is not Phase.WATCHING else self._source.silent_since,
             leadership.unanswered_since if leadership is not None else None,
-            None if self._progress.reachable else self._rates.away_since or time.time(),
+            None if self._live.progress.reachable else self._rates.away_since or time.time(),
         ]
         return min((moment for moment in since if moment is not None), default=None)
 
@@ -182,7 +181,7 @@ class CompilerStatus:
                 yield f"etcd to accept writes: {state.rejection}"
 
     def _of_the_reload(self) -> Iterator[str]:
-        if (error := self._progress.reloads.last_error) is not None:
+        if (error := self._live.reloads.last_error) is not None:
             yield (
                 f"reload rejected, the former configuration stays in force: {error}; fix it, see `intentc check`, "
                 "and send SIGHUP"
@@ -193,7 +192,7 @@ class CompilerStatus:
         or ``planning`` if nothing may be written), ``done`` of ``total`` (None if unknown)."""
         if self._loaded:
             return None
-        listing, progress = self._source.progress, self._progress
+        listing, progress = self._source.progress, self._live.progress
         if not self._engine.listed:
             if self.lacking or self._source.state.phase is not Phase.LISTING:
                 return {"phase": "connecting", "done": 0, "total": None}

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from intentc.engine.read_only import World
+from intentc.logic import LiveWorld
 from intentc.model import Resource
 from intentc.outgoing import (
     FINALIZER,
@@ -46,7 +46,7 @@ class Engine(Protocol):
     """An engine that has seen the manifests."""
 
     @property
-    def world(self) -> World: ...
+    def world(self) -> LiveWorld: ...
 
 
 class Server(Protocol):
@@ -333,14 +333,14 @@ class FakeCluster:
 def _resources(host: Host, kind: str) -> Iterator[Resource]:
     world = host.engine.world
     for key in world.select(kind, "all", ""):
-        if (resource := world.shown(key)) is not None:
+        if (resource := world.cache.shown(key)) is not None:
             yield resource
 
 
 def _answer(host: Host, fq_name: tuple[str, ...]) -> Resource | None:
     world = host.engine.world
     key = world.named(OBSERVED, fq_name)
-    return world.shown(key) if key is not None else None
+    return world.cache.shown(key) if key is not None else None
 
 
 def _merged(live: Any, former: Any, wanted: Any) -> Any:

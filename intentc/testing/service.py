@@ -92,8 +92,7 @@ class MemoryService:
     def status(self, kind: str, fq_name: Sequence[str]) -> dict[str, Any]:
         """The status of a resource as plain JSON, as the engine has written it. The server gives conditions their time,
         so they have none here. Raises ``LookupError`` if there is no such resource, or none with a status."""
-        outputs = self.offline.engine.outputs
-        actual = outputs.actual(Name(kind, tuple(fq_name)))
+        actual = self.offline.engine.planner.assumed.actual(Name(kind, tuple(fq_name)))
         if actual is None or actual.kind.status is None:
             raise LookupError(f"there is no {kind} {':'.join(fq_name)} with a status")
         found: dict[str, Any] = without_empty(thaw(timeless(actual.value(STATUS))))

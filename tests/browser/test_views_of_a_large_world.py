@@ -90,11 +90,9 @@ class Large:
 @pytest.fixture(scope="module")
 async def http(anyio_backend: str) -> AsyncIterator[httpx2.AsyncClient]:
     engine = await at_rest(GROUPS, PORTS)
-    assert len(engine.world) > GROUPS + PORTS
+    assert len(engine.world.cache) > GROUPS + PORTS
     async with (
-        running_diagnostics(
-            Large(engine), "127.0.0.1", 0, browsed=Results(engine.read_only, {}), asked=Answers(engine.read_only)
-        ) as url,
+        running_diagnostics(Large(engine), "127.0.0.1", 0, browsed=Results(engine, {}), asked=Answers(engine)) as url,
         httpx2.AsyncClient(trust_env=False, base_url=url, timeout=60) as client,
     ):
         yield client

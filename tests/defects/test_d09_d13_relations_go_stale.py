@@ -131,8 +131,8 @@ async def test_d13_a_child_that_comes_before_its_parent_is_linked_when_that_come
     in_network = [{"uuid": network, "to": fq_name("blue:network")}]
     await put("virtual_machine_interface", interface, "interface", virtual_network_refs=in_network)
     world = system.engine.world
-    assert len(list(world.all_pending_references())) == 1
+    assert len(list(world.cache.graph.pending())) == 1
     await system.create("virtual_network", "blue:network", uuid=network)
-    assert list(world.all_pending_references()) == []
+    assert list(world.cache.graph.pending()) == []
     assert await own_target(system, router) in await targets(system, "network")
     await system.check()

@@ -92,7 +92,7 @@ class GatewaySystem:
         if self._there:
             await self.delete(*self._there.values())
         engine = self.started.service.engine
-        assert [shown(resource) for resource in lower_level(engine.world, engine.outputs)] == []
+        assert [shown(resource) for resource in lower_level(engine.world, engine.planner)] == []
         assert self.problems == []
 
     async def settled(self, revision: int = 0) -> None:
@@ -105,7 +105,7 @@ class GatewaySystem:
                 await engine.settled(revision)
                 await self.gateway.accepted(max(revision, engine.progress.last_written_revision))
                 await anyio.lowlevel.checkpoint()
-            for place in ports(elements_of(shown(resource) for resource in lower_level(engine.world, engine.outputs))):
+            for place in ports(elements_of(shown(resource) for resource in lower_level(engine.world, engine.planner))):
                 await _past_the_workers(place.port)
 
     def _rejected(self) -> set[tuple[str, ...]]:
@@ -115,14 +115,14 @@ class GatewaySystem:
     def _known_rejections(self) -> set[tuple[str, ...]]:
         """The same, as the compiler knows it."""
         world = self.started.service.engine.world
-        found = (world.shown(key) for key in world.keys(REJECTION))
+        found = (world.cache.shown(key) for key in world.cache.all(REJECTION))
         return {tuple(resource.fq_name) for resource in found if resource is not None}
 
     @property
     def problems(self) -> list[tuple[str, str, str]]:
         """(kind, name, reason) of what people must fix."""
-        view = self.started.service.engine.read_only
-        return [(p.kind, p.name, p.reason) for p in view.states.problems(view.world.unreadable.values())]
+        view = self.started.service.engine
+        return [(p.kind, p.name, p.reason) for p in view.states.problems(view.world.held.values())]
 
     async def get(self, path: str, host: str = "gateway.test", **headers: str) -> httpx2.Response:
         """Ask Envoy in plain HTTP; in names of headers ``_`` stands for ``-``."""

@@ -35,7 +35,7 @@ async def test_each_statistic_of_a_live_envoy_leads_to_the_resource_that_asked_f
             ambassador("AuthService", "auth", auth_service="auth"),
         )
         assert await live.service("/counted/x") == "echo"
-        parts = live.started.service.engine.read_only
+        parts = live.started.service.engine
         found: dict[str, set[str]] = {}
         for statistic in await _statistics(live):
             names = await called(parts, "envoy", statistic)

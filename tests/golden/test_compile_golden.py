@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from intentc.engine.read_only import Outputs
 from intentc.inspection.why.why import why
 from intentc.loading.yaml import load_documents
-from intentc.logic.coverage import Coverage
+from intentc.logic.coverage import Coverage, coverage
 from intentc.logic.dependencies.edges import Edge
 from intentc.model import Name
 from intentc.model.provenance import claimed_parts
 from intentc.offline import offline
 from intentc.offline.offline import Offline
+from intentc.planning import Planner
 from tests.mutation.listed import redundant
 from tests.support.forking import Ended
 from tests.support.golden.cases import COMPILERS, Case, cases
@@ -78,7 +78,7 @@ def watched(compiler: str, given: Path, *options: str) -> tuple[Ended, Offline]:
     assert ended.code == 0, ended.err
     (one,) = made
     assert one.engine.progress.missing_reactions == {}
-    COVERAGES[given] = one.engine.world.coverage()
+    COVERAGES[given] = coverage(one.engine.world)
     return ended, one
 
 
@@ -101,13 +101,13 @@ def test_a_compile_prints_the_expected_output(world: Compiled, golden: Golden) -
 @pytest.mark.anyio
 async def test_every_field_that_is_written_has_a_reason_of_which_every_source_is_there(world: Compiled) -> None:
     engine = world.offline.engine
-    outputs = engine.outputs
+    planner = engine.planner
     asked = 0
-    for name in sorted(outputs.names()):
-        answer = await why(engine.read_only, name.kind, ":".join(name.fq_name), limit=1000)
+    for name in sorted(planner.book.names()):
+        answer = await why(engine, name.kind, ":".join(name.fq_name), limit=1000)
         asked += 1
         shown = {part["part"] for part in answer["parts"]}
-        for wanted in parts_claimed(outputs, name):
+        for wanted in parts_claimed(planner, name):
             ours = wanted or answer["ownership"] in ("ours", "shared")
             within = any(part.startswith((f"{wanted}.", f"{wanted}[")) for part in shown)
             assert wanted in shown or within or not ours, wanted
@@ -118,10 +118,10 @@ async def test_every_field_that_is_written_has_a_reason_of_which_every_source_is
     assert asked
 
 
-def parts_claimed(outputs: Outputs, name: Name) -> set[str]:
+def parts_claimed(planner: Planner, name: Name) -> set[str]:
     """Everything of an object that is claimed: itself, fields, references."""
     found: set[str] = set()
-    for claims in outputs.claims_on(name).values():
+    for claims in planner.book.on(name).values():
         for claim in claims:
             found.update(claimed_parts(claim))
     return found

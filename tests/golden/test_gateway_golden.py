@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
+from intentc.logic.coverage import coverage
 from tests.support.gateway.worlds import World
 
 pytestmark = pytest.mark.anyio
@@ -46,7 +47,7 @@ async def test_what_follows_is_as_the_rules_say(case: str) -> None:
     check(world, expected)
     engine = world.service.offline.engine
     assert engine.progress.missing_reactions == {}
-    assert engine.world.coverage().missing == ()
+    assert coverage(engine.world).missing == ()
 
 
 async def take(world: World, step: Mapping[str, Any]) -> None:

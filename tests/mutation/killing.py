@@ -150,8 +150,8 @@ async def _beginning(corpus: Corpus, *, compiled: bool) -> Saved:
 
 def _reads(system: MutantSystem) -> Iterator[Pair]:
     world = system.engine.world
-    for key in world:
-        for read in world.reads_of(key):
+    for key in world.cache:
+        for read in world.reads.reads_of(key):
             for kind in _kinds(system, key, read):
                 yield Pair(key.kind, kind)
 

@@ -73,7 +73,7 @@ async def main(etcd: str, api_server: str, journal_entries: str) -> None:
             group.start_soon(service.run)
             first = await quiet(engine)
             first |= {"cpu": time.process_time() - cpu, "began": began}
-            await serve({**first, "resources": len(engine.world)}, answer)
+            await serve({**first, "resources": len(engine.world.cache)}, answer)
             group.cancel_scope.cancel()
     await store.close()
 

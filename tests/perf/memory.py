@@ -66,7 +66,7 @@ async def evaluated(loaded: Loaded, count: int) -> object:
     engine = assemble(loaded._replace(intents={KIND: EightReads}), *unused, installation=made.INSTALLATION)
     await engine.step([world(count)])
     assert engine.progress.evaluations == count
-    assert len(engine.world.reads_of(next(iter(engine.world)))) == 8
+    assert len(engine.world.reads.reads_of(next(iter(engine.world.cache)))) == 8
     return engine
 
 

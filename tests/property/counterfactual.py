@@ -193,6 +193,6 @@ def object_of(offline: Offline, name: Name) -> Json | None:
     import json
 
     known = offline.engine.world
-    uuid = known.uuid_of(name.kind, ":".join(name.fq_name))
-    resource = known.shown(Key(name.kind, uuid)) if uuid else None
+    uuid = known.cache.names.in_force(name.kind, ":".join(name.fq_name))
+    resource = known.cache.shown(Key(name.kind, uuid)) if uuid else None
     return json.loads(resource.raw) if resource is not None else None

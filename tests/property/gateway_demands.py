@@ -126,9 +126,9 @@ def check_same(found: Outcome, wanted: Outcome) -> None:
 
 async def lived(system: SimulatedSystem) -> Outcome:
     """What a history has led to."""
-    found, view = elements_in(await system.world()), system.engine.read_only
+    found, view = elements_in(await system.world()), system.engine
     elements = {(kind, *one["fq_name"]): written(one) for kind, ones in found.items() for one in ones}
-    return Outcome(elements, comparable(view.states.problems(view.world.unreadable.values())))
+    return Outcome(elements, comparable(view.states.problems(view.world.held.values())))
 
 
 async def from_nothing(stored: World) -> Outcome:

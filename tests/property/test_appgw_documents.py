@@ -26,7 +26,7 @@ async def compare(system: DocumentSystem) -> None:
     assert found.document == expected
     assert system.problems(found) == naive.problems
     engine = system.offline.engine
-    assert not engine.read_only.states.held
+    assert not engine.states.held
     assert engine.progress.missing_reactions == {}
 
 

@@ -123,15 +123,15 @@ async def _put(offline: Offline, put: Put) -> bool:
 
 async def _ask(loaded: Loaded, offline: Offline, chance: random.Random, counts: Counter[str]) -> None:
     """Ask about some objects of one world."""
-    view = offline.engine.read_only
-    names = sorted({Name(resource.key.kind, resource.fq_name) for resource in lower_level(view.world, view.outputs)})
+    view = offline.engine
+    names = sorted({Name(resource.key.kind, resource.fq_name) for resource in lower_level(view.world, view.planner)})
     for name in _of_all_kinds(names, chance)[:_OBJECTS]:
         why, before = parts_of(view, name), object_of(offline, name)
         if not why or before is None:
             continue
         if mark(before) is None:
             why.pop("", None)  # a user made it; that it is there follows from nothing
-        claims = [claim for own in view.outputs.claims_on(name).values() for claim in own]
+        claims = [claim for own in view.planner.book.on(name).values() for claim in own]
         ruled = {p for claim in claims if isinstance(claim, RelationClaim) for p in claimed_parts(claim)}
         for part in [part for part in why if part in ruled or _stays(loaded, name.kind, part)]:
             del why[part]  # what stays as it is, and what must not be there
@@ -202,9 +202,11 @@ async def _change_another(
     counts: Counter[str],
 ) -> None:
     """Take away something that the object has nothing to do with."""
-    view = offline.engine.read_only
+    view = offline.engine
     concerned = reads_of(view, name) | {
-        Key(source.kind, uuid) for source in named if (uuid := view.world.uuid_of(source.kind, source.name)) is not None
+        Key(source.kind, uuid)
+        for source in named
+        if (uuid := view.world.cache.names.in_force(source.kind, source.name)) is not None
     }
     world = await stored_world(offline.store)
     others = [
@@ -218,7 +220,7 @@ async def _change_another(
         return
     other = chance.choice(others)
     changed = await without(loaded, offline, [other])
-    if not reads_of(changed.engine.read_only, name) <= concerned:
+    if not reads_of(changed.engine, name) <= concerned:
         # Somebody else takes part now, as if he had just been applied: one who was overruled by what is gone.
         counts["others come"] += 1
         return

@@ -256,7 +256,7 @@ async def test_each_sub_cluster_has_a_mesh_of_its_own(mesh: Mesh) -> None:
 
 
 async def test_why_says_which_links_stay_and_which_must_not_be_there(mesh: Mesh) -> None:
-    view = mesh.system.offline.engine.read_only
+    view = mesh.system.offline.engine
 
     async def parts(name: str) -> dict[str, tuple[str, list[str]]]:
         """Part → what is claimed of it, and the sources of its first reason."""
@@ -278,5 +278,5 @@ async def test_why_says_which_links_stay_and_which_must_not_be_there(mesh: Mesh)
     assert await parts("r1") == {"bgp_router_refs": ("kept", ["r1", f"{SETTINGS} ibgp_auto_mesh"])}
     answer = await why(view, "bgp_router", f"default-domain:{FABRIC_INSTANCE}:r1")
     assert (answer["role"], "compilers write" in answer["summary"]) == ("input", False)
-    named = {resource.name for resource in lower_level(view.world, view.outputs)}
+    named = {resource.name for resource in lower_level(view.world, view.planner)}
     assert "bgp_router" not in {name.kind for name in named}

@@ -348,6 +348,6 @@ async def test_objects_of_owners_that_end_need_no_approval_after_a_restart() -> 
         await system.sync("DELETE", name)
     system.start(guard=DeleteGuard(max_deletes=3))
     await system.offline.settle()
-    assert not system.offline.engine.read_only.outputs.withheld_deletes
+    assert not system.offline.engine.planner.guard.withheld
     await system.work()
     await system.assert_done({})

@@ -209,7 +209,7 @@ def asks(found: Outcome) -> bool:
 
 def held(system: SimulatedSystem) -> set[str]:
     """The uuids of resources that can't be read."""
-    return {key.uuid for key in system.engine.world.unreadable}
+    return {key.uuid for key in system.engine.world.held}
 
 
 def later_in(found: Outcome) -> bool:

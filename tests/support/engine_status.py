@@ -9,4 +9,4 @@ from intentc.inspection.status.report import report
 
 
 def engine_status(engine: Engine) -> dict[str, Any]:
-    return report(engine.read_only, converged=engine.converged)
+    return report(engine, converged=engine.converged)

@@ -50,7 +50,7 @@ class MemorySystem:
         self.write.target = self.offline.local
         self.store = self.offline.store
         self.engine = self.offline.engine
-        self.parts = self.engine.read_only
+        self.parts = self.engine
 
     async def settle(self) -> None:
         """Let the engine work until nothing is left to do."""

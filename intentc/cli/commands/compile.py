@@ -132,13 +132,13 @@ async def _compile(
     for error in left_out:
         click.echo(f"left out: {error}", err=True)
     engine = offline.engine
-    problems = [located(problem, inputs) for problem in (*offline.problems(), *waits(engine.read_only))]
+    problems = [located(problem, inputs) for problem in (*offline.problems(), *waits(engine))]
     if view:
         from intentc.inspection.results import Results
 
         from .show import print_view
 
-        await print_view(output, view, Results(engine.read_only, compilers.views))
+        await print_view(output, view, Results(engine, compilers.views))
     elif document is not None:
         problems += (document.print_difference if difference else document.print)(offline.outputs())
     elif output == "envoy":
@@ -150,10 +150,10 @@ async def _compile(
 
         print_objects(offline.outputs(), compilers.schema, settings.installation, with_secrets=with_secrets)
     else:
-        outputs = concealed_outputs(engine.world, engine.outputs, offline.outputs())
+        outputs = concealed_outputs(engine.world, engine.planner, offline.outputs())
         _print(output, outputs, offline.statuses(), problems)
     _print_problems(output, problems)
-    return Exit.HELD if unmade(engine.read_only) or left_out else Exit.DONE
+    return Exit.HELD if unmade(engine) or left_out else Exit.DONE
 
 
 def _given(path: str | None) -> GivenNumbers:

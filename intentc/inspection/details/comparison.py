@@ -18,7 +18,7 @@ import msgspec
 
 from intentc.diagnostics.answering import fitted
 from intentc.diagnostics.observed import Unanswerable
-from intentc.engine.read_only import Outputs, ReadOnly
+from intentc.engine.live import Live
 from intentc.inspection.differences import differences
 from intentc.inspection.outputs import shown
 from intentc.inspection.secrets import read_for, secrets_in
@@ -27,6 +27,7 @@ from intentc.model.kind import Relation
 from intentc.model.resource import Reference
 from intentc.model.sensitive import cleared_resource, concealed
 from intentc.model.values import thaw
+from intentc.planning import Planner
 from intentc.planning.actual import Actual
 from intentc.planning.diff import default_of, property_changes
 from intentc.planning.merge import Desired, merge
@@ -38,13 +39,13 @@ from ..naming import Document, of_name
 _MOST_DIFFERENCES = 200
 
 
-async def one_object(live: ReadOnly, kind: str, name: str) -> dict[str, Any]:
+async def one_object(live: Live, kind: str, name: str) -> dict[str, Any]:
     """Return ``{"kind", "name", "uuid", "revision", "actual", "desired", "differences", "differences_total",
     "unreadable"}``. ``actual``: the object, None if it doesn't exist or can't be read; ``unreadable``: why its stored
     value can't be read and compared, None if it can; ``desired``: the claimed fields and references,
     None without a claim; ``differences``: the first 200. Raises ``Unanswerable``."""
     found = await find(live, kind, name)
-    if found.key is None and found.name not in live.outputs:
+    if found.key is None and found.name not in live.planner.book:
         raise Unanswerable(
             404,
             f"there is no {found.name.kind} {':'.join(found.name.fq_name)}, and nobody claims one",
@@ -52,22 +53,22 @@ async def one_object(live: ReadOnly, kind: str, name: str) -> dict[str, Any]:
             found.near,
         )
     declared = live.world.schema.kind(found.name.kind)
-    desired = merge(declared, found.name, live.outputs.claims_on(found.name), live.world.name_of)
+    desired = merge(declared, found.name, live.planner.book.on(found.name), live.world.name_of)
     resource, unreadable = None, None
     if found.key is not None and declared.stored:
         try:
             resource = live.world.resource(found.key)
         except HeldInput:
-            problem = live.world.unreadable.get(found.key)
+            problem = live.world.held.get(found.key)
             unreadable = problem.message if problem is not None else "its value is invalid"
     actual = Actual.seen(resource) if resource is not None else None
-    claimed = found.name in live.outputs
+    claimed = found.name in live.planner.book
     ours = actual is not None and ownership_of_object(actual, live.world.installation) is Ownership.OURS
-    kept = _kept(live.outputs, declared, actual, desired, ours=ours) if actual is not None and claimed else {}
+    kept = _kept(live.planner, declared, actual, desired, ours=ours) if actual is not None and claimed else {}
     # Without a claim it is deleted, now or with the next pass.
     needless = actual is not None and actual.mark is None and exists_only_claimed(declared, found.name.fq_name)
     identity = of_name(live.world, found.name)
-    behind = read_for(live.world, live.outputs, found.name)
+    behind = read_for(live.world, live.planner, found.name)
 
     def compared() -> dict[str, Any]:
         secrets = secrets_in(behind)
@@ -102,21 +103,21 @@ async def one_object(live: ReadOnly, kind: str, name: str) -> dict[str, Any]:
     return await anyio.to_thread.run_sync(compared)
 
 
-def _kept(outputs: Outputs, kind: Kind, actual: Actual, desired: Desired, *, ours: bool) -> dict[str, list[Reference]]:
+def _kept(planner: Planner, kind: Kind, actual: Actual, desired: Desired, *, ours: bool) -> dict[str, list[Reference]]:
     """Return relation → the stored entries that stay: those of other writers in shared lists, and disputed ones."""
     found: dict[str, list[Reference]] = {}
     shared = kind.written(made=ours).shared
     for relation, declared in kind.relations.items():
-        stored = [(outputs.key_of_target(entry), entry) for entry in actual.references(relation)]
+        stored = [(planner.assumed.key_of(entry), entry) for entry in actual.references(relation)]
         targets = [key for key, _ in stored if key is not None]
-        disputed = outputs.leading_to(relation, targets, desired.disputed)
-        unwanted = outputs.leading_to(relation, targets, desired.unwanted)
+        disputed = planner.assumed.leading_to(relation, targets, desired.disputed)
+        unwanted = planner.assumed.leading_to(relation, targets, desired.unwanted)
 
         def of_others(key: Key | None, entry: Reference, relation: Relation = declared) -> bool:
             if key is None:
                 return True
             value = ReferenceValue(key, entry.to, entry.attribute)
-            return not outputs.writes_entry(relation, actual, value, made=ours)
+            return not planner.writes_entry(relation, actual.key, value, made=ours)
 
         found[relation] = [
             entry

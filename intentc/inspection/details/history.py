@@ -16,11 +16,11 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from intentc.engine.read_only import World
 from intentc.journal import Entry, Journal, Line, Write, touches
 from intentc.journal.records import Evaluation, mark_of_object, mark_of_resource
 from intentc.journal.searching import MOST_SECONDS
 from intentc.journal.searching import search as search_files
+from intentc.logic import LiveWorld
 from intentc.model import Key, Name
 
 from ..lookup.disk_thread import run_on_disk_thread
@@ -63,7 +63,7 @@ class History(NamedTuple):
     complete: bool
 
 
-async def history_of(world: World, journal: Journal, name: Name | None, intents: Collection[Key]) -> History:
+async def history_of(world: LiveWorld, journal: Journal, name: Name | None, intents: Collection[Key]) -> History:
     """Return the history of the object ``name`` and of ``intents``; with ``name`` None the lines are about the
     intents."""
     search = _Search(name, intents)
@@ -71,7 +71,7 @@ async def history_of(world: World, journal: Journal, name: Name | None, intents:
     for number, line in enumerate(reversed(lines)):
         if number % _IN_A_ROW == _IN_A_ROW - 1:
             await asyncio.sleep(0)
-        at_start = isinstance(line, Entry) and world.at_start(line)
+        at_start = isinstance(line, Entry) and world.at_start(line.source_revision)
         search.add(RecordedLine(line, JOURNAL, journal.writer, last - number), at_start=at_start)
         if search.is_complete:
             break

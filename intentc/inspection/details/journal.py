@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from intentc.diagnostics.observed import JournalQuery, Unanswerable
-from intentc.engine.read_only import ReadOnly
+from intentc.engine.live import Live
 from intentc.journal import Entry, Line, TooManyFollowers, Write
 from intentc.model import Key, Name
 
@@ -39,12 +39,12 @@ _IN_A_ROW = 500
 Document = dict[str, Any]
 
 
-async def journal(live: ReadOnly, query: JournalQuery) -> Document:
+async def journal(live: Live, query: JournalQuery) -> Document:
     """Answer ``GET /journal``: the matching lines, the oldest first, as many as fit into one answer. ``more``: whether
     further lines match. ``kind``: the requested kind in its declared spelling. Raises ``Unanswerable`` for an unknown
     kind."""
     if query.kind:
-        query = query._replace(kind=kind_of(live.world, query.kind).name)
+        query = query._replace(kind=kind_of(live, query.kind).name)
     kept = live.journal
     first, last, lines = kept.first, kept.last, tuple(kept)
     sequences = range(max(first, query.after + 1), min(last + 1, query.before or last + 1))
@@ -67,7 +67,7 @@ async def journal(live: ReadOnly, query: JournalQuery) -> Document:
     return {"first": first, "last": last, "more": more, "kind": query.kind, "lines": found}
 
 
-async def follow(live: ReadOnly, after: int) -> AsyncIterator[Document]:
+async def follow(live: Live, after: int) -> AsyncIterator[Document]:
     """Yield the lines after this sequence, then each new line. ``missed`` in a line: how many lines before it a slow
     follower has missed. Raises ``Unanswerable`` if there are too many followers."""
     try:
@@ -80,7 +80,7 @@ async def follow(live: ReadOnly, after: int) -> AsyncIterator[Document]:
         raise Unanswerable(503, str(error), "close a page that shows the journal, or ask /journal?after=") from None
 
 
-def line_document(live: ReadOnly, recorded: RecordedLine) -> Document:
+def line_document(live: Live, recorded: RecordedLine) -> Document:
     """Return one line as JSON: ``LINE`` of ``docs/why.md``."""
     named = _Naming(live, recorded.names)
     line = recorded.line
@@ -126,7 +126,7 @@ def line_document(live: ReadOnly, recorded: RecordedLine) -> Document:
     }
 
 
-def evaluation_document(live: ReadOnly, intent: Key, recorded: RecordedLine | None) -> Document:
+def evaluation_document(live: Live, intent: Key, recorded: RecordedLine | None) -> Document:
     """Return an entry of ``evaluations`` in ``GET /why``: ``{"intent", "status", "revision", "at", "path",
     "recorded_in"}``."""
     named = _Naming(live, recorded.names if recorded is not None else {})
@@ -161,7 +161,7 @@ def written_document(recorded: RecordedLine | None) -> Document | None:
 class _Naming:
     """Names resources by their present name, else by their former one, else by their uuid."""
 
-    def __init__(self, live: ReadOnly, names: dict[Key, str]) -> None:
+    def __init__(self, live: Live, names: dict[Key, str]) -> None:
         self._world = live.world
         self._former = live.journal.names
         self._names = names
@@ -181,7 +181,7 @@ class _Naming:
 class _Wanted:
     """Tests whether a line matches a query. Names are compared as texts, so deleted resources match as well."""
 
-    def __init__(self, live: ReadOnly, query: JournalQuery) -> None:
+    def __init__(self, live: Live, query: JournalQuery) -> None:
         self._name_of = _Naming(live, {}).key
         self._sort = query.sort
         self._kind = query.kind

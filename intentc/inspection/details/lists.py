@@ -9,23 +9,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from intentc.engine.read_only import ReadOnly, World
+from intentc.engine.live import Live
 from intentc.engine.slices import Slice
+from intentc.logic import LiveWorld
 
 from ..status.quarantined import Entry, blocks, quarantine_count
 
 _BLOCK = 200
 
 
-async def pending(world: World, offset: int, limit: int) -> dict[str, Any]:
+async def pending(world: LiveWorld, offset: int, limit: int) -> dict[str, Any]:
     """Return ``{"total", "offset", "limit", "pending_references": [{"holder", "relation", "target"}]}``. The order is
     arbitrary, and stable while nothing changes."""
     work = Slice()
     rows: list[dict[str, str]] = []
     total = 0
-    for kind in sorted(world.stored_kinds):
-        for place, state in enumerate(world.states(kind)):
-            for key, link in world.pending_references(state.key):
+    for kind in sorted(world.cache.stored):
+        for place, state in enumerate(world.cache.states(kind)):
+            for key, link in world.cache.graph.pending_of(state.key):
                 if offset <= total < offset + limit:
                     rows.append({"holder": str(key), "relation": link.relation, "target": f"{link.kind} {link.value}"})
                 total += 1
@@ -34,7 +35,7 @@ async def pending(world: World, offset: int, limit: int) -> dict[str, Any]:
     return {"total": total, "offset": offset, "limit": limit, "pending_references": rows}
 
 
-async def quarantine(live: ReadOnly, offset: int, limit: int) -> dict[str, Any]:
+async def quarantine(live: Live, offset: int, limit: int) -> dict[str, Any]:
     """Return ``{"total", "offset", "limit", "quarantine": [entry]}``, table by table, the oldest first; the form of an
     entry is in ``status/quarantined.py``."""
     work = Slice()

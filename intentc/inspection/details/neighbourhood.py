@@ -14,10 +14,12 @@ from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 from intentc.diagnostics.observed import Unanswerable
-from intentc.engine.read_only import Outputs, ReadOnly, World
+from intentc.engine.live import Live
 from intentc.engine.slices import Slice
+from intentc.logic import LiveWorld
 from intentc.model import Key, Name, ReferenceClaim, ResourceClaim
 from intentc.model.reads import PARENT
+from intentc.planning import Planner
 
 from ..lookup.finding import find, kind_of
 from ..resource_states import role_of
@@ -57,14 +59,14 @@ class _Way(NamedTuple):
 
 
 async def neighbourhood(
-    live: ReadOnly, kind: str, name: str, *, depth: int = 1, kinds: tuple[str, ...] = ()
+    live: Live, kind: str, name: str, *, depth: int = 1, kinds: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """Return ``{"center": id, "nodes": [{"id", "kind", "name", "uuid", "role", "depth"}], "edges": [{"from", "to",
     "relation", "made"}], "cut"}``: everything at most ``depth`` steps away; of ``kinds`` only, if any are given.
     ``relation``: a relation of the schema (``parent`` leads from child to parent), or one of ``makes``, ``writes on``,
     ``contributes to``. ``made``: written by a compiler. ``cut``: there are more nodes. Raises ``Unanswerable``."""
     found = await find(live, kind, name)
-    if found.key is None and found.name not in live.outputs:
+    if found.key is None and found.name not in live.planner.book:
         raise Unanswerable(
             404,
             f"there is no {found.name}",
@@ -72,7 +74,7 @@ async def neighbourhood(
             found.near,
         )
     center = _of_name(live.world, found.name) if found.key is None else _of_key(live.world, found.key)
-    around = _Around(live.world, live.outputs, frozenset(kind_of(live.world, wanted).name for wanted in kinds))
+    around = _Around(live.world, live.planner, frozenset(kind_of(live, wanted).name for wanted in kinds))
     await around.go(center, depth)
     edges = await around.edges()
     return {"center": center.id, "nodes": around.nodes(), "edges": edges, "cut": around.cut}
@@ -81,9 +83,9 @@ async def neighbourhood(
 class _Around:
     """Searches around one node. ``kinds``: those that are shown; empty: all."""
 
-    def __init__(self, world: World, outputs: Outputs, kinds: frozenset[str]) -> None:
+    def __init__(self, world: LiveWorld, planner: Planner, kinds: frozenset[str]) -> None:
         self._world = world
-        self._outputs = outputs
+        self._planner = planner
         self._kinds = kinds
         self._depths: dict[_Node, int] = {}
         self._work = Slice()
@@ -113,7 +115,7 @@ class _Around:
                 "kind": node.kind,
                 "name": node.name,
                 "uuid": node.uuid,
-                "role": role_of(self._world, self._outputs, *_named(self._world, node)),
+                "role": role_of(self._world, self._planner, *_named(self._world, node)),
                 "depth": depth,
             }
             for node, depth in self._depths.items()
@@ -125,7 +127,7 @@ class _Around:
         found: list[dict[str, Any]] = []
         for node in place:
             made: dict[tuple[_Node, str], bool] = {}
-            for way in _ways(self._world, self._outputs, node):
+            for way in _ways(self._world, self._planner, node):
                 if way.to in place:
                     made[way.to, way.relation] = made.get((way.to, way.relation), False) or way.made
             for to, relation in sorted(made, key=lambda key: (place[key[0]], key[1])):
@@ -136,9 +138,9 @@ class _Around:
     async def _neighbours(self, node: _Node) -> list[_Node]:
         """Return the nodes one step away: at most ``MOST`` of each kind, the first by name, kinds in turn."""
         by_kind: dict[str, set[Key | _Node]] = {}
-        for way in _ways(self._world, self._outputs, node):
+        for way in _ways(self._world, self._planner, node):
             by_kind.setdefault(way.to.kind, set()).add(way.to)
-        leading = tuple(_leading_to(self._world, self._outputs, node))
+        leading = tuple(_leading_to(self._world, self._planner, node))
         for start in range(0, len(leading), _CHUNK):
             for key in leading[start : start + _CHUNK]:
                 by_kind.setdefault(key.kind, set()).add(key)
@@ -161,16 +163,16 @@ class _Around:
         return first
 
 
-def _ways(world: World, outputs: Outputs, node: _Node) -> Iterator[_Way]:
+def _ways(world: LiveWorld, planner: Planner, node: _Node) -> Iterator[_Way]:
     """Yield the edges from a node to others: its relations, its intent's claims, its facts."""
     name, key = _named(world, node)
-    claims = [claim for own in outputs.claims_on(name).values() for claim in own]
+    claims = [claim for own in planner.book.on(name).values() for claim in own]
     wanted = {(claim.relation, claim.target) for claim in claims if isinstance(claim, ReferenceClaim)}
-    resource = world.shown(key) if key is not None else None
+    resource = world.cache.shown(key) if key is not None else None
     if resource is not None:
         ours = resource.mark is not None
         for link in resource.links:
-            for target in world.resolve(resource.kind, link):
+            for target in world.cache.graph.resolve(resource.kind, link):
                 to = _of_key(world, target)
                 made = ours if link.relation == PARENT else link.relation in resource.kind.compiler_relations
                 yield _Way(to, link.relation, made or (link.relation, _named(world, to)[0]) in wanted)
@@ -178,8 +180,8 @@ def _ways(world: World, outputs: Outputs, node: _Node) -> Iterator[_Way]:
         yield _Way(_of_name(world, target_name), relation, True)
     if key is None:
         return
-    for made_name in outputs.claimed_by(key):
-        own_claims = outputs.claims_on(made_name).get(key, ())
+    for made_name in planner.book.of(key):
+        own_claims = planner.book.on(made_name).get(key, ())
         makes = any(isinstance(claim, ResourceClaim) for claim in own_claims)
         if made_name != name:
             yield _Way(_of_name(world, made_name), MAKES if makes else WRITES_ON, True)
@@ -187,13 +189,13 @@ def _ways(world: World, outputs: Outputs, node: _Node) -> Iterator[_Way]:
         yield _Way(_of_key(world, fact), CONTRIBUTES, True)
 
 
-def _leading_to(world: World, outputs: Outputs, node: _Node) -> Iterator[Key]:
+def _leading_to(world: LiveWorld, planner: Planner, node: _Node) -> Iterator[Key]:
     """Yield the resources with an edge to a node."""
     name, key = _named(world, node)
-    yield from (origin for origin in outputs.claims_on(name) if origin != key)
+    yield from (origin for origin in planner.book.on(name) if origin != key)
     if key is None:
         return
-    yield from world.referring(key)
+    yield from world.cache.graph.referring(key)
     yield from (contributor for contributor, _ in world.contributions(key.kind, key.uuid))
 
 
@@ -202,20 +204,20 @@ def _in_turn(lists: Sequence[Sequence[_Node]]) -> Iterator[_Node]:
     return (node for node in chain.from_iterable(zip_longest(*lists)) if node is not None)
 
 
-def _of_key(world: World, key: Key) -> _Node:
+def _of_key(world: LiveWorld, key: Key) -> _Node:
     return _Node(key.kind, world.name_of(key), key.uuid)
 
 
-def _of_name(world: World, name: Name) -> _Node:
-    key = world.named(name.kind, name.fq_name) if name.kind in world.stored_kinds else None
+def _of_name(world: LiveWorld, name: Name) -> _Node:
+    key = world.named(name.kind, name.fq_name) if name.kind in world.cache.stored else None
     joined = ":".join(name.fq_name)
     return _Node(name.kind, joined, key.uuid) if key is not None else _Node(name.kind, joined, "", name.fq_name)
 
 
-def _named(world: World, node: _Node) -> tuple[Name, Key | None]:
+def _named(world: LiveWorld, node: _Node) -> tuple[Name, Key | None]:
     """Return the name of a node, and its key if it exists."""
     key = Key(node.kind, node.uuid) if node.uuid else None
-    state = world.state(key) if key is not None else None
+    state = world.cache.state(key) if key is not None else None
     if state is not None and state.fq_name:
         return Name(node.kind, state.fq_name), key
     return Name(node.kind, node.fq_name or (node.name,)), key

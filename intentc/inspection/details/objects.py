@@ -16,9 +16,10 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from intentc.diagnostics.observed import ObjectQuery
-from intentc.engine.read_only import ReadOnly, States, World
+from intentc.engine.live import Live
 from intentc.engine.slices import Slice
-from intentc.logic import State, shown
+from intentc.engine.state_tables import StateTables
+from intentc.logic import LiveWorld, State, shown
 from intentc.model import Key, Name, Problem
 
 from ..lookup.finding import kind_of
@@ -43,11 +44,11 @@ _Row = State | _Wanted
 _ORDER = attrgetter("fq_name", "key")
 
 
-async def objects(live: ReadOnly, query: ObjectQuery) -> dict[str, Any]:
+async def objects(live: Live, query: ObjectQuery) -> dict[str, Any]:
     """Return ``{"kinds": {kind: count}, "total", "offset", "rows"}``; ``kinds`` counts all existing resources, whatever
     the query. Raises ``Unanswerable`` for an unknown kind."""
-    kind = kind_of(live.world, query.kind).name if query.kind else ""
-    there = {name: states for name in sorted(live.world.stored_kinds) if (states := live.world.states(name))}
+    kind = kind_of(live, query.kind).name if query.kind else ""
+    there = {name: states for name in sorted(live.world.cache.stored) if (states := live.world.cache.states(name))}
     counts = {name: len(states) for name, states in there.items()}
     rows: dict[str, list[_Row]] = {name: [*states] for name, states in there.items() if kind in ("", name)}
     async for wanted in _absent(live):
@@ -67,7 +68,7 @@ async def objects(live: ReadOnly, query: ObjectQuery) -> dict[str, Any]:
     }
 
 
-async def _absent(live: ReadOnly) -> AsyncIterator[_Wanted]:
+async def _absent(live: Live) -> AsyncIterator[_Wanted]:
     """Yield claimed objects that don't exist because something prevents their creation."""
     states = live.states
     found = {*states.object_waits, *states.planned}
@@ -75,7 +76,7 @@ async def _absent(live: ReadOnly) -> AsyncIterator[_Wanted]:
         found.update(name for name, _ in table.items())
     work = Slice()
     for place, name in enumerate(found):
-        if name in live.outputs and live.world.uuid_of(name.kind, ":".join(name.fq_name)) is None:
+        if name in live.planner.book and live.world.cache.names.in_force(name.kind, ":".join(name.fq_name)) is None:
             yield _Wanted(Key(name.kind, ""), name.fq_name)
         if place % _BLOCK == 0:
             await work.rest()
@@ -99,7 +100,7 @@ def _has_text(text: str) -> Callable[[_Row], bool]:
     return lambda row: wanted in ":".join(row.fq_name).lower() or wanted in row.key.uuid
 
 
-def _has_state(live: ReadOnly, state: str) -> Callable[[_Row], bool]:
+def _has_state(live: Live, state: str) -> Callable[[_Row], bool]:
     """Return a test for the state of a row."""
     in_order = _plainly_in_order(live)
 
@@ -111,22 +112,22 @@ def _has_state(live: ReadOnly, state: str) -> Callable[[_Row], bool]:
     return test
 
 
-def _plainly_in_order(live: ReadOnly) -> Callable[[_Row], bool]:
+def _plainly_in_order(live: Live) -> Callable[[_Row], bool]:
     """Return a quick test that nearly all resources of a converged world pass; a row that fails may have any state.
 
     What stops a resource is a snapshot, so that a change of it shows in the next answer; claims, evaluated intents and
     problems of plans are looked up when a row is tested."""
-    states, on = live.states, live.outputs.claims_on
+    states, on = live.states, live.planner.book.on
     evaluated, intent_kinds, problems_of_plan = states.evaluated, live.world.intent_kinds, states.problems_of_plan
     if not live.progress.queues_settled:
         return lambda row: False
-    stopped = frozenset(live.world.unreadable).union(states.waiting, states.stopped, map(_first, states.held.items()),
+    stopped = frozenset(live.world.held).union(states.waiting, states.stopped, map(_first, states.held.items()),
                                                 map(_first, states.rejected_requests.items()))  # fmt: skip
     tables = (states.left_alone, states.rejected, states.contended, states.delayed)
     concerned = frozenset(states.planned).union(
         states.object_waits,
         *(map(_first, table.items()) for table in tables),
-        *live.outputs.withheld_deletes.values(),
+        *live.planner.guard.withheld.values(),
     )
 
     def test(row: _Row) -> bool:
@@ -189,16 +190,16 @@ def _key(row: _Row) -> Key | None:
     return None if isinstance(row, _Wanted) else row.key
 
 
-def _document(live: ReadOnly, row: _Row) -> dict[str, Any]:
+def _document(live: Live, row: _Row) -> dict[str, Any]:
     name, key = Name(row.key.kind, row.fq_name), _key(row)
-    state = live.world.state(key) if key is not None else None
+    state = live.world.cache.state(key) if key is not None else None
     resource = shown(state)
     return {
         "kind": name.kind,
         "name": ":".join(name.fq_name) or row.key.uuid,
         "uuid": row.key.uuid,
         "revision": state.mod_revision if state is not None else None,
-        "role": role_of(live.world, live.outputs, name, key),
+        "role": role_of(live.world, live.planner, name, key),
         "ours": resource is not None
         and resource.mark is not None
         and resource.mark.installation == live.world.installation,
@@ -207,7 +208,7 @@ def _document(live: ReadOnly, row: _Row) -> dict[str, Any]:
     }
 
 
-def _problems(world: World, states: States, name: Name, key: Key | None) -> Iterator[Problem]:
+def _problems(world: LiveWorld, states: StateTables, name: Name, key: Key | None) -> Iterator[Problem]:
     yield from states.problems_of_plan(name)
     for table in (states.rejected, states.delayed, states.contended, states.left_alone):
         if (about := table.get(name)) is not None:
@@ -218,5 +219,5 @@ def _problems(world: World, states: States, name: Name, key: Key | None) -> Iter
     for quarantine in (states.held, states.rejected_requests):
         if (entry := quarantine.get(key)) is not None:
             yield entry.problem
-    if (unreadable := world.unreadable.get(key)) is not None:
+    if (unreadable := world.held.get(key)) is not None:
         yield unreadable

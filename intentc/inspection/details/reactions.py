@@ -13,15 +13,16 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from intentc.engine.read_only import Progress, World
+from intentc.engine.live import Live
 from intentc.logic.dependencies import Finding, ReactionMap, findings
 from intentc.model import Schema
 
 _PROVED: WeakKeyDictionary[ReactionMap, list[Finding]] = WeakKeyDictionary()
 
 
-async def reactions(world: World, progress: Progress) -> dict[str, Any]:
+async def reactions(live: Live) -> dict[str, Any]:
     """Answer ``GET /reactions``: edges in the map's order, each once; kinds by their rank."""
+    world, counts, loaded = live.world, live.edges, live.reloads
     reaction_map = world.reactions
     found = await _proved(reaction_map, world.schema)
     edges: dict[tuple[str, str, str, bool], dict[str, Any]] = {}
@@ -36,12 +37,11 @@ async def reactions(world: World, progress: Progress) -> dict[str, Any]:
                     "to": visit.kind,
                     "everyone": visit.everyone,
                     "source": visit.source,
-                    **progress.figures_of(edge)._asdict(),
+                    **counts.of(edge)._asdict(),
                 },
             )
     kinds = dict.fromkeys(reaction.kind for reaction in reaction_map)
     kinds |= dict.fromkeys(visit.kind for reaction in reaction_map for visit in reaction.visits)
-    loaded = progress.reloads
     return {
         "kinds": sorted(kinds, key=reaction_map.rank),
         "compiled": sorted(set(kinds) & set(world.intent_kinds)),
@@ -49,12 +49,12 @@ async def reactions(world: World, progress: Progress) -> dict[str, Any]:
         "findings": [msgspec.structs.asdict(finding) for finding in found],
         "missing": [
             {"reader": reader, "read": read, "count": count}
-            for (reader, read), count in sorted(progress.missing_reactions.items())
+            for (reader, read), count in sorted(live.progress.missing_reactions.items())
         ],
         "loaded_at": loaded.loaded_at,
         "reloads": loaded.reloads,
         "last_error": loaded.last_error,
-        "since": progress.edges_since,
+        "since": counts.since,
     }
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from intentc.engine.read_only import World
 from intentc.engine.slices import Slice, blocks
+from intentc.logic import LiveWorld
 from intentc.model import Name
 from intentc.model.resolvers import FQ_NAME
 
@@ -30,19 +30,19 @@ class DanglingReferences(NamedTuple):
     sentence: str
 
 
-async def referenced_names(world: World, kind: str, text: str) -> list[str]:
+async def referenced_names(world: LiveWorld, kind: str, text: str) -> list[str]:
     """Return ``text`` if a reference names a resource of ``kind`` so; else the referenced joined names that end with
     it."""
     work, ending = Slice(), f":{text}"
     found: set[str] = set()
-    for block in blocks(world.wanted_values()):
+    for block in blocks(world.cache.graph.wanted()):
         names = (value for _, _, to, by, value in block if to == kind and by == FQ_NAME)
         found.update(name for name in names if name == text or name.endswith(ending))
         await work.rest()
     return [text] if text in found else sorted(found)
 
 
-def dangling_references(world: World, name: Name) -> DanglingReferences:
+def dangling_references(world: LiveWorld, name: Name) -> DanglingReferences:
     """Return the references to ``name``, which does not exist, by its fq_name or by a uuid given as its name."""
     found = world.referring_to_name(name)
     shown = [{**of_key(world, key), "relation": relation} for key, relation in sorted(found)[:_SHOWN]]

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from intentc.engine.read_only import ReadOnly
+from intentc.engine.live import Live
 from intentc.evaluation import Status
 from intentc.journal.records import Evaluation, Written
 from intentc.journal.searching import MOST_SECONDS, search
@@ -37,7 +37,7 @@ class Former(NamedTuple):
     key: Key
 
 
-async def former_resources(live: ReadOnly, kind: str, text: str) -> list[Former]:
+async def former_resources(live: Live, kind: str, text: str) -> list[Former]:
     """Return the deleted resources of ``kind`` whose name was ``text`` or ended with it; each name once. Files are
     searched only if memory has none."""
     journal = live.journal
@@ -52,7 +52,7 @@ async def former_resources(live: ReadOnly, kind: str, text: str) -> list[Former]
             found = await run_on_disk_thread(work, name="journal search", within=_WAIT)
         except TimeoutError:
             _LOG.warning("the journal's files in %s can't be read in time; answering without them", journal.directory)
-    return [former for former in found.values() if former.name not in live.outputs]
+    return [former for former in found.values() if former.name not in live.planner.book]
 
 
 def _former_in_files(directory: Path, kind: str, text: str, revision: int) -> dict[Name, Former]:

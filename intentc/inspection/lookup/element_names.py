@@ -10,25 +10,26 @@ from typing import Any
 
 import anyio.to_thread
 
-from intentc.engine.read_only import ReadOnly, World
+from intentc.engine.live import Live
 from intentc.evaluation import Naming
+from intentc.logic import LiveWorld
 from intentc.model import HeldInput, Key, Name, Problem
 
 from ..results import Gathered, document_of
 
 
-async def called(live: ReadOnly, kind: str, text: str) -> tuple[Name, ...]:
+async def called(live: Live, kind: str, text: str) -> tuple[Name, ...]:
     """Return the existing objects that ``text`` means, the likeliest first. ``kind``: a word under which a compiler
-    offers names (``live.world.names``), or a kind that it names; any other finds nothing."""
+    offers names (``live.names``), or a kind that it names; any other finds nothing."""
     found: dict[Name, None] = {}
-    for word, naming in live.world.names.items():
+    for word, naming in live.names.items():
         wanted = naming.kinds if kind == word else tuple(one for one in naming.kinds if one == kind)
         if wanted:
             found |= dict.fromkeys(await _meant(live, naming, wanted, text))
     return tuple(found)
 
 
-async def _meant(live: ReadOnly, naming: Naming, wanted: tuple[str, ...], text: str) -> list[Name]:
+async def _meant(live: Live, naming: Naming, wanted: tuple[str, ...], text: str) -> list[Name]:
     single = _there(live.world, wanted, naming.find(text, _Single(live.world, naming)))
     if single:
         return single
@@ -39,7 +40,7 @@ async def _meant(live: ReadOnly, naming: Naming, wanted: tuple[str, ...], text: 
 class _Single:
     """``Compiled`` for look-ups of single objects by name: it lists none."""
 
-    def __init__(self, world: World, naming: Naming) -> None:
+    def __init__(self, world: LiveWorld, naming: Naming) -> None:
         self.problems: tuple[Problem, ...] = ()
         self._world = world
         self._kinds = naming.kinds
@@ -57,7 +58,7 @@ class _Single:
         return document_of(resource) if resource is not None else None
 
 
-def _there(world: World, kinds: Iterable[str], meant: Iterable[tuple[str, str]]) -> list[Name]:
-    there = ((kind, world.uuid_of(kind, name)) for kind, name in dict.fromkeys(meant) if kind in kinds)
-    states = (world.state(Key(kind, uuid)) for kind, uuid in there if uuid is not None)
+def _there(world: LiveWorld, kinds: Iterable[str], meant: Iterable[tuple[str, str]]) -> list[Name]:
+    there = ((kind, world.cache.names.in_force(kind, name)) for kind, name in dict.fromkeys(meant) if kind in kinds)
+    states = (world.cache.state(Key(kind, uuid)) for kind, uuid in there if uuid is not None)
     return [Name(state.key.kind, state.fq_name) for state in states if state is not None]

@@ -17,10 +17,12 @@ from uuid import UUID
 import anyio.to_thread
 
 from intentc.diagnostics.observed import NamedAs, Unanswerable
-from intentc.engine.read_only import Outputs, ReadOnly, World
+from intentc.engine.live import Live
 from intentc.engine.slices import Slice, blocks
 from intentc.inspection.lookup.element_names import called
+from intentc.logic import LiveWorld
 from intentc.model import Key, Kind, Name, ResourceClaim, object_uuid
+from intentc.planning import Planner
 
 from .dangling import referenced_names
 from .deleted import former_resources
@@ -42,13 +44,13 @@ class Found(NamedTuple):
     former: Key | None = None
 
 
-def kind_of(world: World, text: str) -> Kind:
+def kind_of(live: Live, text: str) -> Kind:
     """Return the kind that ``text`` means. Raises ``Unanswerable`` with the nearest ones."""
-    found = world.schema.spelt(text, plural=True)
+    found = live.world.schema.spelt(text, plural=True)
     if found is not None:
         return found
     spelt = text.replace("-", "_").lower()
-    near = _near_kinds(spelt, [*world.schema.kinds, *world.names])
+    near = _near_kinds(spelt, [*live.world.schema.kinds, *live.names])
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     raise Unanswerable(404, f"unknown kind {text!r}{hint}", "`intentc get` lists the kinds", near, NamedAs.KINDS)
 
@@ -60,22 +62,22 @@ def _near_kinds(text: str, kinds: list[str]) -> tuple[str, ...]:
     return tuple((sorted(initials) or difflib.get_close_matches(text, kinds, 3) or _closest(text, inside))[:3])
 
 
-async def find(live: ReadOnly, kind: str, text: str) -> Found:
+async def find(live: Live, kind: str, text: str) -> Found:
     """Find what ``text`` means among the resources, claimed objects and facts of ``kind``. Raises ``Unanswerable``: 404
     for an unknown kind, 400 without a name, 409 with the candidates if several match."""
     if not text:
         raise Unanswerable(400, "no name is given", "name it by its fq_name joined by ':', a unique end of it, or uuid")
-    if (word := kind.lower()) in live.world.names:
+    if (word := kind.lower()) in live.names:
         meant = await called(live, word, text)
         if not meant:
             hint = "give the name as that program shows it; `intentc show` lists what exists"
             raise Unanswerable(404, f"nothing of {word} is called {text!r}", hint)
         return _outside(live.world, word, text, meant)
-    declared = kind_of(live.world, kind)
-    exact = _exact(live.world, live.outputs, declared, text)
+    declared = kind_of(live, kind)
+    exact = _exact(live.world, live.planner, declared, text)
     if exact is not None:
         return exact
-    names = [name async for name in _names(live.world, live.outputs, declared)]
+    names = [name async for name in _names(live.world, live.planner, declared)]
     fitting = await _meant(names, text)
     if len(fitting) > 1:
         candidates = sorted(":".join(name.fq_name) for name in fitting)
@@ -98,12 +100,12 @@ async def find(live: ReadOnly, kind: str, text: str) -> Found:
     if len(wanted) > 1:
         raise _ambiguous(text, declared.name, wanted, "none of them exists; give more of the name")
     name = await _completed(
-        live.world, live.outputs, declared, Name(declared.name, tuple((wanted or [text])[0].split(":")))
+        live.world, live.planner, declared, Name(declared.name, tuple((wanted or [text])[0].split(":")))
     )
     return Found(name, None, await anyio.to_thread.run_sync(_near, ":".join(name.fq_name), names))
 
 
-def _outside(world: World, kind: str, text: str, names: tuple[Name, ...]) -> Found:
+def _outside(world: LiveWorld, kind: str, text: str, names: tuple[Name, ...]) -> Found:
     """Return the object that another program calls ``text`` (``Compiler(names=…)``). Raises as ``find``."""
     if len(names) > 1:
         candidates = [f"{name.kind} {':'.join(name.fq_name)}" for name in names]
@@ -119,34 +121,34 @@ def _ambiguous(text: str, kind: str, candidates: Sequence[str], next_step: str) 
     return Unanswerable(409, message, next_step, tuple(candidates[:_MOST_CANDIDATES]))
 
 
-def found_by_key(world: World, key: Key) -> Found:
+def found_by_key(world: LiveWorld, key: Key) -> Found:
     """Return the object or fact ``key`` itself, whether its name is in force or not."""
-    state = world.state(key)
+    state = world.cache.state(key)
     if state is None or not state.fq_name:
         return Found(Name(key.kind, (key.uuid,)), key if world.exists(key) else None)
     return Found(Name(key.kind, state.fq_name), key)
 
 
-def _exact(world: World, outputs: Outputs, kind: Kind, text: str) -> Found | None:
+def _exact(world: LiveWorld, planner: Planner, kind: Kind, text: str) -> Found | None:
     if not kind.stored:
         fact = Key(kind.name, text)
         return Found(Name(kind.name, (text,)), fact) if world.exists(fact) else None
-    uuid = world.uuid_of(kind.name, text)
+    uuid = world.cache.names.in_force(kind.name, text)
     key = Key(kind.name, uuid or text)
     if uuid is not None or world.exists(key):
         return found_by_key(world, key)
     name = Name(kind.name, tuple(text.split(":")))
-    return Found(name, None) if name in outputs else None
+    return Found(name, None) if name in planner.book else None
 
 
-def _key(world: World, name: Name) -> Key | None:
+def _key(world: LiveWorld, name: Name) -> Key | None:
     declared = world.schema.kinds[name.kind]
     if not declared.stored:
         return Key(name.kind, name.fq_name[0])
     return world.named(name.kind, name.fq_name)
 
 
-async def _names(world: World, outputs: Outputs, kind: Kind) -> AsyncIterator[Name]:
+async def _names(world: LiveWorld, planner: Planner, kind: Kind) -> AsyncIterator[Name]:
     """Yield all names of a kind: of existing objects, claimed objects and facts."""
     work = Slice()
     if not kind.stored:
@@ -154,20 +156,20 @@ async def _names(world: World, outputs: Outputs, kind: Kind) -> AsyncIterator[Na
             yield Name(kind.name, (fact,))
         return
     # Each is read as of one moment: the world may change between two blocks.
-    for block in blocks(world.states(kind.name)):
+    for block in blocks(world.cache.states(kind.name)):
         for state in block:
             if state.fq_name:
                 yield Name(kind.name, state.fq_name)
         await work.rest()
-    for name in await claimed_of(outputs, kind.name):
+    for name in await claimed_of(planner, kind.name):
         yield name
 
 
-async def claimed_of(outputs: Outputs, kind: str) -> list[Name]:
+async def claimed_of(planner: Planner, kind: str) -> list[Name]:
     """Return the claimed objects of a kind, in slices: there may be several hundred thousand claims."""
     work = Slice()
     found: list[Name] = []
-    for block in blocks(tuple(outputs.names())):
+    for block in blocks(tuple(planner.book.names())):
         found += (name for name in block if name.kind == kind)
         await work.rest()
     return found
@@ -195,14 +197,14 @@ async def _meant(names: Sequence[Name], text: str) -> dict[Name, None]:
     return await _ending(names, f":{text}")
 
 
-async def _by_uuid(live: ReadOnly, kind: Kind, uuid: str) -> Found:
+async def _by_uuid(live: Live, kind: Kind, uuid: str) -> Found:
     """Find the claimed object that will have this uuid, or the deleted one that had it."""
     former = live.journal.names.get(Key(kind.name, uuid))
     if former:
         return Found((await former_names(live.journal, kind.name, [former]))[former], None, former=Key(kind.name, uuid))
     work = Slice()
-    for name in await claimed_of(live.outputs, kind.name):
-        for claims in live.outputs.claims_on(name).values():
+    for name in await claimed_of(live.planner, kind.name):
+        for claims in live.planner.book.on(name).values():
             for claim in claims:
                 if isinstance(claim, ResourceClaim) and object_uuid(live.world.installation, name, claim.owner) == uuid:
                     return Found(name, _key(live.world, name))
@@ -210,7 +212,7 @@ async def _by_uuid(live: ReadOnly, kind: Kind, uuid: str) -> Found:
     return Found(Name(kind.name, (uuid,)), None)
 
 
-async def _completed(world: World, outputs: Outputs, kind: Kind, name: Name) -> Name:
+async def _completed(world: LiveWorld, planner: Planner, kind: Kind, name: Name) -> Name:
     """Complete a name that no object has with its parent's fq_name, if it has a unique end of that."""
     *above, last = name.fq_name
     if not above:
@@ -218,7 +220,7 @@ async def _completed(world: World, outputs: Outputs, kind: Kind, name: Name) -> 
     ending = ":".join(above)
     found: set[tuple[str, ...]] = set()
     for relation in kind.parents:
-        parents = [parent async for parent in _names(world, outputs, world.schema.kinds[relation.kind])]
+        parents = [parent async for parent in _names(world, planner, world.schema.kinds[relation.kind])]
         found.update(parent.fq_name for parent in await _meant(parents, ending))
     return Name(kind.name, (*found.pop(), last)) if len(found) == 1 else name
 

@@ -13,9 +13,8 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 
-from intentc.engine.read_only import World
 from intentc.engine.slices import Slice
-from intentc.logic import Pending
+from intentc.logic import LiveWorld, Pending
 
 _PERIOD = 2.0
 """Minimum seconds between counts."""
@@ -31,7 +30,7 @@ class PendingReferences:
     """Keeps ``count``, as of the last look, and the first few ``examples``. ``at_rest``: returns whether the engine is
     idle."""
 
-    def __init__(self, world: World, at_rest: Callable[[], bool], *, period: float = _PERIOD) -> None:
+    def __init__(self, world: LiveWorld, at_rest: Callable[[], bool], *, period: float = _PERIOD) -> None:
         self._world = world
         self._at_rest = at_rest
         self._period = period
@@ -56,22 +55,22 @@ class PendingReferences:
 
     def still(self) -> tuple[Pending, ...]:
         """Return the examples that are still pending."""
-        pending = self._world.pending_references
+        pending = self._world.cache.graph.pending_of
         return tuple(example for example in self.examples if example in pending(example.key))
 
     async def look(self) -> None:
         """Count once. Changes meanwhile may be missed; ``run`` then counts again."""
         revision, began, turn = self._world.revision, time.monotonic(), Slice()
         counting = _Counting()
-        for key in self._world:
-            counting.add(self._world.pending_references(key))
+        for key in self._world.cache:
+            counting.add(self._world.cache.graph.pending_of(key))
             await turn.rest()
         self._note(counting, revision, began)
 
     def _count_at_once(self) -> None:
         revision, began, counting = self._world.revision, time.monotonic(), _Counting()
-        for key in self._world:
-            counting.add(self._world.pending_references(key))
+        for key in self._world.cache:
+            counting.add(self._world.cache.graph.pending_of(key))
         self._note(counting, revision, began)
 
     def _note(self, counting: _Counting, revision: int, began: float) -> None:

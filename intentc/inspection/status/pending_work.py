@@ -15,9 +15,10 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 from datetime import UTC, datetime
 from itertools import islice
 
+from intentc.engine.live import Live
 from intentc.engine.permission import OBSERVING, UPGRADE
-from intentc.engine.read_only import Progress, ReadOnly, States, World
-from intentc.logic import Pending
+from intentc.engine.state_tables import StateTables
+from intentc.logic import LiveWorld, Pending
 from intentc.model import Name, Read
 
 from .quarantined import held_intents, paused_intents, unreadable_others
@@ -37,8 +38,9 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def work_left(world: World, states: States, progress: Progress, rates: Rates) -> Iterator[str]:
+def work_left(live: Live, rates: Rates) -> Iterator[str]:
     """Yield what is left to do before the engine has converged."""
+    world, states, progress = live.world, live.states, live.progress
     if not progress.reachable:
         yield unreachable_server(rates)
     elif progress.pause_seconds:
@@ -64,7 +66,7 @@ def work_left(world: World, states: States, progress: Progress, rates: Rates) ->
         name = next(iter(states.delayed))
         entry, more = states.delayed.get(name), _more(states.delayed)
         because = f": {entry.problem.message}" if entry is not None else ""
-        due = _due(states, (name,), " ")
+        due = _due(live, (name,), " ")
         yield f"the next attempt to write {name.kind} {':'.join(name.fq_name)}{more}{due}{because}"
     if states.planned and OBSERVING not in progress.withheld:
         yield f"permission to write the plans of {counted(len(states.planned), 'object')}"
@@ -80,13 +82,13 @@ def away_since(rates: Rates) -> str:
     return f" since {at(rates.away_since)}" if rates.away_since else ""
 
 
-def attention(live: ReadOnly, pending: int, examples: Sequence[Pending]) -> Iterator[str]:
+def attention(live: Live, pending: int, examples: Sequence[Pending]) -> Iterator[str]:
     """Yield what a person must do, each with the command that does it or shows more. ``pending``: how many references
     have no target; ``examples``: the first of them."""
     states, reasons = live.states, live.progress.withheld
     if UPGRADE in reasons:
         yield reasons[UPGRADE]
-    for kind, names in sorted(live.outputs.withheld_deletes.items()):
+    for kind, names in sorted(live.planner.guard.withheld.items()):
         yield f"{counted(len(names), 'delete')} of {kind} withheld as a mass deletion: `intentc allow-deletes {kind}`"
     held, example = held_intents(live)
     if example is not None:
@@ -110,7 +112,7 @@ def attention(live: ReadOnly, pending: int, examples: Sequence[Pending]) -> Iter
     if states.contended:
         shown = [f"{name.kind} {':'.join(name.fq_name)}" for name in islice(states.contended, _NAMED)]
         more = f" and {len(states.contended) - _NAMED:,} more" if len(states.contended) > _NAMED else ""
-        due = _due(states, islice(states.contended, _NAMED), ", next try ")
+        due = _due(live, islice(states.contended, _NAMED), ", next try ")
         yield f"reverted by another writer: {', '.join(shown)}{more}{due}: `intentc quarantine list`"
     if states.dropped:
         yield f"dropped by an operator: {counted(len(states.dropped), 'intent')}: `intentc quarantine list`"
@@ -120,13 +122,13 @@ def attention(live: ReadOnly, pending: int, examples: Sequence[Pending]) -> Iter
         yield f"missing: {link.kind} {link.value}, to which {holder} refers{more}: `intentc why {holder}`"
 
 
-def _due(states: States, names: Iterable[Name], before: str) -> str:
+def _due(live: Live, names: Iterable[Name], before: str) -> str:
     """When the first of these objects is written again, after the text ``before``; empty if no time is set for that."""
-    seconds = [left for name in names if (left := states.next_write(name)) is not None]
+    seconds = [left for name in names if (left := live.objects.seconds_left(name)) is not None]
     return f"{before}at {at(time.time() + min(seconds))}" if seconds else ""
 
 
-def _requested_numbers(world: World, states: States, requested: int) -> str:
+def _requested_numbers(world: LiveWorld, states: StateTables, requested: int) -> str:
     waiting = ((key, read) for key, read in states.waiting.items() if read[0] == "allocation")
     for key, read in islice(waiting, 1):
         more = f" and {requested - 1:,} more" if requested > 1 else ""

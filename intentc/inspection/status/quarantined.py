@@ -14,38 +14,40 @@ from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 from typing import Any
 
+from intentc.engine.live import Live
 from intentc.engine.operator_actions import DROPPED, SUSPECT
-from intentc.engine.read_only import ReadOnly, States, Table, World
-from intentc.engine.state_tables import PAUSED
+from intentc.engine.state_tables import PAUSED, StateTables
+from intentc.logic import LiveWorld
 from intentc.model import Key, Name, Problem
+from intentc.reconcile import Quarantine
 
 Entry = dict[str, Any]
 _STATES = {PAUSED: "paused", SUSPECT: "suspect"}
 _BLOCK = 500
 
 
-def held_count(world: World, states: States) -> int:
+def held_count(world: LiveWorld, states: StateTables) -> int:
     """The number of held intents and resources, those whose values can't be read included."""
-    return len(world.unreadable) + len(states.held) - _both(states.held, world.unreadable)
+    return len(world.held) + len(states.held) - _both(states.held, world.held)
 
 
-def held_first(world: World, states: States, most: int) -> list[Key]:
+def held_first(world: LiveWorld, states: StateTables, most: int) -> list[Key]:
     """At most ``most`` of the held ones, those that can't be read before others, sorted."""
-    unreadable, held = world.unreadable, states.held
+    unreadable, held = world.held, states.held
     first = {*islice(unreadable, most), *islice((key for key in held if key not in unreadable), most)}
     return sorted(first)[:most]
 
 
-def paused_intents(world: World, states: States) -> list[tuple[Key, Problem]]:
+def paused_intents(world: LiveWorld, states: StateTables) -> list[tuple[Key, Problem]]:
     """The intents that are held because an operator paused them, with the pause."""
-    held = ((key, states.held.get(key)) for key in states.stopped if key not in world.unreadable)
+    held = ((key, states.held.get(key)) for key in states.stopped if key not in world.held)
     return [(key, entry.problem) for key, entry in held if entry is not None and entry.problem.reason == PAUSED]
 
 
-def held_intents(live: ReadOnly) -> tuple[int, Key | None]:
+def held_intents(live: Live) -> tuple[int, Key | None]:
     """The number of intents held for a reason of their own, or with rejected requests; and one of them. Paused intents
     are not counted (``paused_intents``)."""
-    states, unreadable = live.states, live.world.unreadable
+    states, unreadable = live.states, live.world.held
     paused = {key for key, _ in paused_intents(live.world, live.states)}
     count = _unreadable_intents(live.world) + len(states.held) + len(states.rejected_requests)
     count -= _both(states.held, unreadable)
@@ -55,16 +57,16 @@ def held_intents(live: ReadOnly) -> tuple[int, Key | None]:
     return count, next((key for key in first if key.kind in live.world.intent_kinds), None)
 
 
-def unreadable_others(world: World) -> tuple[int, Key | None]:
+def unreadable_others(world: LiveWorld) -> tuple[int, Key | None]:
     """The number of unreadable values of kinds without intents; and one of them."""
-    unreadable, kinds = world.unreadable, world.intent_kinds
+    unreadable, kinds = world.held, world.intent_kinds
     count = len(unreadable) - _unreadable_intents(world)
     return count, next((key for key in unreadable if key.kind not in kinds), None) if count else None
 
 
-def quarantine_count(live: ReadOnly) -> int:
+def quarantine_count(live: Live) -> int:
     """The number of entries in the quarantine."""
-    states, unreadable = live.states, live.world.unreadable
+    states, unreadable = live.states, live.world.held
     return (
         len(unreadable)
         - sum(key in unreadable for key in states.dropped)
@@ -72,14 +74,14 @@ def quarantine_count(live: ReadOnly) -> int:
         - _both(states.held, unreadable)
         + len(states.rejected_requests)
         + len(states.dropped)
-        + len(live.outputs.withheld_deletes)
+        + len(live.planner.guard.withheld)
         + len(states.rejected)
         + len(states.contended)
         + len(states.left_alone)
     )
 
 
-def quarantine(live: ReadOnly, offset: int, limit: int) -> list[Entry]:
+def quarantine(live: Live, offset: int, limit: int) -> list[Entry]:
     """The entries from ``offset`` on, at most ``limit``: ``{"kind", "name", "uuid", "state", "reason", "message",
     "since", "tries", "next_try", "on"}``.
 
@@ -94,7 +96,7 @@ def quarantine(live: ReadOnly, offset: int, limit: int) -> list[Entry]:
     return found
 
 
-def blocks(live: ReadOnly, offset: int, limit: int) -> Iterator[list[Entry]]:
+def blocks(live: Live, offset: int, limit: int) -> Iterator[list[Entry]]:
     """The same one block at a time. The tables may change in between; removed entries are left out."""
     for keys, entry in _tables(live):
         for start in range(0, len(keys), _BLOCK):
@@ -118,9 +120,9 @@ def blocks(live: ReadOnly, offset: int, limit: int) -> Iterator[list[Entry]]:
 _Build = Callable[[], Entry]
 
 
-def _tables(live: ReadOnly) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _Build | None]]]:
+def _tables(live: Live) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _Build | None]]]:
     """The keys of each table, with what builds the entry of a key; None if it was deleted or listed elsewhere."""
-    states, unreadable = live.states, live.world.unreadable
+    states, unreadable = live.states, live.world.held
 
     def of_unreadable(key: Key) -> _Build | None:
         problem = unreadable.get(key)
@@ -132,12 +134,12 @@ def _tables(live: ReadOnly) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _
         held = states.held.get(key)
         if held is None or key in unreadable:
             return None
-        state, tries = _STATES.get(held.problem.reason, "held"), live.states.failed_evaluations
+        state, tries = _STATES.get(held.problem.reason, "held"), live.jobs.failures
         other = states.held_by.get(key)
         on = {"kind": other.kind, "name": live.world.name_of(other), "uuid": other.uuid} if other is not None else None
         return lambda: {
             **_entry(key, live.world.name_of(key), held.problem, state, held.since, tries(key)),
-            "next_try": _moment(live.states.next_evaluation(key)),
+            "next_try": _moment(live.jobs.seconds_left(key)),
             "on": on,
         }
 
@@ -153,18 +155,18 @@ def _tables(live: ReadOnly) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _
         return lambda: _entry(key, name, problem, "dropped", None, 0)
 
     def of_withheld(kind: str) -> _Build | None:
-        names = live.outputs.withheld_deletes.get(kind)
+        names = live.planner.guard.withheld.get(kind)
         return None if names is None else lambda: _withheld(kind, names)
 
-    def of_objects(state: str, table: Table[Name]) -> Callable[[Name], _Build | None]:
+    def of_objects(state: str, table: Quarantine[Name]) -> Callable[[Name], _Build | None]:
         def of_object(name: Name) -> _Build | None:
             held = table.get(name)
             if held is None:
                 return None
-            tries = live.states.failed_writes
+            tries = live.objects.failures
             return lambda: {
-                **_entry(live.outputs.key_of(name), held.problem.name, held.problem, state, held.since, tries(name)),
-                "next_try": _moment(live.states.next_write(name)),
+                **_entry(live.planner.key_of(name), held.problem.name, held.problem, state, held.since, tries(name)),
+                "next_try": _moment(live.objects.seconds_left(name)),
             }
 
         return of_object
@@ -173,7 +175,7 @@ def _tables(live: ReadOnly) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _
     yield tuple(states.held), of_held
     yield tuple(states.rejected_requests), of_numbers
     yield tuple(sorted(states.dropped)), of_dropped
-    yield tuple(sorted(live.outputs.withheld_deletes)), of_withheld
+    yield tuple(sorted(live.planner.guard.withheld)), of_withheld
     for state, table in (("rejected", states.rejected), ("contended", states.contended), ("paused", states.left_alone)):
         yield tuple(table), of_objects(state, table)
 
@@ -205,8 +207,8 @@ def _moment(seconds: float | None) -> float | None:
     return None if seconds is None else round(time.time() + seconds, 3)
 
 
-def _unreadable_intents(world: World) -> int:
-    held_of, kinds = world.unreadable_by_kind, world.intent_kinds
+def _unreadable_intents(world: LiveWorld) -> int:
+    held_of, kinds = world.cache.held_of, world.intent_kinds
     return sum(count for kind, count in held_of.items() if kind in kinds)
 
 

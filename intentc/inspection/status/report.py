@@ -14,9 +14,10 @@ from collections.abc import Iterable
 from itertools import chain, islice
 from typing import Any, TypeVar
 
+from intentc.engine.live import Live
 from intentc.engine.permission import OBSERVING, RESTORED
-from intentc.engine.read_only import ReadOnly, World
 from intentc.engine.state_tables import PAUSED
+from intentc.logic import LiveWorld
 from intentc.model import Key, Name, Problem, verb
 
 from .quarantined import held_count, held_first, quarantine, quarantine_count
@@ -27,15 +28,15 @@ _QUARANTINED = 1000
 """Entries shown of each list, the oldest first; counts are always complete."""
 
 
-def report(live: ReadOnly, *, converged: bool) -> dict[str, Any]:
+def report(live: Live, *, converged: bool) -> dict[str, Any]:
     """Keys: ``converged``, ``healthy``, ``applied_revision``, ``queue`` {jobs, objects, in_flight}, counts and the
     first entries of ``held``, ``waiting``, ``rejected``, ``delayed``, ``withheld_deletes``, ``problems``, and counters.
     """
-    states, progress, unreadable = live.states, live.progress, live.world.unreadable
-    guarded = live.outputs.withheld_deletes
+    states, progress, unreadable = live.states, live.progress, live.world.held
+    guarded = live.planner.guard.withheld
     held, withheld = held_count(live.world, live.states), sum(map(len, guarded.values()))
     # The problem counts do not include resources that can't be read.
-    problems = states.problem_count + len(unreadable)
+    problems = len(states.problem_counts) + len(unreadable)
     return {
         "converged": converged,
         "healthy": is_healthy(live),
@@ -72,13 +73,13 @@ def report(live: ReadOnly, *, converged: bool) -> dict[str, Any]:
             {"object": str(name), "writes": [verb(operation) for operation in states.planned[name]]}
             for name in _first(states.planned)
         ],
-        "problems": [problem.shown() for problem in _first(chain(states.reported_problems, unreadable.values()))],
+        "problems": [problem.shown() for problem in _first(chain(states.problem_counts, unreadable.values()))],
         "counters": {
             "evaluations": progress.evaluations,
             "evaluation_seconds": round(progress.evaluation_seconds, 6),
             "slow_evaluations": progress.slow_evaluations,
             "idle_walks": progress.idle_walks,
-            "walks": progress.walk_totals(),
+            "walks": live.edges.totals(),
             "missing_reactions": {
                 f"{reader} <- {read}": count for (reader, read), count in sorted(progress.missing_reactions.items())
             },
@@ -90,7 +91,7 @@ def report(live: ReadOnly, *, converged: bool) -> dict[str, Any]:
     }
 
 
-def is_healthy(live: ReadOnly) -> bool:
+def is_healthy(live: Live) -> bool:
     """Nothing is held, rejected, contended or deferred, no mass deletion waits for approval, and no restored store is
     being examined. Problems of inputs that are compiled anyway are counted separately."""
     states = live.states
@@ -98,7 +99,7 @@ def is_healthy(live: ReadOnly) -> bool:
         held_count(live.world, live.states)
         or states.rejected
         or states.delayed
-        or any(live.outputs.withheld_deletes.values())
+        or any(live.planner.guard.withheld.values())
         or states.contended
         or states.rejected_requests
         or RESTORED in live.progress.withheld
@@ -110,10 +111,10 @@ def _first(listed: Iterable[T]) -> list[T]:
     return sorted(islice(listed, _LISTED))
 
 
-def pending(world: World) -> list[dict[str, str]]:
+def pending(world: LiveWorld) -> list[dict[str, str]]:
     """The references whose target has not arrived: ``{"holder", "relation", "target"}`` each. Looks at every resource,
     so it is not part of ``report``, which is called all the time."""
     return [
         {"holder": str(key), "relation": link.relation, "target": f"{link.kind} {link.value}"}
-        for key, link in world.all_pending_references()
+        for key, link in world.cache.graph.pending()
     ]

@@ -13,9 +13,11 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from intentc.engine.read_only import Outputs, ReadOnly, World
+from intentc.engine.live import Live
 from intentc.engine.slices import Slice, blocks
+from intentc.logic import LiveWorld
 from intentc.model import Key, Kind, Name, claimed
+from intentc.planning import Planner
 
 from ..lookup.finding import claimed_of, is_uuid
 from ..naming import Document, name_now, of_key
@@ -40,7 +42,7 @@ class Absence(NamedTuple):
     waiting_for: list[Document]
 
 
-async def absence(live: ReadOnly, name: Name) -> Absence:
+async def absence(live: Live, name: Name) -> Absence:
     """Explain why the unclaimed object ``name`` does not exist."""
     if not live.world.listed:
         return Absence(
@@ -57,7 +59,7 @@ async def absence(live: ReadOnly, name: Name) -> Absence:
     claimant = await _claimant(live, unanswered, name)
     if claimant is not None:
         return _hindered(live, claimant, "would create it")
-    usual = await _usual_claimants(live.outputs, name.kind)
+    usual = await _usual_claimants(live.planner, name.kind)
     if (kind.system or usual) and not live.progress.jobs_idle:
         return Absence(
             "No intent claims it so far, and not everything has been evaluated yet.",
@@ -71,7 +73,7 @@ async def absence(live: ReadOnly, name: Name) -> Absence:
     )
 
 
-def _below(live: ReadOnly, name: Name, kind: Kind) -> Absence | None:
+def _below(live: Live, name: Name, kind: Kind) -> Absence | None:
     """Explain the absence by the object's possible parents; None if they don't explain it."""
     for key in _above(live.world, name, kind):
         parent = name_now(live.world, key)
@@ -89,7 +91,7 @@ def _below(live: ReadOnly, name: Name, kind: Kind) -> Absence | None:
     return Absence(f"No intent claims it: there is {missing} {above}, which would be its parent.", (), [])
 
 
-def _above(world: World, name: Name, kind: Kind) -> Iterator[Key]:
+def _above(world: LiveWorld, name: Name, kind: Kind) -> Iterator[Key]:
     """Yield the existing resources that may be the object's parent, the nearest first: the last element of a name may
     contain colons."""
     above = ":".join(name.fq_name).rpartition(":")[0]
@@ -101,7 +103,7 @@ def _above(world: World, name: Name, kind: Kind) -> Iterator[Key]:
         above = above.rpartition(":")[0]
 
 
-def _perhaps(live: ReadOnly, possible: list[Key]) -> Absence | None:
+def _perhaps(live: Live, possible: list[Key]) -> Absence | None:
     """Name unfinished intents of kinds that claim such objects; None without any."""
     if not possible:
         return None
@@ -121,7 +123,7 @@ def _nobody(system: bool, claimed_otherwise: bool) -> Absence:
     return Absence(f"{NEVER_CREATED}{further}.", (), [])
 
 
-def _hindered(live: ReadOnly, key: Key, verb: str) -> Absence:
+def _hindered(live: Live, key: Key, verb: str) -> Absence:
     """Name the intent that would create the object, and what it waits for."""
     intent = of_key(live.world, key)
     state = state_of(live, name_now(live.world, key), key)
@@ -131,11 +133,11 @@ def _hindered(live: ReadOnly, key: Key, verb: str) -> Absence:
     return Absence(f"{intent['kind']} {intent['name']} {verb}, but is {state}{tail}.", (key,), waiting)
 
 
-async def _by_likeness(live: ReadOnly, name: Name) -> list[Key]:
+async def _by_likeness(live: Live, name: Name) -> list[Key]:
     """Return the unfinished intents; those first that share most name elements with the object."""
     work, elements, states = Slice(), set(name.fq_name), live.states
     found: dict[int, dict[Key, None]] = {}
-    for block in blocks((*states.waiting, *states.held, *live.world.unreadable)):
+    for block in blocks((*states.waiting, *states.held, *live.world.held)):
         for key in block:
             if key.kind in live.world.intent_kinds or key in states.held:
                 alike = len(elements.intersection(live.world.name_of(key).split(":")))
@@ -144,25 +146,25 @@ async def _by_likeness(live: ReadOnly, name: Name) -> list[Key]:
     return [key for alike in sorted(found, reverse=True) for key in found[alike]]
 
 
-async def _claimant(live: ReadOnly, intents: list[Key], name: Name) -> Key | None:
+async def _claimant(live: Live, intents: list[Key], name: Name) -> Key | None:
     """Return the first of ``intents`` that claims the object before it waits or fails."""
     work, ends, joined = Slice(), time.monotonic() + _LONGEST, str(name)
     for key in intents:
         if time.monotonic() > ends:
             return None
         if may_evaluate(live.world, live.states, key) and any(
-            str(claimed(claim)) == joined for claim in live.outputs.explain(key).begun
+            str(claimed(claim)) == joined for claim in live.runner.explain(key).begun
         ):
             return key
         await work.rest()
     return None
 
 
-async def _usual_claimants(outputs: Outputs, kind: str) -> set[str]:
+async def _usual_claimants(planner: Planner, kind: str) -> set[str]:
     """Return the kinds of the intents that claim objects of ``kind``."""
     work = Slice()
     found: set[str] = set()
-    for name in await claimed_of(outputs, kind):
-        found.update(origin.kind for origin in outputs.claims_on(name))
+    for name in await claimed_of(planner, kind):
+        found.update(origin.kind for origin in planner.book.on(name))
         await work.rest()
     return found

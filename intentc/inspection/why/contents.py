@@ -15,12 +15,13 @@ from typing import Any
 import anyio.to_thread
 
 from intentc.diagnostics.value_paths import value_at
-from intentc.engine.read_only import Outputs, World
 from intentc.inspection.outputs import shown
 from intentc.inspection.secrets import read_for, secrets_in
+from intentc.logic import LiveWorld
 from intentc.model import HeldInput, Key, Name
 from intentc.model.provenance import reference_part
 from intentc.model.sensitive import cleared_resource, concealed
+from intentc.planning import Planner
 from intentc.planning.merge import NOTHING, merge
 
 from ..details.comparison import claimed_document
@@ -55,13 +56,13 @@ class Contents:
         return text if len(text) <= MOST_SIGNS else text[:MOST_SIGNS] + _CUT
 
 
-async def contents_of(world: World, outputs: Outputs, name: Name, key: Key | None) -> Contents:
+async def contents_of(world: LiveWorld, planner: Planner, name: Name, key: Key | None) -> Contents:
     """Return the contents of the object ``name``, which is ``key`` if it exists; none for a fact."""
     declared = world.schema.kinds[name.kind]
     if not declared.stored:
         return Contents({})
-    desired = merge(declared, name, outputs.claims_on(name), world.name_of) if name in outputs else None
-    behind, resource = read_for(world, outputs, name), None
+    desired = merge(declared, name, planner.book.on(name), world.name_of) if name in planner.book else None
+    behind, resource = read_for(world, planner, name), None
     if key is not None:
         with suppress(HeldInput):
             resource = world.resource(key)

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from intentc.engine.read_only import ReadOnly, World
+from intentc.engine.live import Live
 from intentc.engine.slices import Slice
+from intentc.logic import LiveWorld
 from intentc.model import Key, Name
 from intentc.model.reads import fact_read, presence_read
 
@@ -34,14 +35,14 @@ class Dependents(NamedTuple):
     whole: bool
 
 
-async def dependents(live: ReadOnly, key: Key, readers: Iterable[Key]) -> Dependents:
+async def dependents(live: Live, key: Key, readers: Iterable[Key]) -> Dependents:
     """Find the parts with a reason that cites ``key``, among ``readers`` and the intents that their facts reach."""
     work, found = Slice(), set[tuple[Name, str]]()
     meant = (key.kind, live.world.name_of(key))
     asked = await _over_facts(live.world, key, readers)
     for intent in asked[:_EVALUATED]:
         if may_evaluate(live.world, live.states, intent):
-            for name, reasons in live.outputs.explain(intent).reasons.items():
+            for name, reasons in live.runner.explain(intent).reasons.items():
                 for reason in reasons:
                     if any((source.kind, source.name) == meant for source in reason.sources):
                         found.add((name, reason.part))
@@ -52,7 +53,7 @@ async def dependents(live: ReadOnly, key: Key, readers: Iterable[Key]) -> Depend
     return Dependents(shown, len(ordered), len(asked) <= _EVALUATED)
 
 
-async def _over_facts(world: World, key: Key, readers: Iterable[Key]) -> list[Key]:
+async def _over_facts(world: LiveWorld, key: Key, readers: Iterable[Key]) -> list[Key]:
     """Return ``readers``, the intents of their facts, and the readers of these; at most one more than are evaluated."""
     work, found = Slice(), dict[Key, None]()
     waiting = sorted(readers, reverse=True)
@@ -62,7 +63,7 @@ async def _over_facts(world: World, key: Key, readers: Iterable[Key]) -> list[Ke
             continue
         found[intent] = None
         for fact in sorted(world.facts_of(intent)):
-            news = {*world.readers(fact_read(*fact)), *world.readers(presence_read(*fact))}
+            news = {*world.reads.readers(fact_read(*fact)), *world.reads.readers(presence_read(*fact))}
             if fact.kind in world.intent_kinds:
                 news.add(fact)
             waiting[:0] = sorted(news - found.keys(), reverse=True)

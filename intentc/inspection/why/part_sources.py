@@ -16,9 +16,12 @@ from collections.abc import Iterable, Iterator
 from itertools import islice, product
 from typing import NamedTuple
 
+from intentc.engine.live import Live
 from intentc.engine.operator_actions import SUSPECT
-from intentc.engine.read_only import ReadOnly, States, World
+from intentc.engine.state_tables import StateTables
 from intentc.evaluation import BUDGET_EXCEEDED
+from intentc.logic import LiveWorld
+from intentc.logic.answering import answering
 from intentc.model import (
     SHARED,
     Claim,
@@ -55,7 +58,7 @@ class Because(NamedTuple):
     sources: tuple[Source, ...]
 
 
-def parts_of(live: ReadOnly, name: Name) -> dict[str, tuple[Because, ...]]:
+def parts_of(live: Live, name: Name) -> dict[str, tuple[Because, ...]]:
     """Return part → reasons for the object ``name``, from every intent that claims it, in reading order; ``""``, the
     object itself, is first. Empty without a claim."""
     merging = Merging(live, name)
@@ -64,40 +67,40 @@ def parts_of(live: ReadOnly, name: Name) -> dict[str, tuple[Because, ...]]:
     return merging.result()
 
 
-def reads_of(live: ReadOnly, name: Name) -> frozenset[Key]:
+def reads_of(live: Live, name: Name) -> frozenset[Key]:
     """Return every stored resource that the evaluations behind an object read, also through facts."""
     return read_by(live.world, origins_of(live, name))
 
 
-def read_by(world: World, intents: Iterable[Key]) -> frozenset[Key]:
+def read_by(world: LiveWorld, intents: Iterable[Key]) -> frozenset[Key]:
     """Return every stored resource that these intents, and the contributors to facts they read, have read."""
     return frozenset(key for keys in each_read(world, intents) for key in keys)
 
 
-def each_read(world: World, intents: Iterable[Key]) -> Iterator[tuple[Key, ...]]:
+def each_read(world: LiveWorld, intents: Iterable[Key]) -> Iterator[tuple[Key, ...]]:
     """Yield the same intent by intent, so that the caller can give up the loop in between."""
     waiting = list(intents)
     seen = set(waiting)
     while waiting:
         found: list[Key] = []
-        for read in world.reads_of(waiting.pop()):
+        for read in world.reads.reads_of(waiting.pop()):
             if read[0] in _FACTS:
                 news = {contributor for contributor, _ in world.contributions(read[1], read[2])} - seen
                 seen |= news
                 waiting.extend(news)
             else:
-                found.extend(world.answering(read))
+                found.extend(answering(world, read))
         yield tuple(found)
 
 
-def origins_of(live: ReadOnly, name: Name) -> tuple[Key, ...]:
+def origins_of(live: Live, name: Name) -> tuple[Key, ...]:
     """Return the intents that claim an object, sorted; for an unclaimed one the intent of its mark, if that is not
     evaluated yet."""
-    claiming = live.outputs.claims_on(name)
+    claiming = live.planner.book.on(name)
     if claiming:
         return tuple(sorted(claiming))
     try:
-        actual = live.outputs.actual(name)
+        actual = live.planner.assumed.actual(name)
     except HeldInput:
         return ()
     mark = actual.mark if actual is not None else None
@@ -107,7 +110,7 @@ def origins_of(live: ReadOnly, name: Name) -> tuple[Key, ...]:
     return tuple(sorted(key for key in keys if live.world.exists(key) and key not in live.states.evaluated))
 
 
-def stored_behind(world: World, intents: Iterable[Key]) -> tuple[Key, ...]:
+def stored_behind(world: LiveWorld, intents: Iterable[Key]) -> tuple[Key, ...]:
     """Return the stored resources of intents, each once, in order; for a fact its contributors, through any number of
     facts."""
     found: dict[Key, None] = {}
@@ -129,7 +132,7 @@ def stored_behind(world: World, intents: Iterable[Key]) -> tuple[Key, ...]:
 class Merging:
     """Gathers the parts of the object ``name`` from one intent after another, in steps."""
 
-    def __init__(self, live: ReadOnly, name: Name) -> None:
+    def __init__(self, live: Live, name: Name) -> None:
         self._live = live
         self._name = name
         self._reasons: dict[str, dict[Because, None]] = {}
@@ -143,7 +146,7 @@ class Merging:
         """Do the same in steps, since an object may have some thousand parts. Only this instance changes."""
         world = self._live.world
         reasons, begun = self._explained(origin) if evaluate else ((), ())
-        claims = self._live.outputs.claims_on(self._name).get(origin) or begun
+        claims = self._live.planner.book.on(self._name).get(origin) or begun
         by_default = [(_whole(world, key),) for key in stored_behind(world, [origin])]
         yield
         whole = []
@@ -172,12 +175,12 @@ class Merging:
         """Return the intent's reasons for this object, and its claims on it up to where the evaluation ended."""
         if not may_evaluate(self._live.world, self._live.states, origin):
             return (), ()
-        explained = self._live.outputs.explain(origin)
+        explained = self._live.runner.explain(origin)
         begun = tuple(claim for claim in explained.begun if claimed(claim) == self._name)
         return explained.reasons.get(self._name, ()), begun
 
 
-def may_evaluate(world: World, states: States, key: Key) -> bool:
+def may_evaluate(world: LiveWorld, states: StateTables, key: Key) -> bool:
     """Return whether an intent may be evaluated only for an answer: not if it exceeds its budget or is suspect."""
     if key.kind not in world.intent_kinds or SUSPECT in states.stopped.get(key, ()):
         return False
@@ -207,7 +210,7 @@ def _unexplained(claims: Iterable[Claim], reasons: Iterable[Reason]) -> Iterator
         yield from (part for part in claimed_parts(claim) if part not in explained)
 
 
-def _stored(world: World, sources: tuple[Source, ...]) -> Iterator[tuple[Source, ...]]:
+def _stored(world: LiveWorld, sources: tuple[Source, ...]) -> Iterator[tuple[Source, ...]]:
     """Yield reasons with stored sources only: each contributor to a fact replaces it in a reason of its own."""
     if not any(_is_fact(world, source.kind) for source in sources):
         yield sources
@@ -222,10 +225,10 @@ def _stored(world: World, sources: tuple[Source, ...]) -> Iterator[tuple[Source,
         yield tuple(dict.fromkeys(chosen))
 
 
-def _whole(world: World, key: Key) -> Source:
+def _whole(world: LiveWorld, key: Key) -> Source:
     return Source(key.kind, world.name_of(key))
 
 
-def _is_fact(world: World, kind: str) -> bool:
+def _is_fact(world: LiveWorld, kind: str) -> bool:
     declared = world.schema.kinds.get(kind)
     return declared is not None and not declared.stored

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from intentc.engine.read_only import Outputs, ReadOnly, World
+from intentc.engine.live import Live
 from intentc.engine.slices import Slice
+from intentc.logic import LiveWorld
 from intentc.model import Key, Name, ResourceClaim
+from intentc.planning import Planner
 
 from ..naming import Document, of_key, of_source, with_revision
 from .contents import Contents
@@ -26,7 +28,7 @@ _SOURCES = 50
 _READS = 100
 
 
-async def reasons_of_parts(live: ReadOnly, name: Name, origins: Iterable[Key]) -> dict[str, tuple[Because, ...]]:
+async def reasons_of_parts(live: Live, name: Name, origins: Iterable[Key]) -> dict[str, tuple[Because, ...]]:
     """Return part → its reasons."""
     merging, work = Merging(live, name), Slice()
     for number, origin in enumerate(origins):
@@ -37,7 +39,7 @@ async def reasons_of_parts(live: ReadOnly, name: Name, origins: Iterable[Key]) -
 
 
 async def parts_shown(
-    world: World,
+    world: LiveWorld,
     part_reasons: dict[str, tuple[Because, ...]],
     contents: Contents,
     text: str,
@@ -71,16 +73,16 @@ async def parts_shown(
     return {"parts": shown, "parts_total": len(wanted)}
 
 
-def owners_of(world: World, outputs: Outputs, name: Name, origins: Iterable[Key]) -> tuple[Key, ...]:
+def owners_of(world: LiveWorld, planner: Planner, name: Name, origins: Iterable[Key]) -> tuple[Key, ...]:
     """Return the stored resources behind the existence of an object."""
     if not world.schema.kinds[name.kind].stored:
         return stored_behind(world, [Key(name.kind, name.fq_name[0])])
-    claims = outputs.claims_on(name)
+    claims = planner.book.on(name)
     making = [o for o in origins if not claims or any(isinstance(claim, ResourceClaim) for claim in claims.get(o, ()))]
     return stored_behind(world, making)
 
 
-async def reads_shown(world: World, intents: list[Key]) -> Document:
+async def reads_shown(world: LiveWorld, intents: list[Key]) -> Document:
     """Return ``{"reads", "reads_total"}``."""
     work, found = Slice(), set[Key]()
     for keys in each_read(world, intents):

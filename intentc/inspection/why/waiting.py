@@ -9,12 +9,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator
 
+from intentc.engine.live import Live, Progress
 from intentc.engine.operator_actions import SUSPECT
-from intentc.engine.read_only import Outputs, Progress, ReadOnly, States, World
-from intentc.engine.state_tables import PAUSED
+from intentc.engine.state_tables import PAUSED, StateTables
 from intentc.evaluation import BUDGET_EXCEEDED, ON_HOLD
+from intentc.logic import LiveWorld
 from intentc.model import Key, Name, Problem, Read
 from intentc.model.reads import allocation_read, fact_read, index_read, name_read, object_read, presence_read
+from intentc.planning import Planner
 
 from ..naming import Document, name_now, of_key, of_name
 from ..resource_states import state_of
@@ -35,11 +37,11 @@ def why_command(resource: Document) -> str:
     return f"intentc why {resource['kind']} {shlex.quote(resource['name'])}"
 
 
-def for_intent(live: ReadOnly, key: Key) -> Iterator[Document]:
+def for_intent(live: Live, key: Key) -> Iterator[Document]:
     """Yield what must happen before an intent can be compiled."""
     states = live.states
     name = of_key(live.world, key)
-    if (problem := live.world.unreadable.get(key)) is not None:
+    if (problem := live.world.held.get(key)) is not None:
         yield entry(f"its stored value to be fixed: {problem.message}", name, None)
         return
     if key in states.dropped:
@@ -51,13 +53,13 @@ def for_intent(live: ReadOnly, key: Key) -> Iterator[Document]:
         yield entry(f"{rejected.problem.message}; it is requested again with back-off", name, None)
     if (read := states.waiting.get(key)) is not None:
         yield _awaited(live.world, live.progress, read)
-    elif key.kind in live.world.intent_kinds and key not in states.held and live.states.has_job(key):
+    elif key.kind in live.world.intent_kinds and key not in states.held and live.jobs.is_busy(key):
         yield entry("its turn to be evaluated", None, "intentc status")
 
 
-def for_object(live: ReadOnly, name: Name) -> Iterator[Document]:
+def for_object(live: Live, name: Name) -> Iterator[Document]:
     """Yield what must happen before an object has its desired state."""
-    states, claims = live.states, live.outputs.claims_on(name)
+    states, claims = live.states, live.planner.book.on(name)
     own = of_name(live.world, name)
     for table, what, command in (
         (states.left_alone, "an operator to resume it", f"intentc resume {_signature(own)}"),
@@ -67,8 +69,8 @@ def for_object(live: ReadOnly, name: Name) -> Iterator[Document]:
     ):
         if (held := table.get(name)) is not None:
             yield entry(f"{what}: {held.problem.message}", None, command)
-    if live.outputs.is_delete_withheld(name):
-        count = len(live.outputs.withheld_deletes.get(name.kind, ()))
+    if live.planner.guard.holds(name):
+        count = len(live.planner.guard.withheld.get(name.kind, ()))
         yield entry(f"approval to delete {count} objects of this kind", None, f"intentc allow-deletes {name.kind}")
     for problem in states.problems_of_plan(name):
         if problem.reason != "DeletesHeld":
@@ -79,24 +81,24 @@ def for_object(live: ReadOnly, name: Name) -> Iterator[Document]:
         yield from for_permission(live.progress)
     paused = [origin for origin in claims if PAUSED in states.stopped.get(origin, ())]
     for origin in sorted(claims):
-        if states.is_held(origin) or origin in live.world.unreadable:
+        if states.is_held(origin) or origin in live.world.held:
             intent = of_key(live.world, origin)
             state = "paused" if origin in paused else state_of(live, name_now(live.world, origin), origin)
             yield entry(f"its intent {_words(intent)}, which is {state}", intent, why_command(intent))
-        elif live.states.has_job(origin):
+        elif live.jobs.is_busy(origin):
             yield entry(f"the evaluation of {_words(of_key(live.world, origin))}", None, "intentc status")
-    if live.states.is_queued(name) and name not in states.rejected and name not in states.delayed:
+    if live.objects.is_busy(name) and name not in states.rejected and name not in states.delayed:
         if not live.progress.reachable:
             yield entry("the API server, which can't be reached", None, "intentc status")
         elif name not in states.contended:
             yield entry("its turn to be planned and written", None, "intentc status")
 
 
-def for_unclaimed(outputs: Outputs, progress: Progress, name: Name) -> Iterator[Document]:
+def for_unclaimed(planner: Planner, progress: Progress, name: Name) -> Iterator[Document]:
     """Yield what delays the deletion of an unclaimed object of ours, in addition to ``for_object``."""
     if not progress.first_pass_complete:
         yield entry("the first pass: nothing is deleted before its end", None, "intentc status")
-    elif outputs.has_unknown_claims:
+    elif planner.book.unknown:
         yield entry(
             "the held intents to be fixed: one of them may claim it",
             None,
@@ -112,7 +114,7 @@ def for_permission(progress: Progress) -> Iterator[Document]:
         yield entry("the leadership or the watch of etcd, one of which is uncertain now", None, "intentc status")
 
 
-def _held(world: World, states: States, key: Key, problem: Problem, name: Document) -> Document:
+def _held(world: LiveWorld, states: StateTables, key: Key, problem: Problem, name: Document) -> Document:
     if problem.reason == PAUSED:
         return entry(f"an operator to resume it: {problem.message}", name, f"intentc resume {_signature(name)}")
     if problem.reason == SUSPECT:
@@ -127,7 +129,7 @@ def _held(world: World, states: States, key: Key, problem: Problem, name: Docume
     return entry(f"its evaluation to succeed: {problem.message}", name, _retry(name))
 
 
-def _awaited(world: World, progress: Progress, read: Read) -> Document:
+def _awaited(world: LiveWorld, progress: Progress, read: Read) -> Document:
     """Describe the read that an intent waits for."""
     match read:
         case (sort, kind, name) if sort == _NAME:
@@ -153,15 +155,15 @@ def _number(progress: Progress, pool: str) -> Document:
     return entry(f"an allocation from {pool}, which is requested", None, "intentc status")
 
 
-def _other(world: World, name: Name, other: Name, *, unwanted: bool) -> Document:
+def _other(world: LiveWorld, name: Name, other: Name, *, unwanted: bool) -> Document:
     """Describe the object, another one or the object itself, that must change first."""
     own, document = other == name, of_name(world, other)
     if own:
         key = world.named(*name)
         if key is None:
             return entry("the object's creation by a user: only references on it are claimed", None, None)
-        if key in world.unreadable:
-            return entry(f"its stored value to be fixed: {world.unreadable[key].message}", None, None)
+        if key in world.held:
+            return entry(f"its stored value to be fixed: {world.held[key].message}", None, None)
         if finalizers := _finalizers(world, key):
             return entry(f"{finalizers} to be removed: it is being deleted", None, None)
         return entry("its own deletion: it is replaced, for another owner or below another parent", None, None)
@@ -176,15 +178,15 @@ def _other(world: World, name: Name, other: Name, *, unwanted: bool) -> Document
     return entry(f"{_words(document)} to be created", document, why_command(document))
 
 
-def _finalizers(world: World, key: Key) -> str:
+def _finalizers(world: LiveWorld, key: Key) -> str:
     """The finalizers for which a deleted object waits; empty if it isn't deleted."""
-    resource = world.shown(key)
+    resource = world.cache.shown(key)
     if resource is None or not resource.is_being_deleted:
         return ""
     return f"its finalizers ({', '.join(resource.values().metadata.finalizers)})"
 
 
-def _is_phased(world: World, name: Name) -> bool:
+def _is_phased(world: LiveWorld, name: Name) -> bool:
     """Whether objects of this kind are deleted by phase (docs/engine.md §14.4)."""
     kind = world.schema.kinds.get(name.kind)
     return kind is not None and bool(kind.phased)

@@ -17,9 +17,11 @@ from typing import Any
 
 import msgspec
 
-from intentc.engine.read_only import ReadOnly, States, World
+from intentc.engine.live import Live
+from intentc.engine.state_tables import StateTables
 from intentc.journal import Journal
 from intentc.loading.resources import ANSWER_VERSION
+from intentc.logic import LiveWorld
 from intentc.model import Key, Name, Problem
 
 from ..details.history import BEFORE, History, history_of
@@ -44,9 +46,7 @@ _WAITING = 20
 _MOST_BYTES = 180_000
 
 
-async def why(
-    live: ReadOnly, kind: str, name: str, *, part: str = "", offset: int = 0, limit: int = 100
-) -> dict[str, Any]:
+async def why(live: Live, kind: str, name: str, *, part: str = "", offset: int = 0, limit: int = 100) -> dict[str, Any]:
     """Answer a question; the keys are in ``docs/why.md``. Raises ``Unanswerable`` for an unknown kind or an ambiguous
     name."""
     found = await find(live, kind, name)
@@ -54,7 +54,7 @@ async def why(
 
 
 async def answer_about(
-    live: ReadOnly, found: Found, *, part: str = "", offset: int = 0, limit: int = 100
+    live: Live, found: Found, *, part: str = "", offset: int = 0, limit: int = 100
 ) -> dict[str, Any]:
     """Answer about the resource that was found."""
     name, key = found.name, found.key
@@ -62,16 +62,16 @@ async def answer_about(
     stored = live.world.schema.kinds[name.kind].stored
     meant = key is None or not stored or live.world.named(*name) == key
     origins = origins_of(live, name) if meant and stored else ()
-    role = role_of(live.world, live.outputs, name, key)
+    role = role_of(live.world, live.planner, name, key)
     intents = _intents(live.world, key, origins)
     history = await history_of(live.world, live.journal, name if role in (OUTPUT, NONE) or origins else None, intents)
     deleted = None
-    if key is None and name not in live.outputs:
+    if key is None and name not in live.planner.book:
         history, deleted = await _deletion(live.world, live.journal, found, history)
     part_reasons = await reasons_of_parts(live, name, origins)
     read = await reads_shown(live.world, intents)
-    owners = owners_of(live.world, live.outputs, name, origins)
-    ownership = ownership_of(live.world, live.outputs, name) if meant and role != FACT else None
+    owners = owners_of(live.world, live.planner, name, origins)
+    ownership = ownership_of(live.world, live.planner, name) if meant and role != FACT else None
     if ownership not in (None, "ours", "shared"):
         part_reasons.pop("", None)  # somebody else created it, so its existence has no reason of ours
     answer: dict[str, Any] = {
@@ -90,7 +90,7 @@ async def answer_about(
         **await parts_shown(
             live.world,
             part_reasons,
-            await contents_of(live.world, live.outputs, name, key),
+            await contents_of(live.world, live.planner, name, key),
             part,
             offset,
             limit,
@@ -125,14 +125,16 @@ async def answer_about(
             "needed_by_total": needed.total,
             "needed_by_whole": needed.whole,
         }
-    if key is None and name not in live.outputs:
+    if key is None and name not in live.planner.book:
         answer |= await _absent(live, name, deleted)
     else:
         answer["summary"] = summary_of(answer, amiss)
     return _fitting(answer)
 
 
-async def _deletion(world: World, journal: Journal, found: Found, history: History) -> tuple[History, Document | None]:
+async def _deletion(
+    world: LiveWorld, journal: Journal, found: Found, history: History
+) -> tuple[History, Document | None]:
     """Return the history of an absent, unclaimed object, and ``deleted``: when it was deleted; None if it is not known
     to have existed."""
     key = found.former
@@ -147,7 +149,7 @@ async def _deletion(world: World, journal: Journal, found: Found, history: Histo
     return history, {"revision": None, "at": None, "by": None} if key is not None else None
 
 
-async def _absent(live: ReadOnly, name: Name, deleted: Document | None) -> Document:
+async def _absent(live: Live, name: Name, deleted: Document | None) -> Document:
     """Return the keys that differ in the answer about an absent, unclaimed object."""
     lacking = await absence(live, name)
     summary = lacking.summary
@@ -167,7 +169,7 @@ async def _absent(live: ReadOnly, name: Name, deleted: Document | None) -> Docum
     }
 
 
-def _intents(world: World, key: Key | None, origins: Iterable[Key]) -> list[Key]:
+def _intents(world: LiveWorld, key: Key | None, origins: Iterable[Key]) -> list[Key]:
     """Return the intents behind the answer: those that claim the object, its own, or the contributors to a fact."""
     own: list[Key] = []
     if key is not None and key.kind in world.intent_kinds:
@@ -177,7 +179,7 @@ def _intents(world: World, key: Key | None, origins: Iterable[Key]) -> list[Key]
     return list(dict.fromkeys([*origins, *own]))
 
 
-def _evaluations(live: ReadOnly, intents: list[Key], history: History) -> list[Document]:
+def _evaluations(live: Live, intents: list[Key], history: History) -> list[Document]:
     """Return each intent's last evaluation, the latest first, with the intent's present status."""
 
     def age(intent: Key) -> tuple[int, int]:
@@ -192,19 +194,19 @@ def _evaluations(live: ReadOnly, intents: list[Key], history: History) -> list[D
     return shown
 
 
-def _status(world: World, states: States, key: Key) -> str | None:
+def _status(world: LiveWorld, states: StateTables, key: Key) -> str | None:
     """Return how the last evaluation of an intent ended."""
     if key in states.waiting:
         return "waiting"
-    if key in states.held or key in world.unreadable:
+    if key in states.held or key in world.held:
         return "held"
     return "done" if key in states.evaluated else None
 
 
-def _written(live: ReadOnly, name: Name, key: Key | None, history: History) -> Document | None:
+def _written(live: Live, name: Name, key: Key | None, history: History) -> Document | None:
     """Return our last write; for an object of ours without a recorded one, its revision."""
     document = written_document(history.written)
-    if document is not None or key is None or ownership_of(live.world, live.outputs, name) not in ("ours", "shared"):
+    if document is not None or key is None or ownership_of(live.world, live.planner, name) not in ("ours", "shared"):
         return document
     revision = live.world.mod_revision(key)
     since = DROPPED if live.journal.first > 1 else ELSEWHERE
@@ -212,25 +214,25 @@ def _written(live: ReadOnly, name: Name, key: Key | None, history: History) -> D
     return {"operation": None, "revision": revision, "at": None, "by": by}
 
 
-def _problems(live: ReadOnly, name: Name, key: Key | None, intents: Iterable[Key]) -> list[Document]:
+def _problems(live: Live, name: Name, key: Key | None, intents: Iterable[Key]) -> list[Document]:
     """Return the problems of this resource, and those that the intents behind it report."""
     joined = ":".join(name.fq_name)
     states = live.states
     about = [
-        *states.problems_about(name.kind, joined),
-        *(states.problems_about(name.kind, key.uuid) if key else ()),
+        *states.problem_counts.about(name.kind, joined),
+        *(states.problem_counts.about(name.kind, key.uuid) if key else ()),
     ]
-    if key is not None and (unreadable := live.world.unreadable.get(key)) is not None:
+    if key is not None and (unreadable := live.world.held.get(key)) is not None:
         about.append(unreadable)
     of_intents: list[Problem] = [problem for intent in intents for problem in states.problems_of_run(intent)]
     evaluated = (intent for intent in intents if intent in states.evaluated)
-    of_intents += [problem for intent in evaluated if (problem := live.outputs.failed_explanation(intent)) is not None]
+    of_intents += [problem for intent in evaluated if (problem := live.runner.failed_explanation(intent)) is not None]
     of_plan = list(states.problems_of_plan(name))
     problems = dict.fromkeys([*sorted(about), *of_plan, *of_intents])
     return [msgspec.structs.asdict(problem) for problem in islice(problems, _PROBLEMS)]
 
 
-def _waiting(live: ReadOnly, name: Name, key: Key | None, *, made: bool) -> list[Document]:
+def _waiting(live: Live, name: Name, key: Key | None, *, made: bool) -> list[Document]:
     if not live.world.listed:
         return [entry("the first listing of etcd", None, "intentc status")]
     found = []
@@ -238,8 +240,8 @@ def _waiting(live: ReadOnly, name: Name, key: Key | None, *, made: bool) -> list
         found += list(for_intent(live, key))
     if made:
         found += list(for_object(live, name))
-        if key is not None and name not in live.outputs and is_made(live.world, live.outputs, name, key):
-            found += list(for_unclaimed(live.outputs, live.progress, name))
+        if key is not None and name not in live.planner.book and is_made(live.world, live.planner, name, key):
+            found += list(for_unclaimed(live.planner, live.progress, name))
     return distinct(found)[:_WAITING]
 
 

@@ -18,8 +18,10 @@ from typing import Any
 
 from intentc.directives import Book, Drop, Kept, Pause, Suspect
 from intentc.engine.assembly import assemble
+from intentc.engine.live import Live
 from intentc.engine.operator_actions import OperatorActions
-from intentc.engine.read_only import ReadOnly, States, World
+from intentc.engine.state_tables import StateTables
+from intentc.logic import LiveWorld
 from intentc.model import (
     AddReference,
     Create,
@@ -87,7 +89,7 @@ async def audit(
         apply_directives(engine.operator_actions, await Book(store, installation).list())
         while await engine.step([]):
             pass
-        return _report(engine.read_only, listing.snapshot, seconds=time.perf_counter() - began)
+        return _report(engine, listing.snapshot, seconds=time.perf_counter() - began)
     finally:
         engine.close()
 
@@ -105,7 +107,7 @@ def apply_directives(actions: OperatorActions, directives: Iterable[Kept]) -> No
                 actions.suspect(key, revision)
 
 
-def _report(live: ReadOnly, snapshot: Snapshot, *, seconds: float) -> Report:
+def _report(live: Live, snapshot: Snapshot, *, seconds: float) -> Report:
     world, states = live.world, live.states
     found = [
         _difference(live, name, operations)
@@ -118,18 +120,18 @@ def _report(live: ReadOnly, snapshot: Snapshot, *, seconds: float) -> Report:
         revision=snapshot.revision,
         differences=tuple(sorted(found, key=lambda difference: difference.place)),
         last_change=max((change.mod_revision for change in snapshot.changes), default=0),
-        held=len({key for key, _ in states.held.items()} | world.unreadable.keys()) + len(states.left_alone),
-        withheld=sum(len(names) for names in live.outputs.withheld_deletes.values()),
-        problems=len(states.problems(world.unreadable.values())),
-        resources=len(world),
-        owned=sum(_is_owned(world, key) for key in world),
+        held=len({key for key, _ in states.held.items()} | world.held.keys()) + len(states.left_alone),
+        withheld=sum(len(names) for names in live.planner.guard.withheld.values()),
+        problems=len(states.problems(world.held.values())),
+        resources=len(world.cache),
+        owned=sum(_is_owned(world, key) for key in world.cache),
         seconds=round(seconds, 3),
     )
 
 
-def _difference(live: ReadOnly, name: Name, operations: tuple[Operation, ...], *more: Change) -> Difference:
-    world, actual = live.world, live.outputs.actual(name)
-    origins = set(live.outputs.claims_on(name))
+def _difference(live: Live, name: Name, operations: tuple[Operation, ...], *more: Change) -> Difference:
+    world, actual = live.world, live.planner.assumed.actual(name)
+    origins = set(live.planner.book.on(name))
     if actual is not None and actual.mark is not None:
         marked = (Key(kind, actual.mark.origin) for kind in world.intent_kinds)
         origins.update(filter(world.exists, marked))
@@ -144,17 +146,17 @@ def _difference(live: ReadOnly, name: Name, operations: tuple[Operation, ...], *
     )
 
 
-def _requests(world: World, states: States) -> Iterator[Difference]:
+def _requests(world: LiveWorld, states: StateTables) -> Iterator[Difference]:
     """Yield the allocations that intents wait for, in place of the objects that follow from them."""
     for key, read in states.waiting.items():
-        resource = world.shown(key)
+        resource = world.cache.shown(key)
         if read[0] == _ALLOCATION and resource is not None:
             name = ":".join(resource.fq_name)
             request = Change(ALLOCATE, (f"<{read[1]} for {name}>",))
             yield Difference(key.kind, name, resource.fq_name, (request,), (str(key),), revision=resource.mod_revision)
 
 
-def _waiting(live: ReadOnly) -> Iterator[Difference]:
+def _waiting(live: Live) -> Iterator[Difference]:
     """Yield the objects that wait, directly or not, for a planned object; not those that wait for users' resources."""
     states = live.states
     planned = {name for name in states.planned if name not in states.left_alone}
@@ -189,7 +191,7 @@ def _fields(properties: Mapping[str, Any], references: Mapping[str, Any]) -> tup
     return tuple(sorted([*properties, *(f"{relation}_refs" for relation in references)]))
 
 
-def _is_owned(world: World, key: Key) -> bool:
+def _is_owned(world: LiveWorld, key: Key) -> bool:
     try:
         resource = world.resource(key)
     except HeldInput:

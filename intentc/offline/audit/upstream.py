@@ -10,20 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from intentc.engine.read_only import World
+from intentc.logic import LiveWorld
 from intentc.model import Key
 from intentc.model.reads import fact_read, presence_read
 
 _FACTS = frozenset({fact_read("", "")[0], presence_read("", "")[0]})
 
 
-def upstream(world: World, intents: Iterable[Key]) -> frozenset[Key]:
+def upstream(world: LiveWorld, intents: Iterable[Key]) -> frozenset[Key]:
     """Return the contributors to each fact that ``intents`` read in their last evaluation, and recursively theirs.
     ``intents`` themselves are included only if they contribute to each other."""
     found: set[Key] = set()
     waiting = list(intents)
     while waiting:
-        for read in world.reads_of(waiting.pop()):
+        for read in world.reads.reads_of(waiting.pop()):
             if read[0] in _FACTS:
                 news = {contributor for contributor, _ in world.contributions(read[1], read[2])} - found
                 found |= news

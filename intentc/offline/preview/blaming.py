@@ -11,7 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from intentc.engine.read_only import ReadOnly, States, World
+from intentc.engine.live import Live
+from intentc.engine.state_tables import StateTables
+from intentc.logic import LiveWorld
+from intentc.logic.answering import reads_of_resource
 from intentc.model import Key, Name
 from intentc.model.reads import fact_read, presence_read
 
@@ -22,11 +25,11 @@ Blame = Mapping[Name, Mapping[str, frozenset[Key]]]
 """Object → part → the input's resources that a reason for it cites."""
 
 
-def blame(live: ReadOnly, given: Mapping[tuple[str, str], Key]) -> Blame:
+def blame(live: Live, given: Mapping[tuple[str, str], Key]) -> Blame:
     """Compute the blame as of now. ``given``: kind and name of each of the input's resources → its key."""
     found: dict[Name, dict[str, frozenset[Key]]] = {}
     for intent in _concerned(live.world, live.states, given.values()):
-        for name, reasons in live.outputs.explain(intent).reasons.items():
+        for name, reasons in live.runner.explain(intent).reasons.items():
             parts_of_object = found.setdefault(name, {})
             for reason in reasons:
                 cited = {(source.kind, source.name) for source in reason.sources} & given.keys()
@@ -43,12 +46,12 @@ def blamed(blame: Mapping[str, frozenset[Key]], paths: Iterable[str]) -> frozens
     return met or blame.get("", frozenset())
 
 
-def _concerned(world: World, states: States, given: Iterable[Key]) -> list[Key]:
+def _concerned(world: LiveWorld, states: StateTables, given: Iterable[Key]) -> list[Key]:
     """Return the intents of ``given`` and those that read them, also through facts; held ones are left out."""
     waiting = dict.fromkeys(key for key in given if world.exists(key))
     for key in tuple(waiting):
-        for read in world.reads_of_resource(key):
-            waiting |= dict.fromkeys(sorted(world.readers(read)))
+        for read in reads_of_resource(world, key):
+            waiting |= dict.fromkeys(sorted(world.reads.readers(read)))
     seen: dict[Key, None] = {}
     order = list(waiting)[::-1]
     while order and len(seen) < _MOST:
@@ -57,7 +60,7 @@ def _concerned(world: World, states: States, given: Iterable[Key]) -> list[Key]:
             continue
         seen[key] = None
         for fact in world.facts_of(key):
-            order += world.readers(fact_read(*fact)) | world.readers(presence_read(*fact)) | {fact}
+            order += world.reads.readers(fact_read(*fact)) | world.reads.readers(presence_read(*fact)) | {fact}
     return [key for key in seen if key.kind in world.intent_kinds and key not in states.held]
 
 

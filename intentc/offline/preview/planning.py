@@ -53,11 +53,11 @@ async def plan(
     given = frozenset(await trial.carry_out(work))
     carried_out = await trial.revision()
     names = {(key.kind, await trial.name_of(key)): key for key in sorted(given)}
-    before = blame(trial.read_only, names)
+    before = blame(trial.engine, names)
     progress("compiling the outputs")
     moments = Moments(trial.start, resting, carried_out, await trial.rest())
     names |= {(key.kind, await trial.name_of(key)): key for key in sorted(given)}
-    blames = (before, blame(trial.read_only, names))
+    blames = (before, blame(trial.engine, names))
     found = await _ChangeReport(trial, moments, await Provisional(trial, moments).unknown(), given, blames, salt).plan()
     return msgspec.structs.replace(found, seconds=round(time.perf_counter() - began, 3))
 
@@ -99,7 +99,7 @@ class _ChangeReport:
         resolved, new = _only(resting.problems, done.problems), _only(done.problems, resting.problems)
         return Plan(
             revision=live,
-            installation=trial.read_only.world.installation,
+            installation=trial.engine.world.installation,
             versions=dict(trial.loaded.versions),
             applied=applied,
             follows=follows,

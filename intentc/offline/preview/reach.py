@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from intentc.engine.read_only import World
+from intentc.logic import LiveWorld
 from intentc.logic.dependencies import DependencyProcessor, ReactionMap
 from intentc.logic.dependencies.edges import Declared, Edge, edges
 from intentc.logic.dependencies.reactions import SELF
@@ -60,14 +60,14 @@ class Changed(NamedTuple):
     action: str
 
 
-def compared(world: World, before: ReactionMap, after: ReactionMap) -> tuple[list[EdgeChange], list[Reach]]:
+def compared(world: LiveWorld, before: ReactionMap, after: ReactionMap) -> tuple[list[EdgeChange], list[Reach]]:
     """Return how two maps differ in ``world``: the edges, and the reach of each kind that these may
     affect."""
     return _Comparison(world, before, after).result()
 
 
 class _Comparison:
-    def __init__(self, world: World, before: ReactionMap, after: ReactionMap) -> None:
+    def __init__(self, world: LiveWorld, before: ReactionMap, after: ReactionMap) -> None:
         self._world = world
         self._changed = _changed(before, after)
         self._before = DependencyProcessor(before, world.neighbours)
@@ -81,7 +81,7 @@ class _Comparison:
 
     def result(self) -> tuple[list[EdgeChange], list[Reach]]:
         by_kind: dict[str, list[Key]] = {}
-        for key in self._world:
+        for key in self._world.cache:
             if key.kind in self._leading:
                 by_kind.setdefault(key.kind, []).append(key)
         reaches = [self._reach(kind, sorted(keys)) for kind, keys in sorted(by_kind.items())]

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import msgspec
 
-from intentc.engine.read_only import World
 from intentc.loading.resources import ANSWER_VERSION
-from intentc.logic.coverage import Missing
+from intentc.logic import LiveWorld
+from intentc.logic.coverage import Missing, coverage
 from intentc.logic.dependencies import Finding, ReactionMap, findings
 from intentc.logic.dependencies.check import SEVERITIES
 
@@ -54,14 +54,14 @@ async def compare(compiler: str, before: Trial, after: Trial, *, progress: Progr
     old, new = before.loaded.reactions, after.loaded.reactions
     proved = tuple(findings(new, after.loaded.schema))
     comparison = Comparison(
-        revision=before.start, installation=before.read_only.world.installation, compiler=compiler, findings=proved
+        revision=before.start, installation=before.engine.world.installation, compiler=compiler, findings=proved
     )
     if comparison.invalid:
         return comparison
     progress("compiling a copy of the world with the map in force")
     resting = await before.rest()
     progress("following changes by both maps")
-    world = before.read_only.world
+    world = before.engine.world
     changed, reach = compared(world, old, new)
     progress("comparing the maps with the recorded reads")
     missing, former = _missing(world, new), _missing(world, old)
@@ -78,5 +78,5 @@ async def compare(compiler: str, before: Trial, after: Trial, *, progress: Progr
     )
 
 
-def _missing(world: World, reactions: ReactionMap) -> dict[tuple[str, str], Missing]:
-    return {(one.reader, one.read): one for one in world.coverage(reactions).missing}
+def _missing(world: LiveWorld, reactions: ReactionMap) -> dict[tuple[str, str], Missing]:
+    return {(one.reader, one.read): one for one in coverage(world, reactions).missing}

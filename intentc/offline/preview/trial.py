@@ -101,7 +101,7 @@ class Trial:
             source=self.drawn,
             last_good=gathered.last_good,
         )
-        self.read_only = self.offline.engine.read_only
+        self.engine = self.offline.engine
 
     async def rest(self) -> Moment:
         """Work until nothing is left to do."""
@@ -129,7 +129,7 @@ class Trial:
             for kind in world.schema
             if kind.finalizers
             for key in world.select(kind.name, "all", "")
-            if (resource := world.shown(key)) is not None and resource.is_being_deleted
+            if (resource := world.cache.shown(key)) is not None and resource.is_being_deleted
             for stored in (resource.values().metadata.finalizers,)
             if len(left := [name for name in stored if name not in kind.finalizers]) < len(stored)
         ]
@@ -147,23 +147,24 @@ class Trial:
 
     def outputs(self) -> list[dict[str, Any]]:
         """Return the lower-level resources of now, by kind, then fq_name."""
-        world, outputs, *_ = self.read_only
-        return [shown(resource) for resource in in_order(lower_level(world, outputs))]
+        engine = self.engine
+        return [shown(resource) for resource in in_order(lower_level(engine.world, engine.planner))]
 
     async def moment(self) -> Moment:
         """Return the present moment."""
-        (world, outputs, *_), revision = self.read_only, await self.revision()
-        names = (resource.name for key in world if (resource := world.shown(key)) is not None)
-        owners = {name: frozenset(outputs.claims_on(name)) for name in names if name in outputs}
+        revision = await self.revision()
+        world, planner = self.engine.world, self.engine.planner
+        names = (resource.name for key in world.cache if (resource := world.cache.shown(key)) is not None)
+        owners = {name: frozenset(planner.book.on(name)) for name in names if name in planner.book}
         return Moment(
             revision,
             self.offline.problems(),
             owners,
             self._contributors({key for keys in owners.values() for key in keys}),
-            {kind: len(found) for kind, found in outputs.withheld_deletes.items() if found},
+            {kind: len(found) for kind, found in planner.guard.withheld.items() if found},
             await self.numbers(revision),
-            read_for_each(world, outputs, holders_of_secrets(world)),
-            unmade(self.read_only),
+            read_for_each(world, planner, holders_of_secrets(world)),
+            unmade(self.engine),
         )
 
     def _contributors(self, intents: Iterable[Key]) -> dict[Key, frozenset[Key]]:
@@ -172,7 +173,7 @@ class Trial:
         waiting = list(intents)
         while waiting:
             key = waiting.pop()
-            contributors = frozenset(origin for origin, _ in self.read_only.world.contributions(key.kind, key.uuid))
+            contributors = frozenset(origin for origin, _ in self.engine.world.contributions(key.kind, key.uuid))
             if contributors and key not in found:
                 found[key] = contributors
                 waiting += contributors
@@ -201,7 +202,7 @@ class Trial:
     async def name_of(self, key: Key) -> str:
         """Return the joined fq_name of a resource, also of a deleted one; if it is unknown its uuid, which for a fact
         is the name."""
-        known = self.read_only.world.name_of(key)
+        known = self.engine.world.name_of(key)
         if known != key.uuid:
             return known
         resource = self.resource(key, await self._at(LAYOUT.value(key), self.start))
@@ -242,8 +243,8 @@ class Trial:
 
     def intent_of(self, origin: str) -> Iterable[Key]:
         """Return the intents that an object's mark may mean."""
-        keys = (Key(kind, origin) for kind in sorted(self.read_only.world.intent_kinds))
-        return (key for key in keys if self.read_only.world.exists(key))
+        keys = (Key(kind, origin) for kind in sorted(self.engine.world.intent_kinds))
+        return (key for key in keys if self.engine.world.exists(key))
 
     async def values(self) -> dict[str, KeyValue]:
         """Return the present resources by their keys in the copy."""

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from intentc.engine.read_only import World
 from intentc.journal import Entry, Journal
+from intentc.logic import LiveWorld
 from intentc.model import Key, Read
 from intentc.model.reads import index_read, object_read, sources_read, targets_read, usable_read
 
@@ -42,13 +42,13 @@ class Before:
     counts as changed since.
     """
 
-    def __init__(self, world: World, journal: Journal, intents: Iterable[Key], revision: int) -> None:
+    def __init__(self, world: LiveWorld, journal: Journal, intents: Iterable[Key], revision: int) -> None:
         self._world = world
         since = dict.fromkeys(intents, revision)
         for line in journal:
             if isinstance(line, Entry) and line.origin in since:
                 since[line.origin] = line.revision
-        self._stood = {key: _Stood(self._world.reads_of(key), at) for key, at in since.items()}
+        self._stood = {key: _Stood(self._world.reads.reads_of(key), at) for key, at in since.items()}
 
     def missing_reactions(self) -> set[Pair]:
         """Return the pairs that explain why the object was stale. Call it after the new evaluations."""
@@ -62,9 +62,9 @@ class Before:
         }
 
 
-def _changed(world: World, reader: Key, stood: _Stood) -> set[Key]:
+def _changed(world: LiveWorld, reader: Key, stood: _Stood) -> set[Key]:
     """Return what ``reader`` reads or read that was written or deleted since its former evaluation."""
-    now = world.reads_of(reader)
+    now = world.reads.reads_of(reader)
     present = {key for read in now | stood.reads for key in _objects(world, read)}
     former = {Key(read[1], read[2]) for read in stood.reads - now if read[0] in _OF_OBJECTS}
     return {key for key in present if world.mod_revision(key) > stood.since} | {
@@ -72,7 +72,7 @@ def _changed(world: World, reader: Key, stood: _Stood) -> set[Key]:
     }
 
 
-def _objects(world: World, read: Read) -> Iterator[Key]:
+def _objects(world: LiveWorld, read: Read) -> Iterator[Key]:
     """Yield the stored objects in the answer of a read."""
     match read:
         case (sort, kind, uuid) if sort in _OF_OBJECTS:

@@ -14,11 +14,13 @@ import enum
 
 import msgspec
 
-from intentc.engine.read_only import Outputs, ReadOnly, States, World
+from intentc.engine.live import Live
 from intentc.journal import Entry
+from intentc.logic import LiveWorld
 from intentc.model import HeldInput, Key, Name
 from intentc.offline.audit import Change, Difference, upstream
 from intentc.offline.audit.report import ALLOCATE, WAIT
+from intentc.planning import Planner
 from intentc.planning.actual import Actual
 
 
@@ -48,7 +50,7 @@ class Look:
     """Examines the differences that an audit of ``revision`` found. Every change up to that revision must be applied
     and evaluated. The results are valid until the next await."""
 
-    def __init__(self, live: ReadOnly, revision: int) -> None:
+    def __init__(self, live: Live, revision: int) -> None:
         self._live = live
         self._revision = revision
         lines = tuple(live.journal)
@@ -58,19 +60,20 @@ class Look:
 
     def sort_of(self, difference: Difference) -> MismatchKind | None:
         """Return the sort of mismatch that a difference is; None if the engine can explain it."""
-        (world, outputs, states, _, _), name, revision = self._live, difference.place, self._revision
+        live, name, revision = self._live, difference.place, self._revision
+        world, planner, states = live.world, live.planner, live.states
         if any(change.operation in {ALLOCATE, WAIT} for change in difference.operations):
             # A requested allocation, or an object that waits for another difference.
             return None
         # A rejected, delayed or contended object is in a back-off, and so busy.
-        if states.is_queued(name) or name in states.planned or name in states.left_alone:
+        if live.objects.is_busy(name) or name in states.planned or name in states.left_alone:
             return None
-        if outputs.is_delete_withheld(name) or any(map(self._excuses, affected(world, outputs, difference))):
+        if planner.guard.holds(name) or any(map(self._excuses, affected(world, planner, difference))):
             return None
         if not all(map(world.exists, difference.intents)):
             return None
         try:
-            actual = outputs.actual(name)
+            actual = planner.assumed.actual(name)
         except HeldInput:
             return None
         seen = _revision(actual)
@@ -78,28 +81,28 @@ class Look:
             return None
         if seen != difference.revision:
             return MismatchKind.MISSED
-        return MismatchKind.UNPLANNED if outputs.plan(name).operations else MismatchKind.STALE
+        return MismatchKind.UNPLANNED if planner.plan(name).operations else MismatchKind.STALE
 
     def _excuses(self, key: Key) -> bool:
         """Return whether an intent is held, or was evaluated since the audit: its claims may have differed for a
         moment."""
         world, states = self._live.world, self._live.states
-        return states.is_held(key) or key in world.unreadable or key in self._fresh
+        return states.is_held(key) or key in world.held or key in self._fresh
 
 
-def affected(world: World, outputs: Outputs, difference: Difference) -> frozenset[Key]:
+def affected(world: LiveWorld, planner: Planner, difference: Difference) -> frozenset[Key]:
     """Return every intent behind an object: those that the audit names, those that claim it here, and all contributors
     to the facts that these read."""
-    claiming = frozenset(outputs.claims_on(difference.place))
+    claiming = frozenset(planner.book.on(difference.place))
     return difference.intents | claiming | upstream(world, claiming | difference.intents)
 
 
-def repaired(outputs: Outputs, states: States, name: Name, before: int) -> bool:
+def repaired(live: Live, name: Name, before: int) -> bool:
     """Return whether an object that had revision ``before`` (0: absent) was written since, or is about to be."""
-    if states.is_queued(name) or name in states.planned:
+    if live.objects.is_busy(name) or name in live.states.planned:
         return True
     try:
-        return _revision(outputs.actual(name)) != before
+        return _revision(live.planner.assumed.actual(name)) != before
     except HeldInput:
         return False
 

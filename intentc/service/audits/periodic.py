@@ -149,7 +149,7 @@ class PeriodicAudit:
             return Verdict(report.revision, 0)
         if not await self._has_passed(report):
             return Verdict(report.revision, len(report.differences), judged=False)
-        look = Look(self._engine.read_only, report.revision)
+        look = Look(self._engine, report.revision)
         if look.forgotten:
             return Verdict(report.revision, len(report.differences), judged=False)
         found = [
@@ -173,7 +173,7 @@ class PeriodicAudit:
         world = self._engine.world
         if world.revision >= report.revision:
             return True
-        return world.revision >= report.last_change and len(world) == report.resources
+        return world.revision >= report.last_change and len(world.cache) == report.resources
 
     def _evaluated(self) -> bool:
         progress = self._engine.progress
@@ -182,7 +182,7 @@ class PeriodicAudit:
 
     async def _repair(self, found: Sequence[tuple[Difference, MismatchKind]]) -> tuple[Mismatch, ...]:
         engine = self._engine
-        intents = {difference: affected(engine.world, engine.outputs, difference) for difference, _ in found}
+        intents = {difference: affected(engine.world, engine.planner, difference) for difference, _ in found}
         before: dict[Difference, Before] = {}
         for difference, sort in found:
             name = difference.place
@@ -215,7 +215,7 @@ class PeriodicAudit:
     def _mismatch(
         self, difference: Difference, sort: MismatchKind, intents: Iterable[Key], pairs: Iterable[Pair]
     ) -> Mismatch:
-        is_repaired = repaired(self._engine.outputs, self._engine.states, difference.place, difference.revision)
+        is_repaired = repaired(self._engine, difference.place, difference.revision)
         if not is_repaired:
             _LOG.error(
                 "%s still differs from a compile from scratch: restart this compiler",

@@ -47,12 +47,12 @@ async def test_star_17_a_second_pass_and_a_restart_write_nothing_and_a_deleted_o
         before = await world.values()
         world.calls.seen.clear()
 
-        known, outputs = service.engine.world, service.engine.outputs
+        known, book = service.engine.world, service.engine.planner.book
         runs = service.engine.progress.evaluations
-        for key in [key for key in known if key.kind in known.intent_kinds]:
+        for key in [key for key in known.cache if key.kind in known.intent_kinds]:
             service.engine.resync(key)
-        for resource in map(known.resource, list(known)):
-            if resource is not None and resource.name in outputs:
+        for resource in map(known.resource, list(known.cache)):
+            if resource is not None and resource.name in book:
                 service.engine.enqueue_plans([resource.name])
         await world.settle(service)
         assert service.engine.progress.evaluations - runs >= 20

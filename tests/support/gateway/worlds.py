@@ -66,7 +66,7 @@ class World:
         world = self.service.offline.engine.world
         key = world.named(kind, fq_name)
         assert key is not None, f"there is no {kind} {fq_name}"
-        resource = world.shown(key)
+        resource = world.cache.shown(key)
         assert resource is not None
         return tuple(resource.values().metadata.finalizers)
 

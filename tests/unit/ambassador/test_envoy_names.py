@@ -25,7 +25,7 @@ async def _meant(text: str, kind: str = "envoy") -> list[str]:
     for one in [*world(), ROUTED]:
         await offline.server.create(KINDS[one["kind"]], one)
     await offline.settle()
-    names = await called(offline.engine.read_only, kind, text)
+    names = await called(offline.engine, kind, text)
     return [f"{name.kind} {_readable(name)}" for name in names]
 
 

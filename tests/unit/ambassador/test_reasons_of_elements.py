@@ -37,10 +37,10 @@ async def reasons_of(kind: str, start: str, *manifests: dict[str, Any]) -> dict[
     for one in manifests:
         await offline.server.create(KINDS[one["kind"]], one)
     await offline.settle()
-    view = offline.engine.read_only
+    view = offline.engine
     (name,) = {
         Name(one.key.kind, one.fq_name)
-        for one in lower_level(view.world, view.outputs)
+        for one in lower_level(view.world, view.planner)
         if one.key.kind == kind and ":".join(one.fq_name).startswith(start)
     }
     return {

@@ -13,7 +13,7 @@ from tests.support.ambassador.hosts import MemoryGateway
 
 
 async def rows(gate: MemoryGateway, view: str) -> list[Row]:
-    found = await Results(gate.service.offline.engine.read_only, VIEWS).rows(view, lambda row: True)
+    found = await Results(gate.service.offline.engine, VIEWS).rows(view, lambda row: True)
     for row in found if view in VIEWS else ():
         assert set(row) == set(VIEWS[view].columns)
     return found

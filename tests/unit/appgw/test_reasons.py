@@ -17,7 +17,7 @@ CART = (service("cart"), endpoint_slice("cart", "10.0.0.1"))
 def reasons(found: Any, kind: str, part: str = "") -> set[str]:
     """The sources of each reason of the only object of a kind."""
     (one,) = found.all(kind)
-    view = found.service.offline.engine.read_only
+    view = found.service.offline.engine
     given = parts_of(view, Name(one["kind"], tuple(one["fq_name"])))[part]
     return {" + ".join(f"{s.kind} {s.name} {s.field}".strip() for s in reason.sources) for reason in given}
 

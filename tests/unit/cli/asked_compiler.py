@@ -25,7 +25,7 @@ def answering(package: str | Package, *resources: Any) -> Iterator[str]:
         return service
 
     with start_blocking_portal() as portal:
-        answers = Answers(portal.call(compiled).offline.engine.read_only)
+        answers = Answers(portal.call(compiled).offline.engine)
         serving = running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, asked=answers)
         with portal.wrap_async_context_manager(serving) as url:
             yield url.removeprefix("http://")

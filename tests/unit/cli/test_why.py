@@ -27,7 +27,7 @@ async def world() -> Answers:
     many = [rule("local", "db", dst_ports=[{"start_port": n, "end_port": n}]) for n in range(40)]
     entries = rules(rule("local", "gone"), rule("local", "db"), *many)
     await system.create("security_group", "blue:web", security_group_entries=entries)
-    return Answers(system.offline.engine.read_only)
+    return Answers(system.offline.engine)
 
 
 @pytest.fixture

@@ -38,4 +38,4 @@ async def put_target(system: ContrailSystem, name: str) -> str:
 
 
 async def left(system: ContrailSystem) -> list[Row]:
-    return await Results(system.offline.engine.read_only, VIEWS).rows("leftovers", lambda row: True)
+    return await Results(system.offline.engine, VIEWS).rows("leftovers", lambda row: True)

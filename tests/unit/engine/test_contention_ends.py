@@ -96,7 +96,7 @@ def test_the_status_says_in_one_line_when_the_next_try_is() -> None:
         system = await begun("a")
         for _ in range(CONTENTION_REVERTS):
             await edit(system, "a", "mine")
-        (line,) = attention(system.engine.read_only, 0, ())
+        (line,) = attention(system.engine, 0, ())
         (entry,) = contended(system)
         due = {at(entry["next_try"] + seconds) for seconds in range(-10, 11)}
         assert line.startswith("reverted by another writer: part a:one, next try at ")

@@ -114,7 +114,7 @@ async def test_what_another_writer_repaired_is_neither_reported_nor_remembered_a
     await put(box_system, where, good.value)
     status = engine_status(box_system.engine)
     assert (status["converged"], status["healthy"], status["problems"]) == (True, True, [])
-    assert box_system.engine.states.failed_writes(part("a")) == 0
+    assert box_system.engine.objects.failures(part("a")) == 0
 
 
 async def put(box_system: BoxSystem, where: str, value: bytes) -> None:

@@ -53,27 +53,27 @@ def test_the_edges_of_a_map_are_named_once_each() -> None:
 async def test_an_intent_that_reads_nothing_of_what_changed_is_idle_on_the_edge(box_system: BoxSystem) -> None:
     await box_system.boxes("b")
     await box_system.boxes("a", **referring("b"))
-    before = box_system.engine.progress.figures_of(EDGE)
+    before = box_system.engine.edges.of(EDGE)
     await box_system.change("b", text="other")
-    after = box_system.engine.progress.figures_of(EDGE)
+    after = box_system.engine.edges.of(EDGE)
     assert [now - then for now, then in zip(after, before, strict=True)] == [1, 1, 0, 0]
 
 
 async def test_an_intent_whose_output_changes_by_it_is_counted_as_changed(box_system: BoxSystem) -> None:
     await box_system.boxes("b")
     await box_system.boxes("a", text="see b", **referring("b"))
-    before = box_system.engine.progress.figures_of(EDGE)
+    before = box_system.engine.edges.of(EDGE)
     await box_system.change("b", text="other")
-    after = box_system.engine.progress.figures_of(EDGE)
+    after = box_system.engine.edges.of(EDGE)
     assert [now - then for now, then in zip(after, before, strict=True)] == [1, 0, 1, 1]
 
 
 async def test_an_intent_that_runs_and_wants_the_same_is_not(box_system: BoxSystem) -> None:
     await box_system.boxes("b")
     await box_system.boxes("a", text="see b", **referring("b"))
-    before = box_system.engine.progress.figures_of(EDGE)
+    before = box_system.engine.edges.of(EDGE)
     await box_system.change("b", **referring("b"))
-    after = box_system.engine.progress.figures_of(EDGE)
+    after = box_system.engine.edges.of(EDGE)
     assert [now - then for now, then in zip(after, before, strict=True)] == [1, 0, 1, 0]
 
 
@@ -140,7 +140,7 @@ async def test_where_the_map_stops_short_the_path_goes_over_the_fact() -> None:
     logic.reactions._next["toy_route", "toy_service"] = ()
     _, path = await path_to_the_gateway(service)
     assert [key.kind for key in path] == ["toy_pod", "toy_service", "toy_gateway"]
-    assert service.offline.engine.progress.figures_of(("toy_service", "toy_pod", "toy_gateway")) == Figures()
+    assert service.offline.engine.edges.of(("toy_service", "toy_pod", "toy_gateway")) == Figures()
 
 
 async def toy() -> MemoryService:

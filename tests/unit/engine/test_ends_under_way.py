@@ -36,7 +36,7 @@ async def test_a_creation_under_way_keeps_the_finalizer_of_an_owner_that_is_dele
         await gate.entered.wait()
         key = await system.key("app", "shop", "web")
         await system.offline.server.delete(key)
-        await until(lambda: bool(system.engine.world.shown(key).is_being_deleted))  # type: ignore[union-attr]
+        await until(lambda: bool(system.engine.world.cache.shown(key).is_being_deleted))  # type: ignore[union-attr]
         for _ in range(_TURNS):
             await asyncio.sleep(0)
         assert await stored(system, "manifest") == []

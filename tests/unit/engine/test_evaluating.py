@@ -62,7 +62,7 @@ async def test_a_failure_that_is_fixed_leaves_nothing(box_system: BoxSystem) -> 
     key = await box_system.key("box", "a")
     await box_system.change("a", text="fine")
     assert await box_system.contents() == {"a": "fine"}
-    assert (box_system.offline.problems(), box_system.engine.states.failed_evaluations(key)) == ((), 0)
+    assert (box_system.offline.problems(), box_system.engine.jobs.failures(key)) == ((), 0)
 
 
 async def test_a_failing_intent_that_is_deleted_leaves_nothing(box_system: BoxSystem) -> None:
@@ -71,7 +71,7 @@ async def test_a_failing_intent_that_is_deleted_leaves_nothing(box_system: BoxSy
     key = await box_system.key("box", "a")
     await box_system.remove("a")
     assert await box_system.contents() == {}
-    assert (box_system.offline.problems(), box_system.engine.states.failed_evaluations(key)) == ((), 0)
+    assert (box_system.offline.problems(), box_system.engine.jobs.failures(key)) == ((), 0)
 
 
 async def test_an_evaluation_that_yields_the_same_plans_nothing(box_system: BoxSystem) -> None:

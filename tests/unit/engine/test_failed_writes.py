@@ -70,7 +70,7 @@ async def test_a_throttled_object_waits_as_long_as_the_server_asks(box_system: B
     due = box_system.engine._objects._queue.delayed()[part("a")]
     assert 5_000.0 - PATIENCE < due - asyncio.get_running_loop().time() <= 5_000.0
     assert await box_system.contents() == {"b": "hello"}
-    assert box_system.engine.states.failed_writes(part("a")) == 0
+    assert box_system.engine.objects.failures(part("a")) == 0
 
 
 async def test_a_rejected_object_is_reported_with_the_servers_message_and_the_others_go_on(

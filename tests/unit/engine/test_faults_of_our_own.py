@@ -22,7 +22,7 @@ Break = Callable[[BoxSystem, Exception], None]
 
 def in_the_plan(box_system: BoxSystem, error: Exception) -> None:
     """Planning the part of box a raises ``error``, once."""
-    planner, errors = box_system.engine._planner, [error]
+    planner, errors = box_system.engine.planner, [error]
     plan = planner.plan
 
     def broken(name: Name) -> Plan:

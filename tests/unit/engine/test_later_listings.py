@@ -67,14 +67,14 @@ async def test_deletes_that_were_seen_live_and_deferred_for_long_need_no_approva
     for name in MANY:
         box_system.write.failures[name] = [Rejected(403, "not now")] * 1000
     looks = 0
-    forget = box_system.engine._planner.guard.forget
+    forget = box_system.engine.planner.guard.forget
 
     def counted(owners: Set[str]) -> None:
         nonlocal looks
         forget(owners)
         looks += box_system.engine.quiet and len(box_system.engine._objects.delayed) == len(MANY)
 
-    monkeypatch.setattr(box_system.engine._planner.guard, "forget", counted)
+    monkeypatch.setattr(box_system.engine.planner.guard, "forget", counted)
     async with box_system.running():
         await box_system.settled()
         await box_system.remove(*MANY, settle=False)
@@ -86,7 +86,7 @@ async def test_deletes_that_were_seen_live_and_deferred_for_long_need_no_approva
 
 async def test_an_owner_that_came_again_and_vanished_in_a_gap_counts(box_system: BoxSystem) -> None:
     for uuid in (str(UUID(int=number)) for number in range(1, len(MANY) + 1)):
-        box_system.engine._planner.guard.owner_deleted(uuid)
+        box_system.engine.planner.guard.owner_deleted(uuid)
         await box_system.boxes(f"box-{int(UUID(uuid))}", uuid=uuid, settle=False)
     await box_system.offline.settle()
     box_system.engine._orphan_collector.forget_deleted_owners()
@@ -99,7 +99,7 @@ async def test_after_leave_the_withheld_deletes_are_made(box_system: BoxSystem) 
     await box_system.boxes(*MANY)
     await box_system.remove(*MANY, settle=False)
     await box_system.relist()
-    for name in box_system.engine._planner.guard.allow("part"):
+    for name in box_system.engine.planner.guard.allow("part"):
         box_system.engine._objects.plan([name])
     await box_system.offline.settle()
     assert await box_system.contents() == {}

@@ -28,7 +28,7 @@ async def test_time_alone_does_not_run_it_again(box_system: BoxSystem) -> None:
     await box_system.boxes("a", text="hold it is torn")
     key = await box_system.key("box", "a")
     assert key not in box_system.engine._scheduler._jobs.delayed()
-    assert box_system.engine.states.failed_evaluations(key) == 0
+    assert box_system.engine.jobs.failures(key) == 0
 
 
 async def test_an_input_that_is_fixed_is_compiled(box_system: BoxSystem) -> None:
@@ -67,7 +67,7 @@ async def test_it_is_shown_with_its_reason(box_system: BoxSystem) -> None:
     assert status["counts"]["held"] == 1
     (entry,) = status["quarantine"]
     assert (entry["name"], entry["state"], entry["reason"], entry["message"]) == ("a", "held", "OnHold", "it is torn")
-    answer = await why(box_system.engine.read_only, "box", "a")
+    answer = await why(box_system.engine, "box", "a")
     assert (answer["state"], [each["what"] for each in answer["waiting_for"]]) == (
         "held", ["its input to be fixed: it is torn"]
     )  # fmt: skip

@@ -162,7 +162,7 @@ async def test_withheld_deletes_are_made_after_leave(box_system: BoxSystem) -> N
     assert box_system.engine.operator_actions.allow_deletes("part") == 60
     await box_system.offline.settle()
     assert await box_system.contents() == {"left": "hello"}
-    assert part("left") in box_system.engine.outputs
+    assert part("left") in box_system.engine.planner.book
 
 
 async def test_what_a_paused_intent_made_is_left_alone_too(box_system: BoxSystem) -> None:

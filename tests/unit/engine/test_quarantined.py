@@ -53,19 +53,19 @@ async def troubled(box_system: BoxSystem) -> None:
 
 async def test_the_counts_are_those_of_the_lists(box_system: BoxSystem) -> None:
     await troubled(box_system)
-    listed = quarantine(box_system.engine.read_only, 0, 1000)
+    listed = quarantine(box_system.engine, 0, 1000)
     assert {entry["state"] for entry in listed} == {"unreadable", "held", "dropped", "rejected", "paused"}
     status = engine_status(box_system.engine)
     assert status["quarantine"] == listed
-    assert status["counts"]["quarantined"] == quarantine_count(box_system.engine.read_only) == len(listed)
+    assert status["counts"]["quarantined"] == quarantine_count(box_system.engine) == len(listed)
     assert status["counts"]["held"] == len(status["held"]) == len(set(status["held"]))
     assert status["counts"]["problems"] == len(status["problems"]) == len(box_system.offline.problems())
 
 
 async def test_pages_hang_together_and_reach_the_end(box_system: BoxSystem) -> None:
     await troubled(box_system)
-    whole = quarantine(box_system.engine.read_only, 0, 1000)
-    pages = [await asked(box_system.engine.read_only, offset, 7) for offset in range(0, len(whole) + 7, 7)]
+    whole = quarantine(box_system.engine, 0, 1000)
+    pages = [await asked(box_system.engine, offset, 7) for offset in range(0, len(whole) + 7, 7)]
     assert [entry for page in pages for entry in page["quarantine"]] == whole
     assert {page["total"] for page in pages} == {len(whole)}
 
@@ -73,17 +73,17 @@ async def test_pages_hang_together_and_reach_the_end(box_system: BoxSystem) -> N
 async def test_a_page_beyond_what_the_status_lists_is_there(box_system: BoxSystem) -> None:
     await spoil(box_system, "box", *(f"bad-{number:04}" for number in range(1200)))
     assert len(engine_status(box_system.engine)["quarantine"]) == 1000
-    page = await asked(box_system.engine.read_only, 1195, 100)
+    page = await asked(box_system.engine, 1195, 100)
     assert [entry["name"] for entry in page["quarantine"]] == [f"bad-{number}" for number in range(1195, 1200)]
     assert page["total"] == 1200
 
 
 async def test_who_leaves_between_two_pages_is_in_none(box_system: BoxSystem) -> None:
     await spoil(box_system, "box", *(f"bad-{number:04}" for number in range(1200)))
-    assert len((await asked(box_system.engine.read_only, 0, 10))["quarantine"]) == 10
+    assert len((await asked(box_system.engine, 0, 10))["quarantine"]) == 10
     await box_system.offline.store.transaction([], [Delete("/contrail/box/uuid-of-bad-0000")])
     await box_system.offline.settle()
-    page = await asked(box_system.engine.read_only, 0, 2)
+    page = await asked(box_system.engine, 0, 2)
     assert ([entry["name"] for entry in page["quarantine"]], page["total"]) == (["bad-0001", "bad-0002"], 1199)
 
 

@@ -32,7 +32,7 @@ def everything(row: Row) -> bool:
 
 
 def results(box_system: BoxSystem, **views: Overview) -> Results:
-    return Results(box_system.engine.read_only, views)
+    return Results(box_system.engine, views)
 
 
 async def test_a_view_sees_the_objects_of_its_kinds_sorted_by_name(box_system: BoxSystem) -> None:

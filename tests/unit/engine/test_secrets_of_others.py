@@ -58,7 +58,7 @@ def shown(plan: Plan) -> str:
 
 
 async def test_an_object_is_shown_without_it(leaking: PlannedSystem) -> None:
-    found = await Answers(leaking.offline.engine.read_only).object("toy_listener", LISTENER)
+    found = await Answers(leaking.offline.engine).object("toy_listener", LISTENER)
     assert "canary" not in json.dumps(found)
     assert found["actual"]["routes"][0]["addresses"] == ["Bearer <secret>"]
     assert found["desired"]["routes"][0]["addresses"] == ["Bearer <secret>"]
@@ -67,7 +67,7 @@ async def test_an_object_is_shown_without_it(leaking: PlannedSystem) -> None:
 
 async def test_what_compile_prints_is_without_it(leaking: PlannedSystem) -> None:
     (listener,) = concealed_outputs(
-        leaking.offline.engine.world, leaking.offline.engine.outputs, leaking.offline.outputs()
+        leaking.offline.engine.world, leaking.offline.engine.planner, leaking.offline.outputs()
     )
     assert listener["routes"] == [{"hostname": "a.example.org", "prefix": "/", "addresses": ["Bearer <secret>"]}]
 
@@ -78,7 +78,7 @@ async def test_views_do_not_see_it(leaking: PlannedSystem) -> None:
             yield {"listed": listener["routes"], "named": compiled.named("toy_listener", LISTENER)}
 
     view = Overview("listeners", ("toy_listener",), ("listed", "named"), rows)
-    (row,) = await Results(leaking.offline.engine.read_only, {"all": view}).rows("all", lambda row: True)
+    (row,) = await Results(leaking.offline.engine, {"all": view}).rows("all", lambda row: True)
     assert "canary" not in json.dumps(row)
     assert row["listed"][0]["addresses"] == ["Bearer <secret>"]
 
@@ -103,10 +103,10 @@ async def test_a_plan_of_creates_and_deletes_does_not_show_it(leaking: PlannedSy
 async def test_only_what_was_read_for_an_object_counts(leaking: PlannedSystem) -> None:
     engine = leaking.offline.engine
     await leaking.apply(texts(route("canary-elsewhere").replace("web", "other").replace("a.example.org", "b.example")))
-    listener = next(name for name in engine.outputs.names() if name.kind == "toy_listener")
-    assert secrets_in(read_for(engine.world, engine.outputs, listener)) == {ONE, "canary-elsewhere"}
+    listener = next(name for name in engine.planner.book.names() if name.kind == "toy_listener")
+    assert secrets_in(read_for(engine.world, engine.planner, listener)) == {ONE, "canary-elsewhere"}
     await leaking.apply(texts(gateway().replace("port: 80", "port: 80, hostname: a.example.org")))
-    assert secrets_in(read_for(engine.world, engine.outputs, listener)) == {ONE}
+    assert secrets_in(read_for(engine.world, engine.planner, listener)) == {ONE}
 
 
 async def test_an_auth_services_headers_show_neither_in_plans_nor_in_its_listener(asking: PlannedSystem) -> None:
@@ -115,10 +115,10 @@ async def test_an_auth_services_headers_show_neither_in_plans_nor_in_its_listene
     assert {(field.before, field.after) for field in listener.fields} == {("<secret>", "<secret, another>")}
     shown(plan)
     engine = asking.offline.engine
-    found = await Answers(asking.offline.engine.read_only).object("envoy_listener", listener.name)
+    found = await Answers(asking.offline.engine).object("envoy_listener", listener.name)
     assert '"value": "<secret>"' in json.dumps(found)
     assert "canary" not in json.dumps(found)
-    assert "canary" not in json.dumps(concealed_outputs(engine.world, engine.outputs, asking.offline.outputs()))
+    assert "canary" not in json.dumps(concealed_outputs(engine.world, engine.planner, asking.offline.outputs()))
 
 
 async def test_what_stands_in_a_listener_since_before_a_rotation_is_concealed_by_its_schema(
@@ -129,7 +129,7 @@ async def test_what_stands_in_a_listener_since_before_a_rotation_is_concealed_by
     await asking.apply(texts(AUTH.replace("VALUE", TWO)))
     assert ONE in json.dumps(listener)
     assert "canary" not in json.dumps(
-        concealed_outputs(asking.offline.engine.world, asking.offline.engine.outputs, [listener])
+        concealed_outputs(asking.offline.engine.world, asking.offline.engine.planner, [listener])
     )
 
 

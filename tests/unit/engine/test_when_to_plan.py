@@ -28,14 +28,14 @@ A_UUID = "11111111-1111-4111-8111-111111111111"
 def planned(box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Name]]:
     """The objects that were planned, in order."""
     names: list[Name] = []
-    plan = box_system.engine._planner.plan
+    plan = box_system.engine.planner.plan
 
     def noting(name: Name) -> Plan:
         names.append(name)
         return plan(name)
 
     with monkeypatch.context() as patch:
-        patch.setattr(box_system.engine._planner, "plan", noting)
+        patch.setattr(box_system.engine.planner, "plan", noting)
         yield names
 
 
@@ -157,13 +157,13 @@ async def test_many_plans_with_nothing_to_do_leave_the_others_their_turn(
             asyncio.get_running_loop().call_soon(count_turns)
 
     in_turn: Counter[int] = Counter()
-    plan = again.engine._planner.plan
+    plan = again.engine.planner.plan
 
     def noting(name: Name) -> Plan:
         in_turn[turn] += 1
         return plan(name)
 
-    monkeypatch.setattr(again.engine._planner, "plan", noting)
+    monkeypatch.setattr(again.engine.planner, "plan", noting)
     count_turns()
     async with again.running():
         await again.settled()

@@ -25,7 +25,7 @@ async def reasons_of(name: str, *documents: Document) -> dict[str, set[str]]:
     """The reasons of a manifest of the namespace ``shop``: part → its sources."""
     world = World()
     await world.create(*documents)
-    found = parts_of(world.service.offline.engine.read_only, Name("manifest", ("shop", name)))
+    found = parts_of(world.service.offline.engine, Name("manifest", ("shop", name)))
     return {
         part: {f"{source.kind} {source.name} {source.field}".strip() for reason in given for source in reason.sources}
         for part, given in found.items()

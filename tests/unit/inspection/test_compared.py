@@ -26,7 +26,7 @@ async def system() -> ContrailSystem:
 
 
 async def compared(system: ContrailSystem, kind: str, name: str) -> dict[str, Any]:
-    return await Answers(system.offline.engine.read_only).object(kind, name)
+    return await Answers(system.offline.engine).object(kind, name)
 
 
 async def spoil(system: ContrailSystem, kind: str, name: str, **fields: Any) -> None:

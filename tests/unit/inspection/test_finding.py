@@ -26,7 +26,7 @@ async def system() -> ContrailSystem:
 
 
 async def found(system: ContrailSystem, kind: str, text: str) -> Found:
-    return await find(system.offline.engine.read_only, kind, text)
+    return await find(system.offline.engine, kind, text)
 
 
 @pytest.mark.parametrize("kind", ["security_group", "security-group", "SecurityGroup", "security_groups"])
@@ -94,11 +94,11 @@ async def test_what_is_claimed_and_not_there_is_found_by_name_by_its_end_and_by_
 ) -> None:
     box_system.write.failures["a"] = [Rejected(422, "no such colour")]
     await box_system.boxes("a", "b")
-    uuid = box_system.engine.outputs.plan(part("a")).operations[0].key.uuid
-    assert await find(box_system.engine.read_only, "part", "a:one") == Found(part("a"), None)
-    assert await find(box_system.engine.read_only, "part", uuid) == Found(part("a"), None)
+    uuid = box_system.engine.planner.plan(part("a")).operations[0].key.uuid
+    assert await find(box_system.engine, "part", "a:one") == Found(part("a"), None)
+    assert await find(box_system.engine, "part", uuid) == Found(part("a"), None)
     with pytest.raises(Unanswerable):
-        await find(box_system.engine.read_only, "part", "one")
+        await find(box_system.engine, "part", "one")
 
 
 async def test_a_value_that_cannot_be_read_is_found_by_the_name_in_it(box_system: BoxSystem) -> None:
@@ -108,8 +108,8 @@ async def test_a_value_that_cannot_be_read_is_found_by_the_name_in_it(box_system
         (), [Put(f"/contrail/box/{key.uuid}", b'{"fq_name": ["broken"], "text": 7}')]
     )
     await box_system.offline.settle()
-    assert (await find(box_system.engine.read_only, "box", "broken")).key == key
-    assert (await find(box_system.engine.read_only, "box", key.uuid)).key == key
+    assert (await find(box_system.engine, "box", "broken")).key == key
+    assert (await find(box_system.engine, "box", key.uuid)).key == key
 
 
 async def test_the_loop_has_its_turn_while_names_are_looked_through(
@@ -131,7 +131,7 @@ async def test_the_loop_has_its_turn_while_names_are_looked_through(
 
     async with anyio.create_task_group() as group:
         group.start_soon(others)
-        assert (await find(box_system.engine.read_only, "part", "box-7:one")).name == part("box-7")
-        assert (await find(box_system.engine.read_only, "part", "nothing:one")).key is None
+        assert (await find(box_system.engine, "part", "box-7:one")).name == part("box-7")
+        assert (await find(box_system.engine, "part", "nothing:one")).key is None
         group.cancel_scope.cancel()
     assert turns > 10

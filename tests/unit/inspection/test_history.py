@@ -90,7 +90,7 @@ async def test_the_last_write_is_this_process_s_though_another_s_clock_was_ahead
     box_system: BoxSystem, tmp_path: Path
 ) -> None:
     keep(tmp_path, "host-0", wrote(1, AHEAD)).close()
-    answer = await why(box_system.engine.read_only, "part", "a:one")
+    answer = await why(box_system.engine, "part", "a:one")
     assert answer["written"]["revision"] == here(box_system)[-1][1]
     assert answer["history"][-1]["written"] == here(box_system)[-1][1]
 
@@ -103,7 +103,7 @@ async def test_the_evaluation_of_this_process_is_the_latest_though_another_s_clo
     a = await box_system.key("box", "a")
     past = await history_of(box_system.engine.world, box_system.engine.journal, part("a"), [former, a])
     assert past.evaluations.keys() == {former, a}
-    assert [one["intent"]["uuid"] for one in _evaluations(box_system.engine.read_only, [former, a], past)] == [
+    assert [one["intent"]["uuid"] for one in _evaluations(box_system.engine, [former, a], past)] == [
         a.uuid,
         "gone",
     ]

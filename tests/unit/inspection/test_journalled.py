@@ -34,9 +34,7 @@ async def box_system() -> AsyncIterator[BoxSystem]:
 
 
 async def lines(box_system: BoxSystem, **query: Any) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = (await journalled.journal(box_system.engine.read_only, JournalQuery(**query)))[
-        "lines"
-    ]
+    found: list[dict[str, Any]] = (await journalled.journal(box_system.engine, JournalQuery(**query)))["lines"]
     return found
 
 
@@ -80,7 +78,7 @@ async def test_a_line_of_another_process_says_whose_it_is(box_system: BoxSystem,
     past = await history_of(
         box_system.engine.world, box_system.engine.journal, part("a"), [await box_system.key("box", "a")]
     )
-    reported = [line_document(box_system.engine.read_only, each) for each in past.lines]
+    reported = [line_document(box_system.engine, each) for each in past.lines]
     assert [(line["sort"], line["by"]) for line in reported] == [
         ("evaluation", "lab/host-2"),
         ("write", "lab/host-2"),
@@ -91,7 +89,7 @@ async def test_a_line_of_another_process_says_whose_it_is(box_system: BoxSystem,
 
 async def test_lines_of_an_unknown_kind_are_rejected_with_those_that_may_be_meant(box_system: BoxSystem) -> None:
     with pytest.raises(Unanswerable, match="unknown kind 'bux'; did you mean box") as caught:
-        await journalled.journal(box_system.engine.read_only, JournalQuery(kind="bux"))
+        await journalled.journal(box_system.engine, JournalQuery(kind="bux"))
     assert (caught.value.candidates, caught.value.named_as) == (("box",), NamedAs.KINDS)
 
 
@@ -109,7 +107,7 @@ async def test_lines_come_oldest_first_in_pages(box_system: BoxSystem) -> None:
 @pytest.mark.parametrize(("query", "more"), [({"limit": 4}, False), ({"limit": 3}, True), ({"before": 2}, False)])
 async def test_whether_there_are_more_is_reported(box_system: BoxSystem, query: dict[str, Any], more: bool) -> None:
     assert last(box_system) == 4
-    assert (await journalled.journal(box_system.engine.read_only, JournalQuery(**query)))["more"] is more
+    assert (await journalled.journal(box_system.engine, JournalQuery(**query)))["more"] is more
 
 
 async def test_the_last_lines_before_one_can_be_asked_for(box_system: BoxSystem) -> None:
@@ -143,18 +141,18 @@ async def test_an_answer_stays_small_however_much_lines_report(box_system: BoxSy
     objects = tuple(Name("part", (f"{'long' * 50}-{number}", "one")) for number in range(1_000))
     for _ in range(300):
         box_system.engine.journal.add(Entry(1, Key("box", "x"), (), "done", 1_000, objects))
-    answer = await journalled.journal(box_system.engine.read_only, JournalQuery(limit=1_000))
+    answer = await journalled.journal(box_system.engine, JournalQuery(limit=1_000))
     assert len(msgspec.json.encode(answer)) < 200_000
     assert answer["more"] is True
     assert answer["lines"][-1]["objects_total"] == 1_000
     further = await journalled.journal(
-        box_system.engine.read_only, JournalQuery(after=answer["lines"][-1]["sequence"], limit=1_000)
+        box_system.engine, JournalQuery(after=answer["lines"][-1]["sequence"], limit=1_000)
     )
     assert further["lines"][0]["sequence"] == answer["lines"][-1]["sequence"] + 1
 
 
 async def test_a_follower_gets_lines_as_json(box_system: BoxSystem) -> None:
-    async with aclosing(journalled.follow(box_system.engine.read_only, last(box_system) - 1)) as found:  # type: ignore[type-var]
+    async with aclosing(journalled.follow(box_system.engine, last(box_system) - 1)) as found:  # type: ignore[type-var]
         line = await anext(found)
     assert line == (await lines(box_system, after=last(box_system) - 1))[0]
 
@@ -164,7 +162,7 @@ async def test_one_follower_too_many_is_reported_what_to_do(
 ) -> None:
     monkeypatch.setattr("intentc.journal.journal._FOLLOWERS", 0)
     with pytest.raises(Unanswerable) as caught:
-        await anext(journalled.follow(box_system.engine.read_only, 0))
+        await anext(journalled.follow(box_system.engine, 0))
     assert caught.value.status == 503
     assert "/journal" in caught.value.next_step
 
@@ -173,13 +171,13 @@ async def test_the_past_of_an_object_is_its_intents_last_evaluation_and_its_last
     await box_system.change("b", text="other")
     a, b = await box_system.key("box", "a"), await box_system.key("box", "b")
     past = await history_of(box_system.engine.world, box_system.engine.journal, part("a"), [a])
-    document = evaluation_document(box_system.engine.read_only, a, past.evaluations[a])
+    document = evaluation_document(box_system.engine, a, past.evaluations[a])
     assert [one["uuid"] for one in document["path"]] == [b.uuid, a.uuid]
     assert document["recorded_in"] == "journal"
     written = written_document(past.written)
     assert written is not None
     assert (written["operation"], written["by"]) == ("update", "default/")
-    sorts = [line_document(box_system.engine.read_only, reported)["sort"] for reported in past.lines]
+    sorts = [line_document(box_system.engine, reported)["sort"] for reported in past.lines]
     assert sorts == ["evaluation", "write", "evaluation", "write"]
 
 
@@ -187,7 +185,7 @@ async def test_the_history_of_a_resource_is_its_evaluations_and_those_that_it_le
     await box_system.change("b", text="other")
     b = await box_system.key("box", "b")
     past = await history_of(box_system.engine.world, box_system.engine.journal, None, [b])
-    reported = [line_document(box_system.engine.read_only, one)["intent"]["name"] for one in past.lines]
+    reported = [line_document(box_system.engine, one)["intent"]["name"] for one in past.lines]
     assert reported == ["b", "b", "a"]
 
 
@@ -198,12 +196,12 @@ async def test_after_a_restart_without_files_the_path_is_not_known_but_what_was_
     await again.offline.settle()
     a = await again.key("box", "a")
     past = await history_of(again.engine.world, again.engine.journal, part("a"), [a])
-    document = evaluation_document(again.engine.read_only, a, past.evaluations[a])
+    document = evaluation_document(again.engine, a, past.evaluations[a])
     assert (document["path"], document["recorded_in"], document["status"]) == (None, "before this start", "done")
     assert (past.written, past.complete) == (None, True)
     await again.change("b", text="other")
     past = await history_of(again.engine.world, again.engine.journal, part("a"), [a])
-    assert evaluation_document(again.engine.read_only, a, past.evaluations[a])["recorded_in"] == "journal"
+    assert evaluation_document(again.engine, a, past.evaluations[a])["recorded_in"] == "journal"
     assert past.written is not None
 
 
@@ -217,7 +215,7 @@ async def test_what_the_first_listing_led_to_and_was_written_then_is_known(box_s
     await again.offline.settle()
     owner = await again.key("box", name[0])
     past = await history_of(again.engine.world, again.engine.journal, part(name[0]), [owner])
-    document = evaluation_document(again.engine.read_only, owner, past.evaluations[owner])
+    document = evaluation_document(again.engine, owner, past.evaluations[owner])
     assert ([one["name"] for one in document["path"]], document["recorded_in"]) == ([name[0]], "journal")
 
 
@@ -235,12 +233,12 @@ async def test_after_a_restart_files_show_when_and_by_which_path(box_system: Box
     await again.offline.settle()
     a, b = await again.key("box", "a"), await again.key("box", "b")
     past = await history_of(again.engine.world, again.engine.journal, part("a"), [a])
-    document = evaluation_document(again.engine.read_only, a, past.evaluations[a])
+    document = evaluation_document(again.engine, a, past.evaluations[a])
     assert ([one["uuid"] for one in document["path"]], document["recorded_in"]) == ([b.uuid, a.uuid], "files")
     written = written_document(past.written)
     assert written is not None
     assert (written["operation"], written["by"]) == ("update", "lab/host-1")
-    reported = [(one.recorded_in, line_document(again.engine.read_only, one)["sort"]) for one in past.lines]
+    reported = [(one.recorded_in, line_document(again.engine, one)["sort"]) for one in past.lines]
     assert reported == [("files", sort) for sort in ("evaluation", "write") * 2] + [("journal", "evaluation")]
 
 

@@ -29,7 +29,7 @@ async def shop(*more: Any) -> MemoryService:
 
 
 async def around(service: MemoryService, kind: str, name: str, **options: Any) -> dict[str, Any]:
-    return await neighbourhood(service.offline.engine.read_only, kind, name, **options)
+    return await neighbourhood(service.offline.engine, kind, name, **options)
 
 
 def names(found: dict[str, Any]) -> list[str]:

@@ -34,20 +34,20 @@ async def system() -> ContrailSystem:
 
 
 async def search(system: ContrailSystem, text: str = "", **query: Any) -> list[tuple[str, str]]:
-    found = await Answers(system.offline.engine.read_only).objects(ObjectQuery(text=text, **query))
+    found = await Answers(system.offline.engine).objects(ObjectQuery(text=text, **query))
     return [(row["kind"], row["name"]) for row in found["rows"]]
 
 
 async def states(system: ContrailSystem, text: str) -> dict[str, str]:
     """Last element of the name → state."""
-    found = await Answers(system.offline.engine.read_only).objects(ObjectQuery(text=text))
+    found = await Answers(system.offline.engine).objects(ObjectQuery(text=text))
     return {row["name"].rpartition(":")[2]: row["state"] for row in found["rows"]}
 
 
 async def test_rows_are_sorted_by_kind_then_name(system: ContrailSystem) -> None:
     rows = await search(system, limit=500)
     assert rows == sorted(rows, key=lambda row: (row[0], row[1].split(":")))
-    assert len(rows) == len(system.offline.engine.world)
+    assert len(rows) == len(system.offline.engine.world.cache)
 
 
 async def test_a_text_is_found_anywhere_in_a_name_whatever_its_case(system: ContrailSystem) -> None:
@@ -81,14 +81,14 @@ async def test_pages_follow_each_other_without_gap_or_overlap(system: ContrailSy
 
 
 async def test_counts_are_of_all_that_are_there_and_the_total_of_what_is_wanted(system: ContrailSystem) -> None:
-    found = await Answers(system.offline.engine.read_only).objects(ObjectQuery(text="blue:web", limit=1))
+    found = await Answers(system.offline.engine).objects(ObjectQuery(text="blue:web", limit=1))
     assert found["total"] == 3
     assert found["kinds"]["security_group"] == 3
-    assert sum(found["kinds"].values()) == len(system.offline.engine.world)
+    assert sum(found["kinds"].values()) == len(system.offline.engine.world.cache)
 
 
 async def test_a_row_shows_role_revision_state_and_whether_it_is_ours(system: ContrailSystem) -> None:
-    found = await Answers(system.offline.engine.read_only).objects(ObjectQuery(text="blue:web"))
+    found = await Answers(system.offline.engine).objects(ObjectQuery(text="blue:web"))
     key = system.named("security_group", "blue:web")
     assert key is not None
     assert found["rows"][-1] == {
@@ -123,7 +123,7 @@ async def test_those_in_a_state_are_the_rows_that_show_it(system: ContrailSystem
     key = system.named("security_group", "blue:web")
     assert key is not None
     await system.put(key, b"{")
-    every = (await Answers(system.offline.engine.read_only).objects(ObjectQuery(limit=500)))["rows"]
+    every = (await Answers(system.offline.engine).objects(ObjectQuery(limit=500)))["rows"]
     assert await search(system, state=state, limit=500) == [
         (row["kind"], row["name"]) for row in every if row["state"] == state
     ]
@@ -131,7 +131,7 @@ async def test_those_in_a_state_are_the_rows_that_show_it(system: ContrailSystem
 
 async def test_an_object_that_is_wanted_and_not_there_is_found_without_a_uuid() -> None:
     engine = await at_rest(1, 0, lists=False)
-    found = await Answers(engine.read_only).objects(ObjectQuery(state="planned"))
+    found = await Answers(engine).objects(ObjectQuery(state="planned"))
     assert [(row["kind"], row["uuid"], row["revision"]) for row in found["rows"]] == [
         ("access_control_list", "", None)
     ] * 2
@@ -140,7 +140,7 @@ async def test_an_object_that_is_wanted_and_not_there_is_found_without_a_uuid() 
 
 @pytest.fixture(scope="module")
 def large() -> Answers:
-    return Answers(anyio.run(at_rest, GROUPS, PORTS).read_only)
+    return Answers(anyio.run(at_rest, GROUPS, PORTS))
 
 
 LARGE = [

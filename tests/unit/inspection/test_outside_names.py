@@ -42,14 +42,14 @@ async def service() -> MemoryService:
 
 @pytest.mark.parametrize("kind", ["proxy", "Proxy", "toy_listener", "ToyListener"])
 async def test_what_has_a_name_outside_is_found_by_it(service: MemoryService, kind: str) -> None:
-    answer = await why(service.offline.engine.read_only, kind, "port 1")
+    answer = await why(service.offline.engine, kind, "port 1")
     assert (answer["kind"], answer["name"], answer["exists"]) == ("toy_listener", "shop-one", True)
     assert [owner["name"] for owner in answer["owners"]] == ["shop:one"]
 
 
 async def test_a_name_that_several_have_is_answered_with_them(service: MemoryService) -> None:
     with pytest.raises(Unanswerable) as raised:
-        await why(service.offline.engine.read_only, "proxy", "port 2")
+        await why(service.offline.engine, "proxy", "port 2")
     assert raised.value.status == 409
     assert set(raised.value.candidates) == {"toy_listener shop-two", "toy_listener shop-twin"}
     assert raised.value.named_as is NamedAs.KINDS_AND_NAMES
@@ -57,16 +57,16 @@ async def test_a_name_that_several_have_is_answered_with_them(service: MemorySer
 
 async def test_a_name_that_nothing_has_outside_is_reported_as_such(service: MemoryService) -> None:
     with pytest.raises(Unanswerable) as raised:
-        await why(service.offline.engine.read_only, "proxy", "port 9")
+        await why(service.offline.engine, "proxy", "port 9")
     assert (raised.value.status, raised.value.error) == (404, "nothing of proxy is called 'port 9'")
 
 
 async def test_a_kind_without_such_names_has_none(service: MemoryService) -> None:
-    answer = await why(service.offline.engine.read_only, "toy_gateway", "port 1")
+    answer = await why(service.offline.engine, "toy_gateway", "port 1")
     assert answer["exists"] is False
 
 
 async def test_a_word_that_is_nearly_right_is_suggested(service: MemoryService) -> None:
     with pytest.raises(Unanswerable) as raised:
-        await why(service.offline.engine.read_only, "proxi", "port 1")
+        await why(service.offline.engine, "proxi", "port 1")
     assert "proxy" in raised.value.candidates

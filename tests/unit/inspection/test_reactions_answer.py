@@ -27,7 +27,7 @@ async def test_each_edge_is_reported_with_its_place_and_its_figures(box_system: 
     await box_system.boxes("a", text="see b", box_refs=[{"to": ["b"]}])
     await box_system.boxes("c", box_refs=[{"to": ["b"]}])
     await box_system.change("b", text="other")
-    answer = await reactions(box_system.engine.world, box_system.engine.progress)
+    answer = await reactions(box_system.engine)
     assert answer["kinds"] == ["box"]
     (edge,) = answer["edges"]
     assert {key: edge[key] for key in ("kind", "cause", "to", "everyone", "source")} == {
@@ -43,7 +43,7 @@ async def test_each_edge_is_reported_with_its_place_and_its_figures(box_system: 
 
 async def test_findings_come_with_file_and_line() -> None:
     engine = service_for(compiler).offline.engine
-    answer = await reactions(engine.world, engine.progress)
+    answer = await reactions(engine)
     assert [kind for kind in answer["kinds"] if kind.startswith("toy_")] == answer["kinds"]
     assert all(edge["source"].rpartition(":")[2].isdigit() for edge in answer["edges"])
     assert answer["findings"] == []
@@ -51,7 +51,7 @@ async def test_findings_come_with_file_and_line() -> None:
 
 async def test_a_map_with_something_odd_says_so(box_system: BoxSystem) -> None:
     box_system.engine._logic.reactions = load("intent-compiler: {box: {self: [moon]}}\n")
-    answer = await reactions(box_system.engine.world, box_system.engine.progress)
+    answer = await reactions(box_system.engine)
     assert "UnknownKind" in {finding["reason"] for finding in answer["findings"]}
     assert (answer["kinds"], answer["compiled"]) == (["box", "moon"], ["box"])
 
@@ -60,12 +60,10 @@ async def test_missing_reactions_are_reported_with_their_number(box_system: BoxS
     await box_system.boxes("b")
     await box_system.boxes("a", text="see b")
     await box_system.change("b", text="other")
-    assert (await reactions(box_system.engine.world, box_system.engine.progress))["missing"] == [
-        {"reader": "box", "read": "box", "count": 1}
-    ]
+    assert (await reactions(box_system.engine))["missing"] == [{"reader": "box", "read": "box", "count": 1}]
 
 
 async def test_since_when_the_map_is_in_force_is_reported(box_system: BoxSystem) -> None:
-    answer = await reactions(box_system.engine.world, box_system.engine.progress)
+    answer = await reactions(box_system.engine)
     assert (answer["reloads"], answer["last_error"]) == (0, None)
     assert answer["loaded_at"] == answer["since"] > 0

@@ -25,7 +25,7 @@ async def system() -> ContrailSystem:
 
 
 async def asked(box_system: BoxSystem, kind: str, name: str) -> dict[str, Any]:
-    answer = await why(box_system.engine.read_only, kind, name)
+    answer = await why(box_system.engine, kind, name)
     assert (answer["exists"], answer["state"], answer["uuid"]) == (False, "absent", "")
     return answer
 
@@ -87,7 +87,7 @@ async def test_the_resource_above_it_is_not_there(box_system: BoxSystem) -> None
 
 async def test_of_several_kinds_that_may_stand_above_it_none_is_taken_for_sure(system: ContrailSystem) -> None:
     await system.create("network_policy", "blue:pol")
-    answer = await why(system.offline.engine.read_only, "access_control_list", "default-domain:blue:pol:list")
+    answer = await why(system.offline.engine, "access_control_list", "default-domain:blue:pol:list")
     assert answer["summary"] == (
         "No intent claims it: there is neither a security_group nor a virtual_network default-domain:blue:pol, "
         "which would be its parent."
@@ -99,7 +99,7 @@ async def test_of_several_kinds_that_may_stand_above_it_none_is_taken_for_sure(s
 async def test_those_that_refer_to_it_are_shown(system: ContrailSystem, name: str) -> None:
     await system.create("security_group", "blue:lone", security_group_entries=rules(rule("absent", "local")))
     lone = system.named("security_group", "blue:lone")
-    answer = await why(system.offline.engine.read_only, "security_group", name)
+    answer = await why(system.offline.engine, "security_group", name)
     assert lone is not None
     assert answer["summary"] == (
         "There is no such resource: nobody has created it. security_group default-domain:blue:lone refers to it."
@@ -113,7 +113,7 @@ async def test_those_that_refer_to_a_uuid_are_shown(box_system: BoxSystem) -> No
     value = f'{{"fq_name": ["b"], "box_refs": [{{"to": ["gone"], "uuid": "{absent}"}}]}}'.encode()
     await box_system.offline.store.transaction((), [Put(f"/contrail/box/{key.uuid}", value)])
     await box_system.offline.settle()
-    answer = await why(box_system.engine.read_only, "box", absent)
+    answer = await why(box_system.engine, "box", absent)
     assert answer["summary"].endswith(" box b refers to it.")
     assert answer["named_by"] == [{"kind": "box", "name": "b", "uuid": key.uuid, "relation": "box"}]
 
@@ -154,7 +154,7 @@ async def test_an_intent_that_gives_no_answer_may_want_it_as_others_of_its_kind_
 async def test_nobody_contributes_to_a_fact() -> None:
     service = service_for(compiler)
     await service.create(load("{kind: toy_gateway, data: {fq_name: [shop, front], port: 1}}\n"))
-    answer = await why(service.offline.engine.read_only, "toy_cluster", "shop:web")
+    answer = await why(service.offline.engine, "toy_cluster", "shop:web")
     assert (answer["exists"], answer["role"]) == (False, "fact")
     assert answer["summary"] == "No intent contributes to this fact."
 

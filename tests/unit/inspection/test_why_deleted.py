@@ -26,7 +26,7 @@ async def system() -> ContrailSystem:
 @pytest.mark.parametrize("name", ["web", "blue:web", "default-domain:blue:web"])
 async def test_a_resource_that_was_deleted_says_when_and_has_its_history(system: ContrailSystem, name: str) -> None:
     await system.remove("security_group", "blue:web")
-    answer = await why(system.offline.engine.read_only, "security_group", name)
+    answer = await why(system.offline.engine, "security_group", name)
     assert (answer["exists"], answer["name"]) == (False, "default-domain:blue:web")
     revision = answer["deleted"]["revision"]
     assert answer["summary"] == f"It was deleted at revision {revision}. It was not created again."
@@ -36,7 +36,7 @@ async def test_a_resource_that_was_deleted_says_when_and_has_its_history(system:
 
 async def test_what_a_compiler_deleted_is_found_by_its_end(system: ContrailSystem) -> None:
     await system.remove("security_group", "blue:web")
-    answer = await why(system.offline.engine.read_only, "access_control_list", "web:egress-access-control-list")
+    answer = await why(system.offline.engine, "access_control_list", "web:egress-access-control-list")
     assert answer["name"] == "default-domain:blue:web:egress-access-control-list"
     assert answer["deleted"]["revision"] == answer["written"]["revision"]
     revision = answer["deleted"]["revision"]
@@ -49,14 +49,14 @@ async def test_an_end_that_several_had_that_are_gone_is_rejected_with_them(syste
     for project in ("red", "blue"):
         await system.remove("security_group", f"{project}:web")
     with pytest.raises(Unanswerable) as raised:
-        await why(system.offline.engine.read_only, "security_group", "web")
+        await why(system.offline.engine, "security_group", "web")
     assert raised.value.candidates == ("default-domain:blue:web", "default-domain:red:web")
 
 
 async def test_what_is_there_again_was_not_deleted(system: ContrailSystem) -> None:
     await system.remove("security_group", "blue:web")
     await system.create("security_group", "blue:web", security_group_entries=rules())
-    answer = await why(system.offline.engine.read_only, "security_group", "web")
+    answer = await why(system.offline.engine, "security_group", "web")
     assert (answer["exists"], answer["deleted"]) == (True, None)
 
 
@@ -70,6 +70,6 @@ async def test_after_a_restart_files_show_it_of_resources_and_of_objects(box_sys
     again.engine.journal.directory = tmp_path
     await again.offline.settle()
     for kind, name in (("box", "a"), ("part", "one")):
-        answer = await why(again.offline.engine.read_only, kind, name)
+        answer = await why(again.offline.engine, kind, name)
         assert answer["deleted"]["revision"]
         assert answer["history"]

@@ -31,7 +31,7 @@ async def test_it_names_what_it_waits_for(kind: str, name: str) -> None:
     system.cluster.hold_back("Deployment", "web", "shop")
     await system.sync("DELETE", "web")
     await system.work()
-    answer = await why(system.offline.engine.read_only, kind, name)
+    answer = await why(system.offline.engine, kind, name)
     assert answer["state"] == "waiting"
     assert sorted(entry["what"] for entry in answer["waiting_for"]) == EXPECTED[kind, name]
 
@@ -40,6 +40,6 @@ async def test_a_running_app_s_finalizer_has_a_reason() -> None:
     system = AppSystem()
     await system.sync("CREATE", "web", APP)
     await system.work()
-    answer = await why(system.offline.engine.read_only, "app", "shop:web")
+    answer = await why(system.offline.engine, "app", "shop:web")
     assert answer["state"] == "as desired"
     assert "metadata.finalizers[example.com/app]" in [part["part"] for part in answer["parts"]]

@@ -29,7 +29,7 @@ async def system() -> ContrailSystem:
 
 
 async def test_the_rule_of_another_group_that_names_a_group_needs_it(system: ContrailSystem) -> None:
-    answer = await why(system.offline.engine.read_only, "security_group", "web")
+    answer = await why(system.offline.engine, "security_group", "web")
     assert [(each["name"], each["part"]) for each in answer["needed_by"]] == [
         (INGRESS, "access_control_list_entries.acl_rule[1]")
     ]
@@ -47,7 +47,7 @@ async def test_what_has_no_outputs_of_its_own_says_that_others_depend_on_it() ->
 
 
 async def test_of_a_group_that_nobody_else_names_nothing_else_needs_it(system: ContrailSystem) -> None:
-    answer = await why(system.offline.engine.read_only, "security_group", "database")
+    answer = await why(system.offline.engine, "security_group", "database")
     assert (answer["needed_by"], answer["needed_by_total"]) == ([], 0)
 
 
@@ -58,14 +58,14 @@ async def test_outputs_say_how_many_others_are_behind_them() -> None:
         spec = {"prefix": prefix, "hostname": "*", "service": "echo"}
         await offline.server.create(KINDS["Mapping"], manifest("Mapping", name, spec))
     await offline.settle()
-    answer = await why(offline.engine.read_only, "mapping", "one")
+    answer = await why(offline.engine, "mapping", "one")
     others = {each["kind"]: each["with_others"] for each in answer["outputs"]}
     assert (others["envoy_cluster"], others["envoy_route"]) == (2, 0)
 
 
 async def test_a_part_shows_what_it_holds_and_is_found_by_that(system: ContrailSystem) -> None:
-    answer = await why(system.offline.engine.read_only, "access_control_list", INGRESS, part="5432")
+    answer = await why(system.offline.engine, "access_control_list", INGRESS, part="5432")
     (part,) = answer["parts"]
     assert part["part"] == "access_control_list_entries.acl_rule[1]"
     assert json.loads(part["value"])["match_condition"]["dst_port"] == {"start_port": 5432, "end_port": 5432}
-    assert (await why(system.offline.engine.read_only, "access_control_list", INGRESS, part="zzz"))["parts_total"] == 0
+    assert (await why(system.offline.engine, "access_control_list", INGRESS, part="zzz"))["parts_total"] == 0

@@ -60,7 +60,7 @@ def sources(answer: dict[str, Any]) -> dict[str, list[list[str]]]:
 async def test_a_rule_names_the_groups_rule_that_it_comes_from_and_the_group_whose_number_stands_in_it(
     system: ContrailSystem,
 ) -> None:
-    answer = await why(system.offline.engine.read_only, "access_control_list", "blue:web:egress-access-control-list")
+    answer = await why(system.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
     assert sources(answer) == {
         "": [["security_group default-domain:blue:web"]],
         "access_control_list_entries.acl_rule[0]": [
@@ -81,13 +81,13 @@ async def test_a_rule_names_the_groups_rule_that_it_comes_from_and_the_group_who
 
 async def test_what_no_author_shows_follows_from_the_intents_own_resource(shop: MemoryService) -> None:
     """Every field that is written is a part."""
-    answer = await why(shop.offline.engine.read_only, "toy_listener", "shop-front")
+    answer = await why(shop.offline.engine, "toy_listener", "shop-front")
     gateway = [["toy_gateway shop:front"]]
     assert sources(answer) == {"": gateway, "port": gateway, "routes": gateway}
 
 
 async def test_what_was_read_is_followed_over_facts_to_stored_resources(shop: MemoryService) -> None:
-    view = shop.offline.engine.read_only
+    view = shop.offline.engine
     assert {view.world.name_of(key) for key in reads_of(view, LISTENER)} == {
         "shop:front",
         "shop:home",
@@ -100,7 +100,7 @@ async def test_behind_a_fact_stand_those_who_contribute_to_it(shop: MemoryServic
     logic = shop.offline.engine.world
     service = logic.named("toy_service", ("shop", "web"))
     assert stored_behind(logic, [Key("toy_cluster", "shop:web")]) == (service,)
-    answer = await why(shop.offline.engine.read_only, "toy_cluster", "shop:web")
+    answer = await why(shop.offline.engine, "toy_cluster", "shop:web")
     assert (answer["role"], answer["exists"]) == ("fact", True)
     assert [owner["name"] for owner in answer["owners"]] == ["shop:web"]
 
@@ -109,7 +109,7 @@ async def test_parts_can_be_chosen_and_come_a_page_at_a_time(system: ContrailSys
     group = rules(*(rule("local", "db", dst_ports=[{"start_port": n, "end_port": n}]) for n in range(12)))
     await system.change("security_group", "blue:web", security_group_entries=group)
     engine, name = system.offline.engine, "blue:web:egress-access-control-list"
-    chosen = await why(engine.read_only, "access_control_list", name, part="acl_rule", offset=1, limit=2)
+    chosen = await why(engine, "access_control_list", name, part="acl_rule", offset=1, limit=2)
     assert [part["part"] for part in chosen["parts"]] == [
         "access_control_list_entries.acl_rule[1]",
         "access_control_list_entries.acl_rule[2]",
@@ -127,7 +127,7 @@ async def test_that_a_users_object_is_there_follows_from_nothing(system: Contrai
     await system.create("route_target", "target:64512:7")
     targets = {"route_target": ["target:64512:7"]}
     await system.create("virtual_network", "blue:net", route_target_list=targets)
-    answer = await why(system.offline.engine.read_only, "route_target", "target:64512:7")
+    answer = await why(system.offline.engine, "route_target", "target:64512:7")
     assert (answer["ownership"], answer["parts"], answer["state"]) == ("user's", [], "as desired")
     assert answer["summary"] == "It is not ours, and claimed by virtual_network default-domain:blue:net."
 
@@ -146,7 +146,7 @@ async def test_a_reason_that_needs_more_than_another_one_is_left_out(
 
     monkeypatch.setattr(BoxIntent, "evaluate", evaluate)
     await box_system.boxes("a")
-    reported = parts_of(box_system.engine.read_only, part("a"))
+    reported = parts_of(box_system.engine, part("a"))
     assert [reason.sources for reason in reported[""]] == [(Source("box", "b"),), (Source("box", "c"),)]
     assert reported["content"] == reported[""], "a field of which nothing is reported is there as the object is"
 
@@ -163,14 +163,14 @@ async def test_a_fact_that_an_author_names_as_a_source_stands_for_those_who_cont
             yield made
 
     monkeypatch.setattr(GatewayIntent, "evaluate", evaluate)
-    answer = await why(shop.offline.engine.read_only, "toy_listener", "shop-front", part="routes[0]")
+    answer = await why(shop.offline.engine, "toy_listener", "shop-front", part="routes[0]")
     assert sources(answer) == {"routes[0]": [["toy_gateway shop:front", "toy_service shop:web"]]}
 
 
 async def test_what_a_held_intent_made_keeps_its_parts(box_system: BoxSystem) -> None:
     await box_system.boxes("a")
     await box_system.change("a", text="fail")
-    reported = parts_of(box_system.engine.read_only, part("a"))
+    reported = parts_of(box_system.engine, part("a"))
     assert list(reported) == ["", "content"]
     assert [reason.sources for reason in reported["content"]] == [(Source("box", "a"),)]
 
@@ -180,14 +180,14 @@ async def test_of_a_restart_with_a_held_intent_its_objects_still_lead_to_it(box_
     await box_system.boxes("a")
     await box_system.change("a", text="fail")
     again = await BoxSystem(box_system.offline.store).begin()
-    answer = await why(again.engine.read_only, "part", "a:one")
+    answer = await why(again.engine, "part", "a:one")
     assert (answer["state"], answer["summary"].partition(";")[0]) == ("held", "It exists because of box a")
     assert sources(answer) == {"": [["box a"]]}
 
 
 async def test_asking_changes_nothing(system: ContrailSystem) -> None:
     engine = system.offline.engine
-    world, outputs, _, progress, journal = engine.read_only
+    world, book, journal = engine.world, engine.planner.book, engine.journal
     key = system.named("security_group", "blue:web")
     assert key is not None
 
@@ -197,37 +197,37 @@ async def test_asking_changes_nothing(system: ContrailSystem) -> None:
             engine.progress.evaluations,
             len(journal),
             len(reads),
-            world.reads_of(key),
-            progress.jobs,
-            progress.objects,
-            dict(outputs.claims_on(Name("access_control_list", ("default-domain", "blue", "web")))),
+            world.reads.reads_of(key),
+            engine.progress.jobs,
+            engine.progress.objects,
+            dict(book.on(Name("access_control_list", ("default-domain", "blue", "web")))),
             msgspec.json.encode(engine_status(engine)),
         )
 
     before = everything()
-    await why(engine.read_only, "access_control_list", "blue:web:egress-access-control-list")
-    await why(engine.read_only, "access_control_list", "blue:web:nothing")
-    await why(engine.read_only, "security_group", "blue:web")
+    await why(engine, "access_control_list", "blue:web:egress-access-control-list")
+    await why(engine, "access_control_list", "blue:web:nothing")
+    await why(engine, "security_group", "blue:web")
     assert everything() == before
 
 
 async def test_a_resource_shows_what_follows_from_it_what_it_lacks_and_who_reads_it(system: ContrailSystem) -> None:
     entries = rules(rule("local", "db"), rule("local", "gone"))
     await system.change("security_group", "blue:web", security_group_entries=entries)
-    web = await why(system.offline.engine.read_only, "security_group", "blue:web")
+    web = await why(system.offline.engine, "security_group", "blue:web")
     assert [(output["name"].rpartition(":")[2], output["state"]) for output in web["outputs"]] == [
         ("egress-access-control-list", "as desired"),
         ("ingress-access-control-list", "as desired"),
     ]
     assert web["missing"] == [{"relation": "security_group", "target": "security_group default-domain:blue:gone"}]
     assert [problem["reason"] for problem in web["problems"]] == ["UnknownSecurityGroup"]
-    db = await why(system.offline.engine.read_only, "security_group", "blue:db")
+    db = await why(system.offline.engine, "security_group", "blue:db")
     assert [reader["name"] for reader in db["concerns"]] == ["default-domain:blue:web"]
 
 
 async def test_the_evaluation_shows_which_change_led_to_it_and_by_which_way(system: ContrailSystem) -> None:
     await system.change("security_group", "blue:db", configured_security_group_id=9)
-    answer = await why(system.offline.engine.read_only, "access_control_list", "blue:web:egress-access-control-list")
+    answer = await why(system.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
     (evaluation,) = answer["evaluations"]
     assert [step["name"] for step in evaluation["path"]] == ["default-domain:blue:db", "default-domain:blue:web"]
     assert (evaluation["recorded_in"], evaluation["status"]) == ("journal", "done")
@@ -237,9 +237,9 @@ async def test_the_evaluation_shows_which_change_led_to_it_and_by_which_way(syst
 async def test_after_a_restart_the_way_is_that_of_before_and_all_else_is_reported_in_full(
     system: ContrailSystem,
 ) -> None:
-    before = await why(system.offline.engine.read_only, "access_control_list", "blue:web:egress-access-control-list")
+    before = await why(system.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
     again = await system.restart()
-    after = await why(again.offline.engine.read_only, "access_control_list", "blue:web:egress-access-control-list")
+    after = await why(again.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
     assert [(e["path"], e["recorded_in"]) for e in after["evaluations"]] == [(None, "before this start")]
     assert after["written"] == {
         "operation": None,
@@ -253,7 +253,7 @@ async def test_after_a_restart_the_way_is_that_of_before_and_all_else_is_reporte
 
 async def test_what_the_journal_has_dropped_is_reported_as_such(system: ContrailSystem) -> None:
     system.offline.engine.journal.clear()
-    answer = await why(system.offline.engine.read_only, "access_control_list", "blue:web:egress-access-control-list")
+    answer = await why(system.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
     assert answer["written"]["by"] == "a line that the journal has dropped"
     assert [e["recorded_in"] for e in answer["evaluations"]] == ["a line that the journal has dropped"]
 
@@ -263,7 +263,7 @@ async def test_an_answer_about_very_much_stays_small(system: ContrailSystem) -> 
     group = rules(*(rule("local", 200 * "x", dst_ports=[{"start_port": n, "end_port": n}]) for n in range(600)))
     await system.change("security_group", "blue:web", security_group_entries=group)
     name = "blue:web:egress-access-control-list"
-    answer = await why(system.offline.engine.read_only, "access_control_list", name, limit=500)
+    answer = await why(system.offline.engine, "access_control_list", name, limit=500)
     assert len(msgspec.json.encode(answer)) <= 200_000
     assert answer["parts_total"] == 601
     assert len(answer["parts"]) > 50

@@ -28,11 +28,11 @@ class KeptJournal:
         self.directory = directory
         self.journal = Journal(size)
         files = JournalFiles(directory, files=2, file_bytes=1_000_000, process=this_process("lab", "host-1", 1.0))
-        self.keeping = Keeping(self.journal, files, lambda key: f"the {key.kind}", lambda entry: entry.revision == 1)
+        self.keeping = Keeping(self.journal, files, lambda key: f"the {key.kind}", lambda revision: revision == 1)
 
     def add(self, *revisions: int) -> None:
         for revision in revisions:
-            self.journal.add(Entry(revision, GROUP, (GROUP,), "done", 0, ()))
+            self.journal.add(Entry(revision, GROUP, (GROUP,), "done", 0, (), source_revision=revision))
 
     def kept(self) -> list[int]:
         return [found.record.revision for found in search(self.directory, [mark_of_resource(GROUP)])][::-1]

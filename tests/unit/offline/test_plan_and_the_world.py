@@ -134,7 +134,7 @@ async def test_a_plan_is_carried_out_only_if_everything_stands_where_it_was_seen
         with pytest.raises(Stale, match=r"the plan is stale: .*stands at revision"):
             await carry_out(client, given, resources, tenant.loaded.schema, seen)
         assert await tenant.everything() == before
-        seen = {key: await revision_of(tenant, key) for key in tenant.offline.engine.world}
+        seen = {key: await revision_of(tenant, key) for key in tenant.offline.engine.world.cache}
         done = await carry_out(client, given, resources, tenant.loaded.schema, seen)
     assert {action for kind, _, action in done if kind == "security_group"} == {"updated", "unchanged"}
 
@@ -153,4 +153,4 @@ async def test_who_lets_go_is_changed_by_people_and_the_rest_follows(tenant: Pla
     }
     await tenant.apply(remove_references)
     assert changes_of(planned) == await tenant.happened(before, numbers, planned)
-    assert Key("security_group", WEB) not in tenant.offline.engine.world
+    assert Key("security_group", WEB) not in tenant.offline.engine.world.cache

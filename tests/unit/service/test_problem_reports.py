@@ -35,7 +35,8 @@ class _System:
 
     def __init__(self, store: MemoryStore | None = None) -> None:
         self.store = store or MemoryStore()
-        self.problems = ProblemCounts()
+        self.problem_counts = ProblemCounts()
+        self.cache = self.names = self
         self.copies = {"shop:web": "uid-1", "shop:late": "uid-2"}
         self.foreign: set[str] = set()
         self.now = 0.0
@@ -50,21 +51,9 @@ class _System:
             clock=lambda: self.now,
         )
 
-    # States
-
-    @property
-    def subjects_of_problems(self) -> Any:
-        return self.problems.subjects
-
-    def take_changed_subjects(self) -> Any:
-        return self.problems.take_changed()
-
-    def problems_about(self, kind: str, name: str) -> Any:
-        return self.problems.about(kind, name)
-
     # World
 
-    def uuid_of(self, kind: str, joined: str) -> str | None:
+    def in_force(self, kind: str, joined: str) -> str | None:
         return self.copies.get(joined) if kind == "ingress" else None
 
     def exists(self, key: Key) -> bool:
@@ -89,8 +78,8 @@ class _System:
 
     def report(self, name: str, *problems: tuple[str, str], kind: str = "ingress") -> None:
         """Let these be the problems of a resource."""
-        before = tuple(self.problems.about(kind, name))
-        self.problems.replace(before, [Problem(kind, name, *one) for one in problems])
+        before = tuple(self.problem_counts.about(kind, name))
+        self.problem_counts.replace(before, [Problem(kind, name, *one) for one in problems])
 
     async def pass_seconds(self, seconds: float) -> None:
         for _ in range(int(seconds)):
@@ -274,7 +263,7 @@ async def test_who_does_not_lead_keeps_no_list_of_what_changed(led_before: bool)
         system.report(f"shop:{number}", LOST)
         system.report(f"shop:{number}")
     await system.pass_seconds(1)
-    assert not system.take_changed_subjects()
+    assert not system.problem_counts.take_changed()
 
 
 async def test_a_store_without_the_right_is_logged_once_and_asked_rarely(

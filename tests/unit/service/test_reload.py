@@ -290,7 +290,7 @@ async def test_after_a_wrong_map_the_next_right_one_is_taken(workshop: Workshop)
 
 async def test_counts_of_reactions_that_stay_are_kept_and_others_go(workshop: Workshop) -> None:
     await workshop.change("saw", "sharpened")
-    figures_of = workshop.engine.progress.figures_of
+    figures_of = workshop.engine.edges.of
     assert figures_of(("tool", "self", "shelf")).walks == 1
     await workshop.reload(FURTHER)
     assert figures_of(("tool", "self", "shelf")).walks == 1

@@ -307,7 +307,7 @@ async def test_after_a_restore_an_audit_is_waited_for(box_system: BoxSystem, rep
 async def test_withheld_deletes_need_a_person_and_the_command_is_named(
     box_system: BoxSystem, reported: Reported
 ) -> None:
-    guard = box_system.engine._planner.guard
+    guard = box_system.engine.planner.guard
     assert isinstance(guard, DeleteGuard)
     guard.sift({part(str(number)): "gone" for number in range(60)}, {"part": 60})
     assert reported.attention() == ["60 deletes of part withheld as a mass deletion: `intentc allow-deletes part`"]

@@ -14,8 +14,8 @@ import pytest
 
 from intentc.cli.entry import run
 from intentc.cli.ordering import targets_first
-from intentc.engine.read_only import World
 from intentc.loading.resources import load_resources
+from intentc.logic import LiveWorld
 from intentc.logic.dependencies import DependencyProcessor, load
 from intentc.model import Key
 from intentc.offline.offline import Offline
@@ -65,10 +65,10 @@ def test_the_drawing_is_the_one_that_is_printed() -> None:
 
 
 def test_the_walks_worked_by_hand_are_those_that_are_walked(folder: Path) -> None:
-    world: World = anyio.run(_compiled, folder)
+    world: LiveWorld = anyio.run(_compiled, folder)
     processor = DependencyProcessor(load(folder / "port-tuple.yml"), world.neighbours)
     kinds = ("service_instance", "port_tuple", "virtual_machine_interface")
-    named = {world.name_of(key).rpartition(":")[2]: key for kind in kinds for key in world.keys(kind)}
+    named = {world.name_of(key).rpartition(":")[2]: key for kind in kinds for key in world.cache.all(kind)}
     assert set(named) == {"firewall", "pair", "left", "right"}
     for origin, listed in WALK.findall(PAGE):
         walked = processor.walk([named[origin.strip("`")]])

@@ -74,7 +74,7 @@ async def test_an_object_that_went_while_the_audit_compiled(system: AuditedSyste
 
     system.meanwhile = finish
     await audited(system)
-    assert not system.engine.outputs.plan(part("a")).operations
+    assert not system.engine.planner.plan(part("a")).operations
 
 
 async def test_an_event_that_is_still_on_its_way(system: AuditedSystem) -> None:
@@ -123,7 +123,7 @@ async def test_a_number_that_was_granted_while_the_audit_compiled(system: Audite
 
 async def test_a_delete_that_needs_approval_here(system: AuditedSystem, monkeypatch: pytest.MonkeyPatch) -> None:
     """Here it is one of many, while the audit's own pass finds only what is left of them."""
-    monkeypatch.setattr(system.engine._planner.guard, "holds", lambda name: True)
+    monkeypatch.setattr(system.engine.planner.guard, "holds", lambda name: True)
     await system.offline.server.delete(await system.key("box", "a"))
     await system.settled()
     await audited(system)
@@ -265,7 +265,7 @@ async def test_what_an_intent_that_went_since_had_a_say_in(start: Start) -> None
     await system.change("box", "a", text="second")
     report = await system.spawn()
     (difference,) = report.differences
-    look = Look(system.engine.read_only, report.revision)
+    look = Look(system.engine, report.revision)
     assert look.sort_of(difference) is MismatchKind.STALE
     gone = msgspec.structs.replace(difference, origins=(*difference.origins, "box/gone"))
     assert look.sort_of(gone) is None

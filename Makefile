@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo check unit test properties questions faults chaos simulate fuzz mutation browser recording etcds bench fix lock clean
+.PHONY: demo check unit quick test properties questions faults chaos simulate fuzz mutation browser recording etcds bench fix lock clean
 .DEFAULT_GOAL := test
 
 # The main job on the sample tenants: etcd, API server and compiler start, compile, show what came out, and end.
@@ -28,6 +28,10 @@ PYTEST = $(BIN)/python -m pytest -q --numprocesses=2 --dist=loadfile --no-loadsc
 # What needs no server: unit tests and golden cases.
 unit: $(READY)
 	$(PYTEST) tests/golden tests/unit
+
+# What a change can break, by imports, nearest first, for at most a minute; needs no server.
+quick: $(READY)
+	$(BIN)/python -m tests.quick
 
 # Everything; ends with the CPU that each directory took.
 test: check

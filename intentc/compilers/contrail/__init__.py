@@ -12,35 +12,31 @@ claims and facts.
 
 from intentc import Compiler
 
-from .alias_ip import AliasIpIntent
-from .bgp_as_a_service import PORT_POOL, BgpAsAServiceIntent
+from .bgp_as_a_service import PORT_POOL, BgpAsAServiceIntent, BgpServerIntent
 from .bgp_router import BgpRouterIntent
-from .bgp_server import BgpServerIntent
-from .bgpvpn import BgpvpnIntent
-from .fabric_port import FabricPortIntent
-from .floating_ip import FloatingIpIntent
-from .instance_ip import InstanceIpIntent
+from .instance_ip import AliasIpIntent, FloatingIpIntent, InstanceIpIntent
 from .leftovers import VIEWS
 from .logical_router import LogicalRouterIntent
 from .mirroring_service import MirroringServiceIntent
 from .network_policy import NetworkPolicyIntent
-from .physical_interface import PhysicalInterfaceIntent
-from .port import PortIntent
-from .project import ProjectIntent
-from .route_aggregate import RouteAggregateIntent
 from .route_targets import NUMBER_POOL
 from .routing_instance import RoutingInstanceIntent
-from .routing_policy import RoutingPolicyIntent
+from .routing_policy import RouteAggregateIntent, RoutingPolicyIntent
 from .security_group import SecurityGroupIntent
 from .security_logging_object import SecurityLoggingObjectIntent
 from .service_chain import ServiceChainIntent
 from .service_instance import ServiceInstanceIntent
-from .service_network import ServiceNetworkIntent
-from .sriov_port_group import SriovPortGroupIntent
+from .service_machines import ServiceNetworkIntent
+from .sriov_port_group import (
+    FabricPortIntent,
+    PhysicalInterfaceIntent,
+    PortIntent,
+    SriovPortGroupIntent,
+    VirtualRouterIntent,
+)
 from .transparent_service import VLAN_POOL
 from .virtual_machine_interface import VirtualMachineInterfaceIntent
-from .virtual_network import VirtualNetworkIntent
-from .virtual_router import VirtualRouterIntent
+from .virtual_network import BgpvpnIntent, ProjectIntent, VirtualNetworkIntent
 
 compiler = Compiler(
     "contrail",

@@ -1,10 +1,8 @@
 """BGP as a service: machines behind interfaces speak BGP with the control nodes (docs/contrail.md D.13).
 
 Each interface of a service gets a client router below the primary routing instance of its network; a shared service has
-one client for all its interfaces. All clients of an instance refer to one server router, which ``bgp_server.py``
-claims.
-
-It reads, reports problems, requests numbers and gives reasons through ``ctx``, and yields claims and facts.
+one client for all its interfaces. All clients of an instance refer to one server router, which exists while any service
+has a client there.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from typing import Any, NamedTuple
 
 from intentc import Claim, Context, Fact, Intent, Name, Source, View, refer
 
-from .network_addresses import gateway, primary_address
+from .instance_ip import gateway, primary_address
 from .route_targets import primary_routing_instance
 
 PORT_POOL = "bgpaas_port"
@@ -121,3 +119,14 @@ class BgpAsAServiceIntent(Intent):
         """The attribute of the references between client and server."""
         session = self.bgpaas_session_attributes
         return {"session": [{"attributes": [session]}]} if session else {}
+
+
+class BgpServerIntent(Intent):
+    """A fact; its name is the uuid of the routing instance."""
+
+    kind = SERVED
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        instance = ctx.get("routing_instance", self.name)
+        if instance is not None:
+            yield self.child_of(instance, "bgp_router", SERVER, bgp_router_parameters={"router_type": SERVER})

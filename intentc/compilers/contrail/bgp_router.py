@@ -1,23 +1,71 @@
 """A BGP router refers to its peers in the mesh, and may get its autonomous system here (docs/contrail.md D.12).
 
-One of vendor Contrail outside of sub-clusters has the autonomous system of ``global_system_config``. The mesh's rules
-are in ``bgp_mesh.py``. Links between candidates belong to the compiler; other sessions of users stay. With
-``ibgp_auto_mesh`` false all links stay as they are. The routers of BGP as a service are compiled by
-``bgp_as_a_service.py`` and ``bgp_server.py``.
-
-It reads and gives reasons through ``ctx``, and yields claims and facts.
+The mesh is full, or stars of route reflectors. Links between members belong to the compiler; other sessions of users
+stay. With ``ibgp_auto_mesh`` false all links stay as they are. The routers of BGP as a service are compiled by
+``bgp_as_a_service.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from intentc import Claim, Context, Fact, Intent, Name, Source, assign, drop_references, keep_references, refer
 
-from .bgp_mesh import CONTRAIL, CONTROL_NODE, PEERING, SERVICE_TYPES, Mesh, Speaker
 from .route_target_sources import own_reasons
 from .route_targets import GLOBAL_SYSTEM_CONFIG, autonomous_system
+
+SERVICE_TYPES = frozenset({"bgpaas-server", "bgpaas-client"})
+"""The types of routers that belong to BGP as a service; they take no part in the mesh."""
+
+CONTROL_NODE = "control-node"
+
+CONTRAIL = "contrail"
+"""The vendor of routers that get the autonomous system of ``global_system_config``; a missing one means it, too."""
+
+PEERING: dict[str, Any] = {"session": [{"attributes": [{"address_families": {"family": []}}]}]}
+"""The attribute of a link of the mesh: one session, with all address families (``ours_with`` in the schema)."""
+
+
+class Speaker(NamedTuple):
+    """What a BGP router is to the mesh. ``member``: it takes part; the others only count as reflectors.
+
+    ``fabrics``: those of its physical routers."""
+
+    fq_name: tuple[str, ...]
+    member: bool
+    sub_cluster: tuple[str, ...]
+    control_node: bool
+    reflector: bool
+    fabrics: tuple[tuple[str, ...], ...]
+
+
+class Mesh:
+    """The rules for pairs among all speakers."""
+
+    def __init__(self, speakers: Sequence[Speaker]) -> None:
+        self._speakers = speakers
+        self._any_reflector = any(speaker.reflector for speaker in speakers)
+        self._control_reflector = any(speaker.reflector and speaker.control_node for speaker in speakers)
+
+    def candidates(self, one: Speaker) -> list[Speaker]:
+        """The other members of its sub-cluster, by name."""
+        return sorted(
+            other
+            for other in self._speakers
+            if one.member and other.member and other.sub_cluster == one.sub_cluster and other.fq_name != one.fq_name
+        )
+
+    def are_peers(self, one: Speaker, other: Speaker) -> bool:
+        """Whether two candidates refer to each other."""
+        if not self._any_reflector:
+            return True
+        if one.control_node and other.control_node and not self._control_reflector:
+            return True
+        if not (one.reflector or other.reflector):
+            return False
+        return not (one.fabrics and other.fabrics) or not set(one.fabrics).isdisjoint(other.fabrics)
+
 
 SPEAKER = "bgp_speaker"
 """The fact to which every router contributes, under one name."""

@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 
 from intentc import Claim, Context, Fact, InvalidInput, View, refer, shared
 
-from .network_rules import NetworkRules
+from .network_rules import NetworkRules, Way, Ways, way_sources
 from .policy_rules import ANY, DENY, ListRule
-from .rule_sources import Way, Ways, way_sources
 
 CONNECTED, CONNECTING, OPEN = "connected_network", "connecting_network", "open_network"
 """Facts: by network, those that it wants; by network, those that want it; by project and by network, who wants any."""

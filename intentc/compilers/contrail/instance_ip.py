@@ -1,17 +1,26 @@
-"""Checks the address of an instance IP, the address of an interface.
+"""The addresses of interfaces: instance, floating and alias IPs (docs/contrail.md D.14), and the subnets of networks.
 
-A change leads to that interface (docs/contrail.md C.3, D.14).
-
-It reads and reports problems through ``ctx``, and yields nothing.
+Nothing is compiled from an address alone: its intent reports one that can't be read. Services (D.8), clients of BGP
+(D.13) and tables of ports (D.8.8) look addresses up here.
 """
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterable
 
-from intentc import Claim, Context, Fact, Intent
+from intentc import Claim, Context, Fact, Intent, Name, View
 
-from .addresses import check_address
+
+def check_address(intent: Intent, ctx: Context, field: str) -> None:
+    """Reports a problem if the property ``field`` is set and is neither an address nor one with a prefix length."""
+    text: str = intent.field(field)
+    if not text:
+        return
+    try:
+        ipaddress.ip_interface(text)
+    except ValueError:
+        ctx.problem("MalformedAddress", f"{field} {text!r} is neither an IPv4 nor an IPv6 address; correct it")
 
 
 class InstanceIpIntent(Intent):
@@ -20,3 +29,80 @@ class InstanceIpIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         check_address(self, ctx, "instance_ip_address")
         return ()
+
+
+class FloatingIpIntent(Intent):
+    kind = "floating_ip"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        check_address(self, ctx, "floating_ip_address")
+        return ()
+
+
+class AliasIpIntent(Intent):
+    kind = "alias_ip"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        check_address(self, ctx, "alias_ip_address")
+        return ()
+
+
+IPAM = "default-network-ipam"
+"""The name of the IPAM of a project, and of the one that all projects share."""
+
+SHARED_IPAM = Name("network_ipam", ("default-domain", "default-project", IPAM))
+
+
+def primary_address(interface: View, version: int) -> str:
+    """The primary IPv4 or IPv6 address of an interface: that of the first instance IP by name that is not secondary.
+    Empty without one."""
+    for instance_ip in interface.back_references("instance_ip"):
+        address = instance_ip.instance_ip_address
+        if not instance_ip.instance_ip_secondary and version_of(address) == version:
+            return str(address)
+    return ""
+
+
+def service_address(interface: View, version: int) -> str:
+    """The IPv4 or IPv6 address of the first instance IP by name that serves the interface's service instance. Empty
+    without one."""
+    for instance_ip in interface.back_references("instance_ip"):
+        address = instance_ip.instance_ip_address
+        if instance_ip.service_instance_ip and version_of(address) == version:
+            return str(address)
+    return ""
+
+
+def prefixes(network: View, version: int) -> list[str]:
+    """The IPv4 or IPv6 subnets on the network's references to IPAMs, in the order in which these are written."""
+    found = []
+    for _, subnets in network.written_references("network_ipam"):
+        for subnet in subnets.ipam_subnets:
+            prefix = f"{subnet.subnet.ip_prefix}/{subnet.subnet.ip_prefix_len}"
+            if version_of(prefix) == version:
+                found.append(prefix)
+    return found
+
+
+def gateway(network: View, address: str) -> str:
+    """The default gateway of the network's subnet that holds ``address``; empty without one."""
+    if not address:
+        return ""
+    wanted = ipaddress.ip_interface(address).ip
+    for _, subnets in network.reference_attributes("network_ipam"):
+        for subnet in subnets.ipam_subnets:
+            prefix = f"{subnet.subnet.ip_prefix}/{subnet.subnet.ip_prefix_len}"
+            try:
+                if wanted in ipaddress.ip_network(prefix, strict=False):
+                    return str(subnet.default_gateway)
+            except ValueError:
+                continue
+    return ""
+
+
+def version_of(address: str) -> int:
+    """4 or 6, of an address or a prefix; 0 for what is neither."""
+    try:
+        return ipaddress.ip_interface(address).version
+    except ValueError:
+        return 0

@@ -3,26 +3,92 @@
 It has a route target of its own, or the one that a user lets it refer to. In snat mode that one, its configured list
 and those of its BGP VPNs join the networks of its interfaces. In vxlan mode an internal network, which the API server
 creates, carries its routes: only the lists are put there. When a network, an interface or the router is deleted, its
-claims disappear, and with them the references. Its gateway, in snat mode, is the business of ``source_nat.py``. The
-targets that the routes of its tables get are yielded for ``service_routes.py``.
+claims disappear, and with them the references.
 
-It reads, reports problems, requests numbers and gives reasons through ``ctx``, and yields claims and facts.
+With an external gateway, in snat mode, it makes a service that translates the addresses of its networks (D.7.4): the
+service, its left network and the table whose route leads to it. The static routes follow from these, as from any
+(``service_routes.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from uuid import UUID, uuid5
 
-from intentc import Claim, Context, Fact, Intent, ResourceClaim, Source, View, refer
+from intentc import Claim, Context, Fact, Intent, Name, ResourceClaim, Source, View, assign, refer
 
+from .instance_ip import IPAM, SHARED_IPAM
 from .route_target_sources import Reasons, RouterReasons, bgpvpn_reasons, listed_reasons, own_reasons, with_reasons
-from .route_targets import BOTH, configured_claims, effective, own_route_target, primary_routing_instance
-from .service_routes import routed_tables
-from .source_nat import source_nat
-from .target_lists import bgpvpn_directions, united
+from .route_targets import (
+    BOTH,
+    bgpvpn_directions,
+    configured_claims,
+    effective,
+    own_route_target,
+    primary_routing_instance,
+    united,
+)
+from .service_ports import VISIBLE
+from .service_routes import routed_table, routed_tables
+
+TEMPLATE = Name("service_template", ("default-domain", "netns-snat-template"))
+"""Its interfaces are the right and the left one, in this order."""
+
+SUBNET, LENGTH, GATEWAY, SERVICE_ADDRESS = "100.64.0.0", 29, "100.64.0.6", "100.64.0.5"
+EVERYWHERE = "0.0.0.0/0"
+
+
+def source_nat(router: Intent, targets: Iterable[tuple[str, bool, Reasons]], ctx: Context) -> Iterator[Claim | Fact]:
+    """What ``router`` makes for its gateway. ``targets``: its route targets, as ``routed_tables`` has them."""
+    project, gateway = router.parent(), external_gateway(router)
+    if project is None or gateway is None:
+        return
+    name = f"snat_{router.uuid}_{uuid5(UUID(router.uuid), 'snat')}"
+    service_name, left_name = (":".join((*project.fq_name, part)) for part in (name, f"snat-si-left_{name}"))
+    left = router.child_of(project, "virtual_network", f"snat-si-left_{name}")
+    own = ctx.find("network_ipam", (*project.fq_name, IPAM))
+    subnet = {
+        "subnet": {"ip_prefix": SUBNET, "ip_prefix_len": LENGTH},
+        # All that the server would fill in.
+        "subnet_uuid": str(uuid5(UUID(router.uuid), SUBNET)),
+        "default_gateway": GATEWAY,
+        "dns_server_address": SERVICE_ADDRESS,
+    }
+    properties = {
+        "interface_list": [{"virtual_network": ":".join(gateway.fq_name)}, {"virtual_network": left_name}],
+        "scale_out": {"max_instances": 2, "auto_scale": True},
+        "ha_mode": "active-standby",
+    }
+    service = router.child_of(project, "service_instance", name, service_instance_properties=properties)
+    route = {"prefix": EVERYWHERE, "next_hop": service_name}
+    table = router.child_of(project, "route_table", f"rt_{router.uuid}", routes={"route": [route]})
+    attached = Source.of(router, f"virtual_network_refs[{':'.join(gateway.fq_name)}]")
+    for claim in (
+        left,
+        assign(left, VISIBLE, False),
+        refer(left, own if own is not None else SHARED_IPAM, ipam_subnets=[subnet]),
+        service,
+        refer(service, TEMPLATE),
+        table,
+        refer(router, table),
+        refer(router, service),
+    ):
+        ctx.because(claim, attached)
+        yield claim
+    # Nobody reads a reference of ours, so the table learns of the router here.
+    yield routed_table(":".join((*project.fq_name, f"rt_{router.uuid}")), targets, attached)
+
+
+def external_gateway(router: View) -> View | None:
+    """The first network, by name, to which the router refers and which is not its internal one."""
+    for network, attribute in router.reference_attributes("virtual_network"):
+        if attribute.logical_router_virtual_network_type != INTERNAL_NETWORK:
+            return network
+    return None
+
 
 CONFIGURED = "configured_route_target_list"
-INTERNAL = "InternalVirtualNetwork"
+INTERNAL_NETWORK = "InternalVirtualNetwork"
 
 
 class LogicalRouterIntent(Intent):
@@ -80,7 +146,7 @@ class LogicalRouterIntent(Intent):
         return [
             network
             for network, attribute in self.reference_attributes("virtual_network")
-            if attribute.logical_router_virtual_network_type == INTERNAL
+            if attribute.logical_router_virtual_network_type == INTERNAL_NETWORK
         ]
 
     def _given(self, ctx: Context) -> list[View]:

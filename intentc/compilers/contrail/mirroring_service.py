@@ -1,19 +1,19 @@
-"""Where a service instance receives the traffic that is mirrored to it (docs/contrail.md D.8.7).
+"""Mirrored traffic: where a service instance receives it, and the ports that mirror to one (docs/contrail.md D.8.7).
 
-It is a fact that networks yield whose rules name the service as analyzer, and ports that are mirrored to it, and an
-intent while any does. So a network reads one value of an analyzer, whatever that consists of, and runs again when the
-analyzer gets another address.
-
-It reads through ``ctx``, and yields facts.
+The address is a fact that networks yield whose rules name the service as analyzer, and ports that are mirrored to it,
+and an intent while any does. So a network reads one value of an analyzer, and runs again when the analyzer gets another
+address.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from intentc import Claim, Context, Fact, Intent, View
+from intentc import Claim, Context, Fact, Intent, Source, View, assign
 
-from .network_addresses import primary_address, service_address
+from .connections import analyzer_facts
+from .instance_ip import primary_address, service_address
+from .network_rules import PORT
 from .service_ports import LEFT, hosts
 
 MIRRORING, DESTINATION = "mirroring_service", "mirror_destination"
@@ -47,3 +47,33 @@ def _address(port: View) -> str:
     """The port's service address: IPv6 if only its IPv6 address is primary, else IPv4 rather than IPv6."""
     versions = (6, 4) if primary_address(port, 6) and not primary_address(port, 4) else (4, 6)
     return next((address for version in versions if (address := service_address(port, version))), "")
+
+
+MIRROR = "virtual_machine_interface_properties.interface_mirror"
+
+ADDRESS = f"{MIRROR}.mirror_to.analyzer_ip_address"
+
+
+def is_service(analyzer: str) -> bool:
+    """Whether the name of an analyzer has the form of a service instance's; the address of any other is the user's."""
+    return len(analyzer.split(":")) == 3
+
+
+def interface_mirror(port: View, ctx: Context) -> Iterator[Claim | Fact]:
+    """The address of the port's analyzer, none while that has none, and links with its network, while the port names
+    one."""
+    service = port.virtual_machine_interface_properties.interface_mirror.mirror_to.analyzer_name
+    if not is_service(service):
+        return
+    yield Fact(MIRRORING, service, True)
+    analyzer, address = ctx.fact(DESTINATION, service) or ("", "")
+    claim = assign(port, ADDRESS, address)
+    named = (Source("service_instance", service),) if address else ()
+    ctx.because(claim, Source.of(port, MIRROR), *named)
+    yield claim
+    if not analyzer:
+        return
+    for network in port.references("virtual_network")[:1]:
+        me = ":".join(network.fq_name)
+        if me != analyzer:
+            yield from analyzer_facts(me, {analyzer: ((me, ":".join(port.fq_name), PORT),)})

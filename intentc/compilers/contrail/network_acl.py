@@ -1,11 +1,8 @@
 """The access control lists of a network, static and dynamic, and what its policies mean for other intents
 (docs/contrail.md D.4).
 
-Here is decided which lists there are; ``network_rules.py`` makes their rules. The facts for links are made in
-``connections.py``, those for chains in ``service_chain.py``, those for other networks' rules in ``surroundings.py``. In
-explanations, each rule cites where it comes from. The lists of security groups are in ``acl_rules.py``.
-
-It reads, reports problems and gives reasons through ``ctx``, and returns claims and facts.
+Here is decided which lists there are, and what a network's rules must know of other networks; ``network_rules.py``
+makes the rules. The facts for links are made in ``connections.py``, those for chains in ``service_chain.py``.
 """
 
 from __future__ import annotations
@@ -14,14 +11,79 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from intentc import Claim, Context, Fact, Intent, ResourceClaim, Source, View
 
-from .attached_policies import AttachedPolicy, attached_policies
 from .automatic_policy import AutomaticPolicy, automatic_policies
 from .connections import connection_facts, wanted
-from .mirroring_service import MIRRORING
-from .network_rules import NetworkRules, TrailingRule, network_rules, trailing_rules
-from .policy_rules import ListRule
-from .service_chain import chain_facts
-from .surroundings import NetworkSurroundings, membership_facts
+from .mirroring_service import DESTINATION, MIRRORING
+from .network_rules import AttachedPolicy, NetworkRules, TrailingRule, attached_policies, network_rules, trailing_rules
+from .policy_rules import Analyzer, ListRule
+from .service_chain import are_separated, chain_facts
+
+ATTACHED_NETWORK, KNOWN_NETWORK, MULTI_POLICY_NETWORK = "attached_network", "known_network", "multi_policy_network"
+"""Facts: the networks that attach a policy, by its name; all, by their projects' and their own names; those with chains
+of several policies, by name."""
+
+
+class NetworkSurroundings:
+    """The world as ``network`` sees it, which attaches ``policies``. Names of networks are read from facts: a change of
+    another network's fields then concerns nobody here."""
+
+    def __init__(self, network: View, policies: Iterable[AttachedPolicy], ctx: Context) -> None:
+        self._ctx = ctx
+        self._view = network
+        self.network = ":".join(network.fq_name)
+        self._policies = {":".join(attached.policy.fq_name) for attached in policies if attached.policy}
+        self.analyzers: set[str] = set()
+        """The services that were looked up as analyzers."""
+        self._lists: dict[tuple[str, str], tuple[str, ...]] = {}
+
+    def attaches(self, policy: str) -> bool:
+        return policy in self._policies
+
+    def networks_of_policy(self, policy: str) -> tuple[str, ...]:
+        found = self._names(ATTACHED_NETWORK, policy)
+        # In its first run this network's own fact is not there yet.
+        is_missing = policy in self._policies and self.network not in found
+        return tuple(sorted((*found, self.network))) if is_missing else found
+
+    def networks_of_project(self) -> tuple[str, ...]:
+        project = self.network.rpartition(":")[0]
+        return tuple(name for name in self._names(KNOWN_NETWORK, project) if name != self.network)
+
+    def is_network(self, name: str) -> bool:
+        return self._ctx.contributed(KNOWN_NETWORK, name)
+
+    def analyzer(self, service: str) -> Analyzer | None:
+        self.analyzers.add(service)
+        found = self._ctx.fact(DESTINATION, service)
+        return Analyzer(*found) if found else None
+
+    def is_joined(self, other: str) -> bool:
+        """Whether this network is connected with one at the other end of a service chain: both let chains of several
+        policies lie between them, and none of these ends with a service that translates addresses."""
+        enabled = bool(self._view.multi_policy_service_chains_enabled)
+        allowed = enabled and self._ctx.contributed(MULTI_POLICY_NETWORK, other)
+        return allowed and not are_separated(self.network, other, self._ctx)
+
+    def _names(self, kind: str, name: str) -> tuple[str, ...]:
+        """The networks that contribute to a fact, by name."""
+        found = self._lists.get((kind, name))
+        if found is None:
+            contributions = self._ctx.contributions(kind, name)
+            found = self._lists[kind, name] = tuple(sorted(network for _, network in contributions))
+        return found
+
+
+def membership_facts(network: View, policies: Iterable[AttachedPolicy]) -> Iterable[Fact]:
+    """What other networks' rules must know of this one."""
+    me = ":".join(network.fq_name)
+    yield Fact(KNOWN_NETWORK, me.rpartition(":")[0], me)
+    yield Fact(KNOWN_NETWORK, me, me)
+    if network.multi_policy_service_chains_enabled:
+        yield Fact(MULTI_POLICY_NETWORK, me, me)
+    for attached in policies:
+        if attached.policy is not None:
+            yield Fact(ATTACHED_NETWORK, ":".join(attached.policy.fq_name), me)
+
 
 DYNAMIC = "dynamic"
 """The name of the list of policies with a timer; the other one has the network's name."""
@@ -49,7 +111,7 @@ def network_policies(network: Intent, ctx: Context) -> Iterator[Claim | Fact]:
     if timed:
         claim = _claim(network, DYNAMIC, rules.dynamic.rules, dynamic=True)
         if ctx.explaining:
-            for reason in _attached(network, timed):
+            for reason in _attachments(network, timed):
                 ctx.because(claim, *reason)
             _explain(claim, rules.dynamic.rules, _origins(network, rules), ctx)
         yield claim
@@ -106,7 +168,7 @@ def _standing(
     linked: Iterable[View],
 ) -> Reasons:
     """Why there is a static list; empty if there is none."""
-    found: Reasons = _attached(network, [attached for attached in policies if not attached.is_timed])
+    found: Reasons = _attachments(network, [attached for attached in policies if not attached.is_timed])
     found += [(policy.source,) for policy in automatic]
     if network.is_provider_network:
         found.append((Source.of(network, "is_provider_network"),))
@@ -118,7 +180,7 @@ def _standing(
     return found
 
 
-def _attached(network: View, policies: Iterable[AttachedPolicy]) -> Reasons:
+def _attachments(network: View, policies: Iterable[AttachedPolicy]) -> Reasons:
     """The attachment of each policy; of one that does not exist, the network itself."""
     return [
         (Source.of(network, f"network_policy_refs[{':'.join(attached.policy.fq_name)}]" if attached.policy else ""),)

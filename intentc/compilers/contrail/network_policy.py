@@ -1,7 +1,7 @@
 """A network policy is compiled with each network that attaches it; here faults in its rules are reported, once each.
 
 ``policy_rules.py`` leaves out what is at fault, and that alone (docs/contrail.md D.4.3). Faults of the services that
-rules name are reported by ``chain_members.py``.
+rules name are reported by ``service_chain.py``.
 
 It reads and reports problems through ``ctx``, and yields nothing.
 """

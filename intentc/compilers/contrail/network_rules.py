@@ -2,26 +2,158 @@
 D.4).
 
 ``network_rules`` converts and gathers; ``trailing_rules`` are those at the end of the static list. One rule of a policy
-is converted in ``policy_rules.py``. What a network's rules mean for its connections is in ``connections.py``.
+is converted in ``policy_rules.py``; what a network's rules mean for its connections is in ``connections.py``.
 
-It reads through the views and the ``Surroundings`` that it gets, and returns values; it claims nothing. State: the
-rules of one network while they are gathered.
+A rule that an earlier one covers is left out (D.4.3): the earlier one matches all that it matches, in the dynamic list
+with the same analyzer. Actions and directions do not count, so the first rule decides. Earlier rules are found by
+protocol and addresses, not by a scan: a list may have hundreds.
 """
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from intentc import InvalidInput, Source, View
+from intentc import Context, InvalidInput, Source, View
 
-from .attached_policies import AttachedPolicy
 from .automatic_policy import AutomaticPolicy
-from .covering import RuleList
 from .policy_rules import ANY, DENY, PASS, Address, ListRule, Surroundings, list_rules
-from .rule_sources import AUTOMATIC, way_sources
+
+PORT, AUTOMATIC = -1, -2
+
+Way = tuple[str, str, int]
+
+Ways = tuple[Way, ...]
+
+
+def way_sources(way: Way) -> tuple[Source, ...]:
+    """The sources of one way, all of which it needs."""
+    network, name, position = way
+    if position == PORT:
+        kind = "virtual_machine_interface"
+        mirror = Source(kind, name, "virtual_machine_interface_properties.interface_mirror")
+        return Source(kind, name, f"virtual_network_refs[{network}]"), mirror
+    if position == AUTOMATIC:
+        return (Source("service_instance", name, "service_instance_properties.auto_policy"),)
+    return (
+        Source("virtual_network", network, f"network_policy_refs[{name}]"),
+        Source("network_policy", name, f"network_policy_entries.policy_rule[{position}]"),
+    )
+
+
+class AttachedPolicy(NamedTuple):
+    """``policy`` is None while it does not exist. ``is_timed``: its rules are for the dynamic list."""
+
+    policy: View | None
+    is_timed: bool
+
+
+def attached_policies(network: View, ctx: Context) -> list[AttachedPolicy]:
+    """By sequence, and then as the network names them; those without a sequence last."""
+    found: list[tuple[tuple[int, int, int], AttachedPolicy]] = []
+    seen: set[str] = set()
+    for policy, attached in network.written_references("network_policy"):
+        if attached.sequence is None and attached.timer:
+            name = ":".join(policy.fq_name) if policy else "a policy"
+            message = f"it attaches {name} with a timer and no sequence, so its place among the others is unknown"
+            ctx.problem("PolicyWithoutSequence", f"{message}; the policy has no effect until it has a sequence")
+            continue
+        sequence = attached.sequence
+        order = (1, 0, 0) if sequence is None else (0, sequence.major, sequence.minor)
+        if policy is None or policy.uuid not in seen:
+            seen.add(policy.uuid if policy else "")
+            found.append((order, AttachedPolicy(policy, bool(attached.timer))))
+    return [policy for _, policy in sorted(found, key=lambda item: item[0])]
+
+
+ANY_PROTOCOL = "any"
+
+
+class _Prefix(NamedTuple):
+    """The first ``length`` bits of an address."""
+
+    version: int
+    length: int
+    bits: int
+
+
+class RuleList:
+    """The rules of one list so far. ``dynamic``: a rule covers only rules with the same analyzer."""
+
+    def __init__(self, *, dynamic: bool = False) -> None:
+        self.rules: list[ListRule] = []
+        self._dynamic = dynamic
+        self._found: dict[tuple[str, object, object], list[ListRule]] = {}
+        """Protocol, source and destination as the covering side has them → rules."""
+        self._lengths: set[tuple[int, int]] = set()
+        """(version, length) of the prefixes so far."""
+
+    def append(self, rule: ListRule) -> ListRule | None:
+        """Adds the rule, unless an earlier one covers it: then that one is returned."""
+        covering = self._covering(rule)
+        if covering is not None:
+            return covering
+        self.rules.append(rule)
+        for source in _own_forms(rule.source):
+            for destination in _own_forms(rule.destination):
+                self._found.setdefault((rule.protocol, source, destination), []).append(rule)
+        for address in (rule.source, rule.destination):
+            self._lengths |= {(prefix.version, prefix.length) for prefix in _prefixes(address)}
+        return None
+
+    def _covering(self, rule: ListRule) -> ListRule | None:
+        sources, destinations = list(self._wider(rule.source)), list(self._wider(rule.destination))
+        for protocol in dict.fromkeys((rule.protocol, ANY_PROTOCOL)):
+            for source in sources:
+                for destination in destinations:
+                    for earlier in self._found.get((protocol, source, destination), ()):
+                        if self._covers(earlier, rule):
+                            return earlier
+        return None
+
+    def _covers(self, earlier: ListRule, rule: ListRule) -> bool:
+        return (
+            _within(rule.source_port, earlier.source_port)
+            and _within(rule.destination_port, earlier.destination_port)
+            and (not self._dynamic or earlier.analyzer_name == rule.analyzer_name)
+        )
+
+    def _wider(self, address: Address) -> Iterator[object]:
+        """The forms of addresses that contain this one."""
+        if not address.subnets:
+            yield from dict.fromkeys((address.network, ANY))
+        for prefix in _prefixes(address):
+            for version, length in self._lengths:
+                if version == prefix.version and length <= prefix.length:
+                    yield _Prefix(version, length, prefix.bits >> (prefix.length - length))
+
+
+def _own_forms(address: Address) -> list[object]:
+    """What stands for an address: its subnets, or its network if it has none."""
+    return list(dict.fromkeys(_prefixes(address))) if address.subnets else [address.network]
+
+
+def _prefixes(address: Address) -> list[_Prefix]:
+    """The readable subnets of an address; those that can't be read cover nothing, and nothing covers them."""
+    found = []
+    for subnet in address.subnets:
+        try:
+            network = ipaddress.ip_network(f"{subnet.ip_prefix}/{subnet.ip_prefix_len}", strict=False)
+        except ValueError:
+            continue
+        length = network.prefixlen
+        found.append(_Prefix(network.version, length, int(network.network_address) >> (network.max_prefixlen - length)))
+    return found
+
+
+def _within(inner: Any, outer: Any) -> bool:
+    """Whether a range of ports lies in another; an end of −1 has no limit."""
+    is_before_end: bool = outer.end_port == -1 or inner.end_port <= outer.end_port
+    return is_before_end and bool(inner.start_port >= outer.start_port)
+
 
 ALLOW_UUID = "00000000-0000-0000-0000-100000000001"
 DENY_UUID = "00000000-0000-0000-0000-100000000002"
@@ -135,24 +267,24 @@ def trailing_rules(
     """The rules after those of the policies, ``rules``. ``providers``: the provider networks that the network is linked
     with; ``routers``: whether traffic may pass through routers where no policy decides."""
     me = ":".join(network.fq_name)
-    yield TrailingRule(_rule(ALLOW_UUID, "", me, me, PASS))
+    yield TrailingRule(_trailing(ALLOW_UUID, "", me, me, PASS))
     if network.fabric_snat:
-        yield TrailingRule(_rule(ALLOW_UUID, BOTH_WAYS, me, FABRIC, PASS), field="fabric_snat")
-        yield TrailingRule(_rule(DENY_UUID, BOTH_WAYS, me, ANY, DENY), field="fabric_snat")
+        yield TrailingRule(_trailing(ALLOW_UUID, BOTH_WAYS, me, FABRIC, PASS), field="fabric_snat")
+        yield TrailingRule(_trailing(DENY_UUID, BOTH_WAYS, me, ANY, DENY), field="fabric_snat")
     if not routers:
-        yield TrailingRule(_rule(DENY_UUID, "", ANY, ANY, DENY))
+        yield TrailingRule(_trailing(DENY_UUID, "", ANY, ANY, DENY))
         return
     for rule in rules:
         ends = (_without_subnets(rule.source), _without_subnets(rule.destination))
         yield TrailingRule(_between(rule.rule_uuid, rule.direction, *ends, DENY), copied=rule)
     if network.is_provider_network:
-        yield TrailingRule(_rule(DENY_UUID, BOTH_WAYS, me, ANY, DENY), field="is_provider_network")
+        yield TrailingRule(_trailing(DENY_UUID, BOTH_WAYS, me, ANY, DENY), field="is_provider_network")
     for provider in providers:
-        yield TrailingRule(_rule(DENY_UUID, BOTH_WAYS, me, provider, DENY), provider=provider)
-    yield TrailingRule(_rule(ALLOW_UUID, "", ANY, ANY, PASS))
+        yield TrailingRule(_trailing(DENY_UUID, BOTH_WAYS, me, provider, DENY), provider=provider)
+    yield TrailingRule(_trailing(ALLOW_UUID, "", ANY, ANY, PASS))
 
 
-def _rule(rule_uuid: str, direction: str, source: str, destination: str, action: str) -> ListRule:
+def _trailing(rule_uuid: str, direction: str, source: str, destination: str, action: str) -> ListRule:
     return _between(rule_uuid, direction, Address(source), Address(destination), action)
 
 

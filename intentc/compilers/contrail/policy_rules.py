@@ -1,7 +1,7 @@
 """Converts one rule of a network policy to rules of an access control list, for one network (docs/contrail.md D.4.3).
 
 A rule of a policy has lists of addresses and ports on both sides; a rule of a list has one of each. What it must know
-of the world it asks its ``Surroundings``; ``surroundings.py`` implements them over ``ctx``. A rule with
+of the world it asks its ``Surroundings``; ``network_acl.py`` implements them over ``ctx``. A rule with
 ``apply_service`` yields the service chain that it asks for, a rule with an analyzer the analyzer; ``network_rules.py``
 collects both. What is at fault in a rule is left out here without a report: the policy's own intent reports it once.
 """

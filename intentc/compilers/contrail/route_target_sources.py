@@ -16,8 +16,7 @@ from itertools import chain, product
 
 from intentc import Context, ReferenceClaim, ResourceClaim, Source, View
 
-from .route_targets import DEFAULT_AUTONOMOUS_SYSTEM, GLOBAL_SYSTEM_CONFIG, autonomous_system, primary_name
-from .target_lists import LISTS
+from .route_targets import DEFAULT_AUTONOMOUS_SYSTEM, GLOBAL_SYSTEM_CONFIG, LISTS, autonomous_system, primary_name
 
 Reasons = list[tuple[Source, ...]]
 """The sources of each reason."""

@@ -1,10 +1,8 @@
-"""Route targets: their form, the own target of an object, and the targets of a routing instance (docs/contrail.md D.1).
+"""Route targets: their form, the own target of an object, and the lists that users write (docs/contrail.md D.1, D.11).
 
 The API server allocates the numbers of own targets, whose names contain the current autonomous system; users name
-configured targets. Those that can't take effect are reported here. ``target_lists.py`` reads users' lists,
-``route_target_sources.py`` explains targets; the intents decide which object has which targets.
-
-It reads, reports problems and requests numbers through ``ctx``, and returns claims.
+configured targets. Those that can't take effect are reported here. ``route_target_sources.py`` explains targets; the
+intents decide which object has which targets.
 """
 
 from __future__ import annotations
@@ -190,3 +188,33 @@ def configured_claims(
             if position == 0:
                 yield target
             yield refer(instance, target, import_export=direction)
+
+
+LISTS = ("route_target_list", "import_route_target_list", "export_route_target_list")
+
+Directions = Mapping[str, str]
+"""Route target → ``import_export``, sorted by target."""
+
+
+def list_directions(resource: View, ctx: Context) -> Directions:
+    """The targets of the three lists of ``resource``."""
+    both, imported, exported = (effective(resource, field, resource.field(field).route_target, ctx) for field in LISTS)
+    return united(dict.fromkeys(both, BOTH), dict.fromkeys(imported, IMPORT), dict.fromkeys(exported, EXPORT))
+
+
+def bgpvpn_directions(holder: View, ctx: Context) -> Directions:
+    """The targets of all BGP VPNs that ``holder`` refers to."""
+    return united(*(list_directions(bgpvpn, ctx) for bgpvpn in holder.references("bgpvpn")))
+
+
+def united(*sources: Directions) -> Directions:
+    """All targets of ``sources``. Where these give a target different directions, it has both.
+
+    >>> united({"target:1:1": "import", "target:1:2": "export"}, {"target:1:1": "export"})
+    {'target:1:1': '', 'target:1:2': 'export'}
+    """
+    found: dict[str, str] = {}
+    for directions in sources:
+        for target, direction in directions.items():
+            found[target] = direction if found.get(target, direction) == direction else BOTH
+    return dict(sorted(found.items()))

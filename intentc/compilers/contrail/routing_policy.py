@@ -1,17 +1,19 @@
-"""A routing policy of a service instance refers to the routing instances of the chains that lead through the service
-(docs/contrail.md D.10). The references to primary ones follow from networks.
-
-It reads and gives reasons through ``ctx``, and yields claims.
+"""Routing policies and route aggregates of service instances refer to routing instances of the chains through these
+(docs/contrail.md D.10). The references of policies to primary ones follow from networks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from intentc import Claim, Context, Fact, Intent, Name, Source, refer
+from intentc import Claim, Context, Fact, Intent, Name, Source, assign, refer
 
-from .service_chain import STANDING
+from .instance_ip import version_of
+from .route_target_sources import Reasons
+from .service_chain import ADDRESSES, STANDING
 from .service_chain_names import ServiceChain
+from .service_ports import LEFT, RIGHT
 
 
 class RoutingPolicyIntent(Intent):
@@ -33,3 +35,51 @@ class RoutingPolicyIntent(Intent):
                         for reason in reasons if ctx.explaining else ():
                             ctx.because(claim, *(Source(*source) for source in reason), named)
                         yield claim
+
+
+class _Place(NamedTuple):
+    """A routing instance of a chain, its service chain address, and why it is there."""
+
+    instance: str
+    address: str
+    reasons: Reasons
+
+
+class RouteAggregateIntent(Intent):
+    kind = "route_aggregate"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        # It has one next hop, so of several chains the first one counts.
+        for place in self._places(ctx):
+            claims = (
+                refer(self, Name("routing_instance", tuple(place.instance.split(":")))),
+                assign(self, "aggregate_route_nexthop", place.address),
+            )
+            for claim in claims:
+                for reason in place.reasons if ctx.explaining else ():
+                    ctx.because(claim, *reason)
+                yield claim
+            return
+
+    def _places(self, ctx: Context) -> Iterator[_Place]:
+        """By the services' names, then by the chains' uuids."""
+        routes = self.aggregate_route_entries.route
+        version = version_of(routes[0]) if routes else 0
+        if not version:
+            return
+        first = Source.of(self, "aggregate_route_entries.route[0]")
+        for service, attribute in self.reference_attributes("service_instance"):
+            if attribute.interface_type not in (LEFT, RIGHT):
+                continue
+            name = ":".join(service.fq_name)
+            named = Source.of(self, f"service_instance_refs[{name}]")
+            standing = (value for _, value in ctx.contributions(STANDING, name))
+            for key, instances, _, reasons in sorted(standing, key=lambda value: ServiceChain(*value[0]).uuid):
+                chain = ServiceChain(*key)
+                network = chain.left if attribute.interface_type == LEFT else chain.right
+                instance = chain.routing_instance(network, name)
+                addresses = (ctx.fact(ADDRESSES, instance) or ("", "")) if instance in instances else ("", "")
+                address = addresses[0 if version == 4 else 1]
+                if address:
+                    why = [(*(Source(*source) for source in reason), named, first) for reason in reasons]
+                    yield _Place(instance, address, why)

@@ -3,31 +3,105 @@
 
 It is a fact that networks yield whose policies ask for it, and an intent while any does. It is made while both networks
 ask, and each service has an address on the sides that the chain needs. Its instances are its own, so they are deleted
-with the last rule that asks for it. ``chain_layout.py`` decides which there are, ``chain_members.py`` who serves; their
-own route targets are the business of ``routing_instance.py``. What others must know of a chain is yielded as facts.
-
-It reads, reports problems, requests numbers and gives reasons through ``ctx``, and yields claims and facts. State: the
-services of one chain while it is evaluated, which ``addresses`` completes.
+with the last rule that asks for it. ``service_chain_names.py`` decides which there are; their own route targets are the
+business of ``routing_instance.py``. What others must know of a chain is yielded as facts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from intentc import Claim, Context, Fact, Intent, Name, ResourceClaim, Source, View, assign, refer, shared
 
-from .chain_layout import Instance, Layout, layout
-from .chain_members import End, Service, end, services
-from .network_addresses import prefixes
-from .network_rules import NetworkRules
+from .instance_ip import prefixes
+from .network_rules import AUTOMATIC, NetworkRules, way_sources
 from .route_target_sources import Reasons, listed_reasons
-from .route_targets import BOTH, EXPORT, IMPORT, primary_name
-from .service_chain_names import ServiceChain
-from .service_ports import ONE_WAY, Addresses, Host
-from .target_lists import LISTS, list_directions
+from .route_targets import BOTH, EXPORT, IMPORT, LISTS, list_directions, primary_name, primary_routing_instance
+from .service_chain_names import Instance, Layout, ServiceChain, layout
+from .service_ports import ONE_WAY, TRANSLATING, TRANSPARENT, Addresses, Host, is_physical, mode, running, steered
 from .transparent_service import address_claims, given_addresses, steering, vlans
+
+
+class Service(NamedTuple):
+    """A service of the chain. ``left``, ``right``: its service addresses on both sides; ``hosts``: what traffic is
+    steered through, if it is transparent."""
+
+    name: str
+    mode: str
+    is_physical: bool
+    left: Addresses = Addresses()
+    right: Addresses = Addresses()
+    hosts: tuple[Host, ...] = ()
+
+    @property
+    def translates(self) -> bool:
+        return self.mode == TRANSLATING
+
+    @property
+    def is_transparent(self) -> bool:
+        return self.mode == TRANSPARENT
+
+
+class End(NamedTuple):
+    """One network of the chain, with its primary routing instance, and why it asks for the chain."""
+
+    network: View
+    primary: View
+    reasons: Reasons
+
+
+def end(name: str, ways: Iterable[tuple[str, int]], ctx: Context) -> End | None:
+    network = ctx.find("virtual_network", tuple(name.split(":")))
+    primary = primary_routing_instance(network, ctx) if network is not None else None
+    if network is None or primary is None:
+        return None
+    return End(network, primary, [way_sources((name, policy, position)) for policy, position in ways])
+
+
+def services(chain: ServiceChain, ways: Iterable[tuple[str, int]], ctx: Context) -> list[Service] | None:
+    """The services of the chain; None, with a problem for each fault, while one of them can't serve."""
+    found: list[Service] = []
+    rules = [(policy, position) for policy, position in ways if position != AUTOMATIC]
+    if len({name.replace(":", "_") for name in chain.services}) < len(chain.services):
+        for policy, position in rules:
+            message = f"rule {position + 1} names a service twice; its traffic passes once each service is named once"
+            ctx.problem_on("network_policy", policy, "RepeatedService", message)
+        return None
+    for name in chain.services:
+        service = ctx.find("service_instance", tuple(name.split(":")))
+        if service is None:
+            for policy, position in rules:
+                message = (
+                    f"rule {position + 1}: there is no service instance {name}; its traffic passes once it is created"
+                )
+                ctx.problem_on("network_policy", policy, "UnknownServiceInstance", message)
+            continue
+        serving = _serving(service, name, chain)
+        if serving is None:
+            having = "" if mode(service) == TRANSPARENT else " with service addresses"
+            message = (
+                f"no port tuple or machine of it has a left and a right port{having}; traffic between networks passes "
+                "through it once one has"
+            )
+            ctx.problem_on("service_instance", name, "ServiceWithoutPorts", message)
+            continue
+        found.append(serving)
+    if len(found) < len(chain.services):
+        return None
+    return found
+
+
+def _serving(service: View, name: str, chain: ServiceChain) -> Service | None:
+    """The service as it can serve the chain; None while nothing that it runs on has the ports."""
+    how = mode(service)
+    if how == TRANSPARENT:
+        hosts = steered(service)
+        return Service(name, how, is_physical(service), hosts=hosts) if hosts else None
+    runs = running(service, needs_right=how != TRANSLATING and chain.direction != ONE_WAY)
+    return Service(name, how, is_physical(service), *runs) if runs else None
+
 
 CHAIN = "service_chain"
 """The fact that a network asks for a chain: (network, chain, whether AS paths are kept, rules)."""

@@ -1,22 +1,23 @@
-"""The machines that a service instance of version 1 runs on, with their ports, addresses and routes
-(docs/contrail.md D.8.10).
+"""The machines that a service instance of version 1 runs on, with their ports, addresses and routes, and the networks
+for its interfaces that name none (docs/contrail.md D.8.10).
 
-They are made while users gave the service neither a port tuple nor a machine. The networks of services without a
-network's name are those of ``service_network.py``.
-
-It reads and reports problems through ``ctx``, and returns claims and facts.
+Machines are made while users gave the service neither a port tuple nor a machine. A network of a project, one for each
+type of interface, is a fact that services yield, and an intent while any does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
+from uuid import UUID, uuid5
 
 from intentc import Claim, Context, Fact, Intent, ResourceClaim, View, refer
 
-from .network_addresses import prefixes
-from .service_addresses import ACTIVE_ACTIVE, ACTIVE_STANDBY, FAMILIES
+from .instance_ip import SHARED_IPAM, prefixes
 from .service_ports import (
+    ACTIVE_ACTIVE,
+    ACTIVE_STANDBY,
+    FAMILIES,
     IN_NETWORK,
     OWN_NETWORKS,
     TRANSLATING,
@@ -142,3 +143,40 @@ def _routes(service: Intent, project: View, interface: Interface, ports: list[Re
         yield table
         for port in ports:
             yield refer(port, table)
+
+
+SUBNETS = {
+    "management": ("10.250.1.", "fd12:3456:789a:1::"),
+    "left": ("10.250.2.", "fd12:3456:789a:2::"),
+    "right": ("10.250.3.", "fd12:3456:789a:3::"),
+}
+"""Type of interface → the beginnings of its IPv4 and IPv6 addresses, 24 and 64 bits."""
+
+
+class ServiceNetworkIntent(Intent):
+    """A fact; its name is the uuid of the project, and the type of interface."""
+
+    kind = SERVICE_NETWORK
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        of_project, side = self.name.split(" ")
+        project = ctx.get("project", of_project)
+        if project is None or ctx.is_taken("virtual_network", (*project.fq_name, OWN_NETWORKS[side])):
+            return
+        network = self.child_of(project, "virtual_network", OWN_NETWORKS[side])
+        version4, version6 = SUBNETS[side]
+        subnets = [
+            # All that the server would fill in.
+            {
+                "subnet": {"ip_prefix": prefix, "ip_prefix_len": length},
+                "subnet_uuid": str(uuid5(UUID(of_project), prefix)),
+                "default_gateway": gateway,
+                "dns_server_address": service,
+            }
+            for prefix, length, gateway, service in (
+                (f"{version4}0", 24, f"{version4}254", f"{version4}253"),
+                (version6, 64, f"{version6[:-1]}ffff:ffff:ffff:fffe", f"{version6[:-1]}ffff:ffff:ffff:fffd"),
+            )
+        ]
+        yield network
+        yield refer(network, SHARED_IPAM, ipam_subnets=subnets)

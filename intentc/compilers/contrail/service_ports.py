@@ -2,7 +2,7 @@
 D.8.1).
 
 A service instance runs on port tuples, or on machines; each has a left and a right port, through which traffic enters
-and leaves, and those have service addresses. ``service_interfaces.py`` says what ports get from services.
+and leaves, and those have service addresses. ``virtual_machine_interface.py`` says what ports get from services.
 
 It reads only through the views that it gets, which record each read.
 """
@@ -14,13 +14,17 @@ from typing import Any, NamedTuple
 
 from intentc import View
 
-from .network_addresses import service_address
+from .instance_ip import service_address
 
 LEFT, RIGHT = "left", "right"
 
 IN_NETWORK, TRANSLATING, TRANSPARENT = "in-network", "in-network-nat", "transparent"
 
 ONE_WAY = ">"
+
+FAMILIES = ((4, "v4"), (6, "v6"))
+
+ACTIVE_ACTIVE, ACTIVE_STANDBY = "active-active", "active-standby"
 
 OWN_NETWORKS = {LEFT: "svc-vn-left", RIGHT: "svc-vn-right", "management": "svc-vn-mgmt"}
 """The types of interfaces for which each project has a network of its own, with its name (docs/contrail.md D.8.1)."""
@@ -147,3 +151,11 @@ def _port(host: View, side: str) -> View | None:
         if port.virtual_machine_interface_properties.service_interface_type == side:
             return port
     return None
+
+
+def attached(service: View, kind: str) -> Iterator[tuple[View, Any]]:
+    """The resources of ``kind`` that refer to ``service``, with the attribute of that reference."""
+    for resource in service.back_references(kind):
+        for target, attribute in resource.reference_attributes("service_instance"):
+            if target.uuid == service.uuid:
+                yield resource, attribute

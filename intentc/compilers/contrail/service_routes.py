@@ -1,10 +1,8 @@
-"""Static routes to service instances that translate addresses, such as those of routers with a gateway
-(docs/contrail.md D.9).
+"""Static routes of networks: those of their route tables, and those to service instances that translate addresses, such
+as those of routers with a gateway (docs/contrail.md D.9).
 
 Three intents share the work, through facts: a router says which targets the routes of its tables have, a service says
-which routes lead to it, and its left network writes them onto its primary routing instance (``static_routes.py``).
-
-It reads and gives reasons through ``ctx``, and returns claims and facts.
+which routes lead to it, and its left network writes them onto its primary routing instance.
 """
 
 from __future__ import annotations
@@ -12,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from intentc import Claim, Context, Fact, Name, Source, View, refer, shared
+import msgspec
 
-from .network_addresses import version_of
+from intentc import Claim, Context, Fact, Name, Source, View, assign, refer, shared
+
+from .instance_ip import version_of
 from .route_target_sources import Reasons
 from .route_targets import IMPORT
 from .service_ports import LEFT, TRANSLATING, interfaces, mode, running
@@ -135,3 +135,34 @@ def _targets(
 
 def _plain(reasons: Reasons, more: Source) -> tuple[Plain, ...]:
     return tuple(tuple(tuple(source) for source in (*reason, more)) for reason in reasons)
+
+
+ENTRIES = "static_route_entries"
+
+
+def static_routes(network: View, instance: View, ctx: Context) -> Iterator[Claim]:
+    """One list; equal routes count once."""
+    leading, imported = routes_to_services(network, ctx)
+    found: dict[bytes, tuple[dict[str, Any], Reasons]] = {}
+    for route in (*leading, *_to_addresses(network)):
+        found.setdefault(msgspec.json.encode(route.entry), (route.entry, []))[1].extend(route.reasons)
+    if not found:
+        return
+    claim = assign(instance, ENTRIES, {"route": [entry for entry, _ in found.values()]})
+    if ctx.explaining:
+        for position, (_, reasons) in enumerate(found.values()):
+            for sources in dict.fromkeys(reasons):
+                ctx.because(claim, *sources, part=f"{ENTRIES}.route[{position}]")
+    yield claim
+    yield from imports(instance, imported, ctx)
+
+
+def _to_addresses(network: View) -> Iterator[Route]:
+    """In the order of the tables' names, and within a table in its order."""
+    for table in network.references("route_table"):
+        attached = Source.of(network, f"route_table_refs[{':'.join(table.fq_name)}]")
+        for position, route in enumerate(table.routes.route):
+            if route.next_hop_type == BY_ADDRESS:
+                community = list(route.community_attributes.community_attribute)
+                entry = {"prefix": route.prefix, "next_hop": route.next_hop, "community": community}
+                yield Route(entry, [(attached, Source.of(table, f"routes.route[{position}]"))])

@@ -3,8 +3,6 @@
 Onto the instance go its lists of route targets and those of its BGP VPNs (docs/contrail.md D.1, D.11), static routes
 (D.9), and references of its routing policies (D.10). The access control lists are made in ``network_acl.py`` (D.4),
 with the facts from which links (D.3) and service chains (D.8) follow.
-
-It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts.
 """
 
 from __future__ import annotations
@@ -15,9 +13,23 @@ from intentc import Claim, Context, Fact, Intent, Source, View, refer
 
 from .network_acl import network_policies
 from .route_target_sources import bgpvpn_reasons, listed_reasons, with_reasons
-from .route_targets import configured_claims, primary_routing_instance
-from .static_routes import static_routes
-from .target_lists import LISTS, bgpvpn_directions, list_directions, united
+from .route_targets import (
+    LISTS,
+    bgpvpn_directions,
+    configured_claims,
+    list_directions,
+    primary_routing_instance,
+    united,
+)
+from .service_routes import static_routes
+
+
+class ProjectIntent(Intent):
+    kind = "project"
+
+
+class BgpvpnIntent(Intent):
+    kind = "bgpvpn"
 
 
 class VirtualNetworkIntent(Intent):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from intentc.compilers.contrail.acl_rules import group_number
+from intentc.compilers.contrail.security_group import group_number
 from intentc.evaluation import Intent, Outcome, Runner
 from tests.unit.contrail.tenant import (
     ALL_PORTS,

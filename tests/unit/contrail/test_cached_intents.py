@@ -7,14 +7,8 @@ from typing import Any
 
 import pytest
 
-from intentc.compilers.contrail import compiler
 from intentc.evaluation import Status
 from tests.unit.contrail.tenant import Tenant, reasons
-
-
-def test_every_intent_stands_in_the_file_named_after_its_kind() -> None:
-    for kind, intent in compiler.intents.items():
-        assert intent.__module__ == f"intentc.compilers.contrail.{kind}"
 
 
 @pytest.mark.parametrize(

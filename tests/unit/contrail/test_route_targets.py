@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from intentc.compilers.contrail.route_targets import parse_route_target
-from intentc.compilers.contrail.target_lists import united
+from intentc.compilers.contrail.route_targets import parse_route_target, united
 
 
 def test_with_an_address() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from intentc.compilers.ambassador.settings.substitution import COMMANDS, MAY_HAVE_ARGUMENT, WITH_ARGUMENT
+from intentc.compilers.ambassador.settings.header_rules import COMMANDS, MAY_HAVE_ARGUMENT, WITH_ARGUMENT
 from tests.envoy.validating import complaints
 from tests.support.ambassador.hosts import MemoryGateway
 from tests.support.ambassador.services import EVERY_FILTER, auth, gateway, log, module, rate_limit, tracing

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from intentc.compilers.ambassador.tls.tls_settings import CIPHER_SUITES, CURVES
+from intentc.compilers.ambassador.tls_context import CIPHER_SUITES, CURVES
 from tests.envoy.validating import complaints
 from tests.support.ambassador.hosts import MemoryGateway, host, listener, manifest, secret, tls_host
 from tests.support.ambassador.pems import Pems

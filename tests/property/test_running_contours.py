@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from intentc.compilers.gateway.finalizers import EARLY_GATEWAY
+from intentc.compilers.gateway.contenders import EARLY_GATEWAY
 from tests.property.killed_processes import Step, is_taken, live_through, work_or_die
 from tests.support.gateway.documents import (
     ADMIN,

@@ -5,14 +5,11 @@ Rules: docs/ambassador.md. Ambassador configuration ⇒ intermediate representat
 declared in ``config/schemas/ambassador``, the reaction map is ``reactions/ambassador.yml``.
 
 This package holds the intents, mostly in files named after their kinds, and what they share (such as
-``this_gateway.py``). The sub-packages hold the typed values that intents exchange as facts, and the functions that
-compute them. From the bottom up: ``settings`` (what users set for the gateway and its traffic), ``tls``, ``upstreams``
-(where requests go, with the resolvers' intents), ``routing`` (what routes match and do), ``hosts``, and ``gateway``
-(what all listeners share). ``envoy`` turns these values into Envoy's JSON, ``elements.py`` into claims. ``views`` shows
-the result to people, ``reasons`` explains it, and ``envoy_names.py`` maps Envoy's names back to elements.
-
-Intents read, report problems and give reasons through ``ctx``, and yield facts and claims: on ``envoy_*`` objects, on
-resources read from annotations, and on the status of Mappings, Hosts and Ingresses.
+``this_gateway.py``, and ``http_gateway.py``: what all listeners share). The sub-packages hold the typed values that
+intents exchange as facts, and the functions that compute them. From the bottom up: ``settings`` (what users set for the
+gateway and its traffic), ``upstreams`` (where requests go, with the resolvers' intents), and ``routing`` (what routes
+match and do). ``envoy`` turns these values into Envoy's JSON, ``elements.py`` into claims. ``views.py`` shows the
+result to people, ``reasons`` explains it, and ``envoy_names.py`` maps Envoy's names back to elements.
 """
 
 from intentc import Compiler
@@ -32,16 +29,14 @@ from .mapping import MappingIntent
 from .mapping_group import MappingGroupIntent
 from .module import ModuleIntent
 from .rate_limit_service import RateLimitServiceIntent
-from .routing_table import RoutingTableIntent
 from .secret import SecretIntent, SecretUseIntent
 from .tcp_mapping import TCPMappingIntent
-from .tcp_mapping_group import TCPMappingGroupIntent
-from .tcp_route import TCPRouteIntent
+from .tcp_mapping_group import TCPMappingGroupIntent, TCPRouteIntent
 from .tls_context import TLSContextIntent
 from .tracing_service import TracingServiceIntent
 from .upstreams.resolvers import ConsulResolverIntent, KubernetesEndpointResolverIntent, KubernetesServiceResolverIntent
 from .views import VIEWS
-from .virtual_host import VirtualHostIntent
+from .virtual_host import RoutingTableIntent, VirtualHostIntent
 
 compiler = Compiler(
     "ambassador",

@@ -4,10 +4,10 @@ Most of Emissary's users have some (docs/ambassador.md §6.9). The carrier claim
 they are created, changed and deleted with the carrier, ``why`` leads from them to it, and all intents read them like
 resources that users apply. If several carriers hold the same resource, the first by name claims it, in whatever order
 they appear (fact ``annotated_resource``). A mistake in one document is a problem on the carrier; the other documents
-take effect. The intent of Services is here, and also yields the gateway's addresses (``publishing.py``); that of
-Ingresses is in ``ingress.py``.
+take effect.
 
-It reads and reports problems through ``ctx``, and yields claims and facts.
+A setting names the Service by which the gateway is reached. The intent of Services yields the addresses that the
+cluster gives it as a fact, and Ingresses have them as status (docs/ambassador.md §6.10).
 """
 
 from __future__ import annotations
@@ -15,12 +15,42 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from intentc import Claim, Context, Fact, Intent, InvalidInput, ResourceClaim
+from intentc import Claim, Context, Fact, Intent, InvalidInput, ResourceClaim, View, status
 
-from .publishing import addresses_of
+STATUS_SERVICE = "ambassador.ingress_status_service"
+"""The setting with the Service, as namespace:name. Without it, the addresses in Ingresses are others' affair."""
+_PUBLISHED = "published_addresses"
+_ALL = "all"
+
+
+def addresses_of(service: View, ctx: Context) -> Iterator[Fact]:
+    """The addresses of a Service, if it is the one that the setting names."""
+    if _status_service(ctx) == ":".join(service.fq_name):
+        found = tuple((one.ip, one.hostname) for one in service.status.loadBalancer.ingress)
+        if found:
+            yield Fact(_PUBLISHED, _ALL, found)
+
+
+def published(ingress: View, ctx: Context) -> Iterator[Claim]:
+    """The status of an Ingress of ours."""
+    service = _status_service(ctx)
+    if not service:
+        return
+    found = ctx.fact(_PUBLISHED, _ALL) or ()
+    if found:
+        addresses = [{"ip": ip, "hostname": hostname} for ip, hostname in found]
+        yield status.field(ingress, "loadBalancer.ingress", addresses)
+
+
+def _status_service(ctx: Context) -> str:
+    try:
+        return str(ctx.setting(STATUS_SERVICE))
+    except KeyError:
+        return ""
+
 
 ANNOTATION = "getambassador.io/config"
-SETTING = "ambassador.annotations"
+ANNOTATIONS = "ambassador.annotations"
 """The setting that disables annotations with ``false``."""
 _FACT = "annotated_resource"
 _GROUP = "getambassador.io/"
@@ -47,8 +77,8 @@ def annotated(carrier: Intent, ctx: Context) -> Iterator[ResourceClaim | Fact]:
     if not _switched_on(ctx):
         ctx.problem(
             "AnnotationIgnored",
-            f"the annotation {ANNOTATION} has no effect, since the setting {SETTING} is false; apply the resources in "
-            "it as manifests, or set it to true",
+            f"the annotation {ANNOTATION} has no effect, since the setting {ANNOTATIONS} is false; apply the resources "
+            "in it as manifests, or set it to true",
         )
         return
     try:
@@ -83,7 +113,7 @@ def annotated(carrier: Intent, ctx: Context) -> Iterator[ResourceClaim | Fact]:
 
 def _switched_on(ctx: Context) -> bool:
     try:
-        return ctx.setting(SETTING) is not False
+        return ctx.setting(ANNOTATIONS) is not False
     except KeyError:
         return True
 

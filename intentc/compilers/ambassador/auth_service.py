@@ -5,8 +5,6 @@ it if they differ only in their service, its ``stats_name`` and Linkerd's header
 endpoint, by a joined cluster. One that differs otherwise is rejected; if none is in the gateway's namespace, it is
 ambiguous which one is meant, and every request is rejected. The same happens if the first one asks for something
 impossible (docs/ambassador.md §4.5).
-
-It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts.
 """
 
 from __future__ import annotations
@@ -17,14 +15,13 @@ import msgspec
 
 from intentc import Claim, Context, Fact, Intent, View
 
+from .auth_reading import Auth, read_auth
 from .elements import element, origin
-from .envoy.cluster import joined_cluster, joined_name
-from .gateway.auth_reading import Auth, read_auth
-from .gateway.gateway import AUTH, Misconfigured
+from .envoy.clusters import joined_cluster, joined_name
+from .http_gateway import AUTH, Misconfigured
 from .reasons.clusters import joined
-from .this_gateway import gateway_namespace, in_order, ours
+from .this_gateway import gateway_namespace, in_order, ours, report_variables
 from .upstreams.upstream import ClusterUse, Unusable
-from .variables import report_variables
 
 
 class AuthServiceIntent(Intent):

@@ -3,9 +3,7 @@
 Here an upstream is resolved: resolvers, Services and Endpoints, TLSContexts and Secrets, and the allowed targets, as
 ``upstreams`` reads them. If it can't be reached as requested, the cluster has no endpoints and answers 503; it never
 falls back to clear text (docs/ambassador.md §5.7). Problems are reported on the resources that lead there.
-``envoy/cluster.py`` makes the JSON. Clusters that join several are claimed by ``auth_service.py``.
-
-It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts.
+``envoy/clusters.py`` makes the JSON. Clusters that join several are claimed by ``auth_service.py``.
 """
 
 from __future__ import annotations
@@ -18,15 +16,14 @@ import msgspec
 from intentc import Claim, Context, Fact, Intent
 
 from .elements import element
-from .envoy.cluster import by_ads, by_name, cluster, load_assignment, nowhere
-from .envoy.tls import upstream_tls
+from .envoy.clusters import by_ads, by_name, cluster, load_assignment, nowhere
+from .envoy.tls_sockets import upstream_tls
 from .faults import Faults
 from .reasons import clusters as reasons
-from .reasons.cluster_parts import cluster_parts, endpoint_parts
+from .reasons.clusters import cluster_parts, endpoint_parts
+from .secret_state import names
 from .this_gateway import gateway_namespace
-from .tls.secret_state import names
-from .upstreams.resolvers import Discovery
-from .upstreams.service_endpoints import service_endpoints
+from .upstreams.resolvers import Discovery, service_endpoints
 from .upstreams.targets import allowed_targets, forbidden
 from .upstreams.upstream import ClusterUse, Unreachable, Upstream
 from .upstreams.way import Way, way_to

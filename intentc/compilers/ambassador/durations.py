@@ -1,8 +1,6 @@
 """Durations as users write them (``3s``, ``0.25s``, ``1m30s``) and as Envoy's JSON has them (``3.000s``).
 
 In between they are whole milliseconds, so that two spellings of one duration are one value.
-
-Pure functions of values.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Every listener, virtual host, route, cluster, endpoint assignment and secret is made here, so that each leads back to
 the user's resource and field, and every rejection by Envoy is reported (``envoy_rejection``). ``envoy/`` computes their
 contents.
-
-It reads, reports problems and gives reasons through ``ctx``, and returns claims.
 """
 
 from __future__ import annotations

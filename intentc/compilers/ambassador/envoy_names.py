@@ -3,8 +3,6 @@
 A statistic is recognized by its beginning (``cluster.NAME.upstream_rq_5xx``); in Prometheus' form names are labels. A
 cluster may have another name there (``stats_name``), and several may share one; then all of them match. The beginning
 of an element's name suffices, unless it is the whole name of another one.
-
-It reads the elements through the ``Compiled`` that it gets, and changes nothing.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ Each intent reports such problems through ``Faults``, and yields the facts at it
 is an intent of its own: it claims the status that Emissary's kinds have (docs/ambassador.md §4.7), and ends with its
 last contribution. Other problems, such as fields without effect, are no faults.
 
-It reports problems through ``ctx``, and yields facts and claims on statuses. State: the faults that one evaluation
-found.
+State: the faults that one evaluation found.
 """
 
 from __future__ import annotations

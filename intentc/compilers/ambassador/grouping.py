@@ -2,8 +2,6 @@
 
 They are separate from the group's intent (``mapping_group.py``), because explanations evaluate them again with fewer
 members (``reasons/groups.py``). Groups of TCPMappings are divided in ``routing/tcp_routing.py``.
-
-``add_uses`` fills the table that it gets; nothing else is changed.
 """
 
 from __future__ import annotations

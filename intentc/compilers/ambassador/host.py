@@ -3,8 +3,6 @@
 It also yields that a Host exists, which tables it serves, and which secrets it uses. It reports what only the Host
 itself knows: mistakes in its hostname and its TLS, and settings without effect. ``hostname.py`` decides what it means
 together with other Hosts of its hostname, and on which Listeners.
-
-It reads and reports problems through ``ctx``, and yields facts.
 """
 
 from __future__ import annotations
@@ -14,14 +12,12 @@ from collections.abc import Iterable, Iterator
 from intentc import Claim, Context, Fact, Intent
 
 from .faults import Faults
-from .hosts.crossing_wildcards import wildcard_host
-from .hosts.host_binding import HOSTS, HostBinding
-from .hosts.host_tls import check_hostname, check_secrets, host_tls
+from .host_binding import HOSTS, HostBinding, wildcard_host
+from .host_tls import check_hostname, check_secrets, host_tls
 from .routing.hostnames import covering, is_pattern
-from .this_gateway import ours
-from .tls.secret_state import names
-from .tls.tls_settings import TLSSettings, UnusableTLS
-from .variables import report_variables
+from .secret_state import names
+from .this_gateway import ours, report_variables
+from .tls_context import TLSSettings, UnusableTLS
 
 _ACTIONS = ("Redirect", "Route", "Reject")
 _UNKNOWN = TLSSettings()

@@ -2,10 +2,8 @@
 
 An evaluation costs as much as there are Listeners; Mappings play no part in it. It yields, for each Listener, a share
 in its listener and in the virtual host of this name, and for route tables the fact ``hostname_binding``. Contradictions
-between Hosts of one hostname are resolved here by the rules of ``hosts/hostname_binding.py``: in favour of the stricter
-one, else of the first by name. They are reported on the others, as are Hosts that no Listener serves.
-
-It reads and reports problems through ``ctx``, and yields facts.
+between Hosts of one hostname are resolved here by the rules of ``hostname_binding.py``: in favour of the stricter one,
+else of the first by name. They are reported on the others, as are Hosts that no Listener serves.
 """
 
 from __future__ import annotations
@@ -16,8 +14,8 @@ from intentc import Claim, Context, Fact, Intent
 
 from .elements import Origin
 from .faults import Faults
-from .hosts.host_binding import HostBinding
-from .hosts.hostname_binding import (
+from .host_binding import HostBinding
+from .hostname_binding import (
     ChainShare,
     HostnameBinding,
     Side,
@@ -28,9 +26,9 @@ from .hosts.hostname_binding import (
     strictest,
     takes,
 )
-from .hosts.listener_settings import OpenListener
+from .listener_settings import OpenListener
 from .routing.hostnames import aligned
-from .tls.tls_settings import TLSSettings
+from .tls_context import TLSSettings
 
 LISTENERS = "all"
 """The only name of the fact ``open_listener``."""

@@ -2,8 +2,6 @@
 
 While no Host exists, a fallback Host serves everything (docs/ambassador.md §4.5), also by TLS if the Secret
 ``fallback-self-signed-cert`` is in the Listener's namespace.
-
-It reads and reports problems through ``ctx``, and yields facts.
 """
 
 from __future__ import annotations
@@ -12,15 +10,14 @@ from collections.abc import Iterable, Iterator
 
 from intentc import Claim, Context, Fact, Intent
 
+from .host_binding import HOSTS, HostBinding, fallback_host
+from .host_tls import check_secrets
 from .hostname import LISTENERS
-from .hosts.host_binding import HOSTS, HostBinding, fallback_host
-from .hosts.host_tls import check_secrets
-from .hosts.listener_settings import InvalidListener, open_listener, socket
+from .listener_settings import InvalidListener, open_listener, socket
 from .routing.hostnames import ANY
-from .this_gateway import ours
-from .tls.secret_state import names
-from .tls.tls_settings import TLSSettings, UnusableTLS
-from .variables import report_variables
+from .secret_state import names
+from .this_gateway import ours, report_variables
+from .tls_context import TLSSettings, UnusableTLS
 
 _FALLBACK = "fallback-self-signed-cert"
 

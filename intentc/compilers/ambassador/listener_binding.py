@@ -4,9 +4,7 @@ If several Listeners share a port, the first by name of those that can listen an
 others report which one. TCP routes of the port come first, then a chain for each TLS configuration, with the names of
 the Hosts that share it, then one chain for clear text for all Hosts. The intent runs when a Listener, a Host, a
 TCPMapping, or the gateway's settings or services change, and never for a Mapping: routes arrive by RDS. A listener's
-``guards`` say what it demands of clients. Ports without a Listener are the business of ``tcp_route.py``.
-
-It reads, reports problems and gives reasons through ``ctx``, and yields claims.
+``guards`` say what it demands of clients. Ports without a Listener are the business of ``tcp_mapping_group.py``.
 """
 
 from __future__ import annotations
@@ -19,15 +17,15 @@ from intentc import Claim, Context, Fact, Intent
 
 from .elements import Origin, element
 from .envoy.http_connection_manager import http_connection_manager
-from .envoy.listener import FilterChain, cleartext_chain, folded, listener, tcp_filter_chain, tls_chains
-from .gateway.gateway import Gateway, Misconfigured, gateway
-from .hosts.hostname_binding import ChainShare
-from .hosts.listener_settings import Socket
+from .envoy.listeners import FilterChain, cleartext_chain, folded, listener, tcp_filter_chain, tls_chains
+from .hostname_binding import ChainShare
+from .http_gateway import Gateway, Misconfigured, gateway
+from .listener_settings import Socket
 from .reasons import hosts as reasons
-from .reasons.guards import guard_parts
+from .reasons.hosts import guard_parts
 from .routing.hostnames import rank
 from .routing.tcp_routing import TCPRoute, routes_of
-from .tls.tls_settings import TLSSettings
+from .tls_context import TLSSettings
 
 _EVERYWHERE = "0.0.0.0"  # noqa: S104  a gateway is there to be reached
 _CLEARTEXT = "httphost-shared"

@@ -1,7 +1,5 @@
 """LogService: a service that receives the access log by gRPC (docs/ambassador.md §4.3). There may be any number of them
 (docs/ambassador.md §5.10).
-
-It reads and reports problems through ``ctx``, and yields facts.
 """
 
 from __future__ import annotations
@@ -13,12 +11,11 @@ import msgspec
 
 from intentc import Claim, Context, Fact, Intent
 
-from .gateway.gateway import LOG, LogSink
-from .gateway.gateway_service import cluster_use, service_upstream
+from .gateway_service import cluster_use, service_upstream
+from .http_gateway import LOG, LogSink
 from .settings.traffic import HeaderName
-from .this_gateway import ours
+from .this_gateway import ours, report_variables
 from .upstreams.upstream import Unusable
-from .variables import report_variables
 
 _MOST_BYTES = 2**32 - 1
 

@@ -4,8 +4,6 @@ Usually that is one route for all of its tables: ``grouping.py`` says when there
 decides who shares a route, ``envoy/route.py`` makes its JSON. Problems are reported on the members' resources, also
 that no Host serves one. A member that can't be served leaves its requests to the others. If no member can be served,
 requests are answered 503 and never go elsewhere.
-
-It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts.
 """
 
 from __future__ import annotations
@@ -18,8 +16,7 @@ from intentc import Claim, Context, Fact, Intent
 from .elements import Origin, element
 from .faults import Faults
 from .grouping import add_uses, clusters_in, routes_of, shared_routes
-from .reasons.groups import route
-from .reasons.route_parts import route_parts
+from .reasons.groups import route, route_parts
 from .routing.route_action import GroupMember
 from .routing.route_match import RouteMatch, route_name, sort_key
 from .routing.sharing import Sharing, until_repaired

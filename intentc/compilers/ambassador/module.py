@@ -1,10 +1,8 @@
 """The Module ``ambassador``: the settings of the whole gateway, and the routes of its probes (docs/ambassador.md §4.3).
 
 One takes effect: that of the gateway's own namespace, otherwise the first by name; every other Module of this gateway
-reports that it has no effect, those of other gateways report nothing here. ``gateway/module_reading.py`` reads the
-settings, ``gateway/probes.py`` makes the routes.
-
-It reads and reports problems through ``ctx``, and yields facts.
+reports that it has no effect, those of other gateways report nothing here. ``module_reading.py`` reads the settings,
+``http_gateway.py`` makes the routes.
 """
 
 from __future__ import annotations
@@ -16,12 +14,11 @@ import msgspec
 
 from intentc import Claim, Context, Fact, Intent
 
-from .gateway.module_reading import read_settings
-from .gateway.probes import probe_routes
+from .http_gateway import probe_routes
+from .module_reading import read_settings
 from .plain import plain
 from .settings.module_settings import MODULE_NAME, TRAFFIC, ModuleSettings, of_traffic
-from .this_gateway import in_order, ours
-from .variables import report_variables
+from .this_gateway import in_order, ours, report_variables
 
 _ELSEWHERE = {
     "tls": "TLS is configured by TLSContexts and by the tls of Hosts",

@@ -2,8 +2,6 @@
 
 The schema's structs hold what users wrote. Whether it makes sense (a policy without its header, an invalid duration) is
 checked by the types of the intermediate representation, in one place for all readers of such a value.
-
-Pure functions of values.
 """
 
 from __future__ import annotations

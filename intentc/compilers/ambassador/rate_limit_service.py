@@ -2,8 +2,6 @@
 
 One takes effect: the gateway's own, otherwise the first by name. If it can't be asked, nothing is limited, unless it
 sets ``failure_mode_deny``: then every request is rejected.
-
-It reads and reports problems through ``ctx``, and yields facts.
 """
 
 from __future__ import annotations
@@ -12,12 +10,11 @@ from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent, View
 
-from .gateway.gateway import RATE_LIMIT, Misconfigured, RateLimitFilter
-from .gateway.gateway_service import cluster_use, service_upstream, takes_effect
+from .gateway_service import cluster_use, service_upstream, takes_effect
+from .http_gateway import RATE_LIMIT, Misconfigured, RateLimitFilter
 from .settings.module_settings import module_settings
-from .this_gateway import ours
+from .this_gateway import ours, report_variables
 from .upstreams.upstream import Unusable, Upstream
-from .variables import report_variables
 
 
 class RateLimitServiceIntent(Intent):

@@ -3,8 +3,6 @@
 Certificates, keys and revocation lists leave a Secret only in an ``envoy_secret``, whose configuration is sensitive.
 Facts and problems contain only what is wrong with them: with labels of PEM blocks, and a key's length. A Secret has the
 keys of Kubernetes (``tls.crt``, ``tls.key``), of Istio, or of Ambassador (docs/ambassador.md §4.3).
-
-It reads, reports problems and gives reasons through ``ctx``, and yields claims and facts.
 """
 
 from __future__ import annotations
@@ -17,9 +15,9 @@ from typing import Any, NamedTuple
 from intentc import Claim, Context, Fact, Intent, View
 
 from .elements import Origin, element
-from .envoy.tls import certificate, validation
-from .reasons import used_secrets as reasons
-from .tls.secret_state import PARTS, SecretState
+from .envoy.tls_sockets import certificate, validation
+from .reasons import clusters as reasons
+from .secret_state import PARTS, SecretState
 
 _CHAIN = ("tls.crt", "cert-chain.pem")
 _KEY = ("tls.key", "key.pem")
@@ -84,7 +82,7 @@ def _wrong_with(secret: View, part: str) -> str:
     if missing:
         return missing
     # Imported here, so that commands without TLS don't load ``cryptography``.
-    from .tls.certificates import wrong_with_authority, wrong_with_certificate, wrong_with_revocations
+    from .pem_checks import wrong_with_authority, wrong_with_certificate, wrong_with_revocations
 
     if part == "tls":
         return wrong_with_certificate(found.content, key.content)

@@ -2,8 +2,6 @@
 
 Rules: docs/ambassador.md §4.3 and §4.4. A TCPMapping that can't be understood takes no part, and reports it; a setting
 that makes no sense is left out and reported.
-
-It reads and reports problems through ``ctx``, and yields facts.
 """
 
 from __future__ import annotations
@@ -21,9 +19,8 @@ from .routing.tcp_routing import TCPMember
 from .settings.module_settings import module_settings
 from .settings.traffic import CircuitBreaker
 from .settings.upstream_settings import circuit_breakers
-from .this_gateway import ours
+from .this_gateway import ours, report_variables
 from .upstreams.upstream import Unusable, Upstream, UpstreamRequest, upstream
-from .variables import report_variables
 
 _LONGEST_IDLE_MS = 2**31 - 1
 _LONGEST_DIGITS = 10

@@ -2,9 +2,11 @@
 
 Connections are distinguished by the name in the TLS handshake (``host``), so TLS is terminated at the gateway: with the
 certificate of the best Host that covers the name, otherwise of a TLSContext that lists it (docs/ambassador.md §4.3). If
-neither can be used, nobody is admitted. ``envoy/listener.py`` makes the JSON.
+neither can be used, nobody is admitted. ``envoy/listeners.py`` makes the JSON.
 
-It reads and reports problems through ``ctx``, and yields facts.
+On a port without a Listener the group makes a listener of its own; on a Listener's port ``listener_binding.py`` puts
+its chains before those of HTTP. A Listener that can't listen as configured is not replaced: what it demands of
+connections would be missing.
 """
 
 from __future__ import annotations
@@ -13,15 +15,18 @@ from collections.abc import Iterable, Iterator
 
 from intentc import Claim, Context, Fact, Intent
 
-from .elements import Origin
-from .hosts.host_binding import HostBinding
-from .hosts.host_tls import check_hostname, check_secrets
-from .hosts.hostname_binding import closing, foremost
+from .elements import Origin, element
+from .envoy.listeners import listener, tcp_filter_chain
+from .host_binding import HostBinding
+from .host_tls import check_hostname, check_secrets
+from .hostname_binding import closing, foremost
+from .listener_binding import bind_address
+from .reasons.hosts import tcp_routes
 from .routing.hostnames import covering
-from .routing.tcp_routing import TCPMember, TCPRoute, divided
+from .routing.tcp_routing import TCPMember, TCPRoute, divided, routes_of
+from .secret_state import names
 from .this_gateway import ours
-from .tls.secret_state import names
-from .tls.tls_settings import TLSSettings, UnusableTLS, secret_named, tls_settings
+from .tls_context import TLSSettings, UnusableTLS, secret_named, tls_settings
 from .upstreams.upstream import ClusterUse
 
 
@@ -122,3 +127,28 @@ def _cluster_uses(members: list[TCPMember], parts: dict[str, int]) -> Iterator[F
 
 def _report(ctx: Context, member: TCPMember, reason: str, message: str) -> None:
     ctx.problem_on(member.origin.kind, member.origin.name, reason, message)
+
+
+class TCPRouteIntent(Intent):
+    kind = "tcp_route"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        address, _, port = self.uuid.rpartition("|")
+        routes = routes_of(ctx, self.uuid)
+        listeners: list[str] = [] if address else [name for _, name in ctx.contributions("listener_port", port)]
+        if listeners:
+            self._report_unserved(ctx, routes, listeners)
+            return
+        chains = [tcp_filter_chain(route) for route in routes]
+        name = f"tcp-{self.uuid.replace('|', '-')}"
+        config = listener(name, address or bind_address(ctx), int(port), ("TCP",), chains)
+        origins = [origin for route in routes for origin in route.origins]
+        yield element(self, ctx, "envoy_listener", (name,), config, origins, why=lambda: tcp_routes(ctx, routes))
+
+    def _report_unserved(self, ctx: Context, routes: list[TCPRoute], listeners: list[str]) -> None:
+        # Read all of them: with `any` one answer would decide which others are read.
+        if sum(ctx.contributed("listener_binding", name) for name in listeners):
+            return
+        for origin in (origin for route in routes for origin in route.origins):
+            message = f"port {routes[0].port} is Listener {min(listeners)}'s, which can't listen; fix it"
+            ctx.problem_on(origin.kind, origin.name, "NoListener", f"{message}. Until then connections are rejected")

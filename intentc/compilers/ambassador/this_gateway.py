@@ -9,12 +9,11 @@ An Ingress belongs to this gateway if its annotation ``kubernetes.io/ingress.cla
 ``ingressClassName`` names an IngressClass of our controller (docs/ambassador.md §6.10). An Ingress of another class
 belongs to another controller; that is not a mistake. An Ingress without a class belongs to this gateway if a setting
 says so.
-
-It reads and reports problems through ``ctx``.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -120,3 +119,18 @@ def _without_class(ctx: Context) -> bool:
         return ctx.setting(WITHOUT_CLASS) is True
     except KeyError:
         return False
+
+
+_VARIABLE = re.compile(r"(?<!\\)\$(?:\{[A-Za-z_][0-9A-Za-z_]*\}|[A-Za-z_][0-9A-Za-z_]*)")
+_FOR_PEOPLE = "docs"
+
+
+def report_variables(resource: View, ctx: Context) -> None:
+    """Reports a problem for each field of ``resource`` with what Emissary takes for a variable."""
+    for field, text in resource.texts_with("$"):
+        found = _VARIABLE.search(text)
+        if found and field.partition(".")[0] != _FOR_PEOPLE:
+            ctx.problem(
+                "VariableNotReplaced",
+                f"{field} has {found[0]}, which stays as it is: variables are not replaced; write the value itself",
+            )

@@ -1,8 +1,6 @@
 """TracingService: the collector of request spans (docs/ambassador.md §4.3).
 
 One takes effect: the gateway's own, otherwise the first by name.
-
-It reads and reports problems through ``ctx``, and yields facts.
 """
 
 from __future__ import annotations
@@ -14,13 +12,12 @@ import msgspec
 
 from intentc import Claim, Context, Fact, Intent, View
 
-from .gateway.gateway import TRACING, CustomTag, Tracing
-from .gateway.gateway_service import cluster_use, service_upstream, takes_effect
+from .gateway_service import cluster_use, service_upstream, takes_effect
+from .http_gateway import TRACING, CustomTag, Tracing
 from .settings.module_settings import Path
 from .settings.traffic import HeaderName
-from .this_gateway import ours
+from .this_gateway import ours, report_variables
 from .upstreams.upstream import Unusable, Upstream
-from .variables import report_variables
 
 _DRIVERS = ("zipkin", "datadog", "opentelemetry")
 _ALL = 100

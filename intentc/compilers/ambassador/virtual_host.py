@@ -1,9 +1,9 @@
-"""A virtual host: one domain of one route configuration, with the routes before all others.
+"""Route tables and virtual hosts: which Host serves the routes of a hostname, and the element that it becomes.
 
-It does not list its routes: all tables of its scopes and its domain belong to it (``envoy_virtual_host``), so that a
-Mapping changes only its route.
-
-It reads, reports problems and gives reasons through ``ctx``, and yields claims.
+A route table (scope|hostname) finds the Hosts that serve its hostname, once for all of its routes. If a Host has
+exactly this hostname, that Host makes the virtual host. Otherwise the best hostname that covers it governs it, per side
+of each Listener (as Envoy would choose), and this table asks for a virtual host of its own there. A hostname that is
+closed on a side is also closed for all names that it covers: what it should guard is not served under a weaker one.
 """
 
 from __future__ import annotations
@@ -13,9 +13,40 @@ from collections.abc import Iterable
 from intentc import Claim, Context, Fact, Intent
 
 from .elements import element
-from .envoy.virtual_host import insecure_requests
-from .hosts.hostname_binding import VirtualHostShare
+from .envoy.route import insecure_requests
+from .hostname import IRREGULAR
+from .hostname_binding import HostnameBinding, VirtualHostShare
 from .reasons import hosts as reasons
+from .routing.hostnames import aligned, covering, covers, rank
+
+
+class RoutingTableIntent(Intent):
+    kind = "routing_table"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        scope, _, hostname = self.uuid.partition("|")
+        taken: set[tuple[str, str]] = set()
+        served = False
+        for pattern in _patterns(ctx, hostname):
+            binding: HostnameBinding | None = ctx.fact("hostname_binding", pattern)
+            for side in binding.sides if binding is not None else ():
+                if (side.listener, side.side) in taken:
+                    continue
+                taken.add((side.listener, side.side))
+                if not side.route_configuration or scope not in side.share.scopes:
+                    continue
+                served = True
+                if pattern != hostname:
+                    yield Fact("virtual_host", f"{side.route_configuration}|{hostname}", side.share)
+        if served:
+            yield Fact("table_served", self.uuid, "")
+
+
+def _patterns(ctx: Context, hostname: str) -> list[str]:
+    """The hostnames of Hosts that may cover ``hostname``, the best first. Wildcards within a label are so rare that
+    they are read together, the others one by one."""
+    irregular = {value for _, value in ctx.contributions("hostname_binding", IRREGULAR) if covers(value, hostname)}
+    return sorted({pattern for pattern in covering(hostname) if aligned(pattern)} | irregular | {hostname}, key=rank)
 
 
 class VirtualHostIntent(Intent):

@@ -2,8 +2,6 @@
 (docs/appgw.md §7).
 
 A value that can't be read has no effect, and is reported; the others count.
-
-Pure functions of texts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A backend of an Ingress becomes backend settings, a probe of its own if there is reason for one, and uses a pool.
-
-It reads, reports problems on the Ingress through ``ctx``, and yields claims and facts.
-"""
+"""A backend of an Ingress becomes backend settings, a probe of its own if there is reason for one, and uses a pool."""
 
 from __future__ import annotations
 
@@ -11,15 +8,13 @@ import msgspec
 
 from intentc import Claim, Context, Fact, Intent, View
 
-from .backend_settings import backend_settings, protocol_of
+from .backend_settings import ChosenPath, PodProbe, backend_settings, pod_probe, probe, protocol_of
 from .backend_uses import BackendUse
 from .backends import EndpointPort, candidates, is_tcp, resolved, without_service
 from .names import PROBES, ROOTS, SETTINGS, limited, sub_id
-from .objects import of_ingress, sub_resource
 from .pool import behind_service
-from .probes import ChosenPath, PodProbe, pod_probe, probe
 from .settings import settings
-from .this_gateway import given_name, this_gateway, wanted_name
+from .this_gateway import given_name, of_ingress, sub_resource, this_gateway, wanted_name
 
 
 class BackendState(msgspec.Struct, frozen=True):

@@ -1,6 +1,5 @@
-"""Backend settings: how the gateway speaks to a backend (docs/appgw.md §6.3).
-
-Pure functions of values.
+"""Backend settings and probes: how the gateway speaks to a backend, and asks it whether it is well (docs/appgw.md §6.3,
+§6.4).
 """
 
 from __future__ import annotations
@@ -9,8 +8,108 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+
 from .annotations import Annotations
-from .probes import HTTPS
+
+HTTPS = 443
+_OLD_TIERS = ("Standard", "WAF")
+_MOST_FAILURES = 20
+
+
+class PodProbe(msgspec.Struct, frozen=True):
+    """What the containers of a Service say about a port. Empty texts and zeros: not said."""
+
+    host: str = ""
+    path: str = ""
+    port: int = 0
+    interval: int = 0
+    timeout: int = 0
+    failures: int = 0
+
+
+class ChosenPath(msgspec.Struct, frozen=True):
+    """The path of an Ingress that shapes a probe, as written, and the first host name of its rule without a
+    wildcard."""
+
+    host: str = ""
+    path: str = ""
+
+
+def pod_probe(containers: Iterable[Any], number: int) -> PodProbe | None:
+    """What the container that listens on ``number`` says by ``httpGet``; None if it says nothing."""
+    for container in containers:
+        if not any(port.containerPort == number and port.protocol in ("", "TCP") for port in container.ports):
+            continue
+        for probe in (container.readinessProbe, container.livenessProbe):
+            if probe.httpGet:
+                return PodProbe(
+                    host=probe.httpGet.host,
+                    path=probe.httpGet.path,
+                    port=_number(probe.httpGet.port, container.ports),
+                    interval=probe.periodSeconds,
+                    timeout=probe.timeoutSeconds,
+                    failures=min(probe.failureThreshold, _MOST_FAILURES),
+                )
+        return None
+    return None
+
+
+def probe(
+    chosen: ChosenPath, annotations: Annotations, pod: PodProbe | None, *, protocol: str, tier: str
+) -> dict[str, Any]:
+    """The properties of a probe. ``protocol``: that of the backend's settings; ``tier``: of the gateway."""
+    pod = pod or PodProbe()
+    host = annotations.health_probe_hostname or pod.host or annotations.backend_hostname or chosen.host
+    path = annotations.health_probe_path or pod.path or annotations.backend_path_prefix or chosen.path
+    port = 0 if tier in _OLD_TIERS else annotations.health_probe_port or pod.port
+    return _properties(
+        protocol,
+        host=host,
+        path=path[:-1] if path.endswith("*") else path,
+        interval=annotations.health_probe_interval or pod.interval,
+        timeout=annotations.health_probe_timeout or pod.timeout,
+        failures=annotations.health_probe_unhealthy_threshold or pod.failures,
+        codes=annotations.health_probe_status_codes,
+        port=port,
+    )
+
+
+def default_probe(protocol: str) -> dict[str, Any]:
+    """The properties of the default probe for ``protocol``: Http or Https."""
+    return _properties(protocol)
+
+
+def _properties(
+    protocol: str,
+    *,
+    host: str = "",
+    path: str = "",
+    interval: int = 0,
+    timeout: int = 0,
+    failures: int = 0,
+    codes: tuple[str, ...] = (),
+    port: int = 0,
+) -> dict[str, Any]:
+    return {
+        "protocol": protocol,
+        "host": host or "localhost",
+        "path": path or "/",
+        "interval": interval or 30,
+        "timeout": timeout or 30,
+        "unhealthyThreshold": failures or 3,
+        "pickHostNameFromBackendHttpSettings": False,
+        "minServers": 0,
+        "match": {"statusCodes": list(codes)} if codes else {},
+        **({"port": port} if port else {}),
+    }
+
+
+def _number(port: Any, ports: Iterable[Any]) -> int:
+    """A port of a probe: a number, or the name of a port of the same container; 0 if there is none."""
+    if isinstance(port, int) or str(port).isdigit():
+        return int(port)
+    return next((one.containerPort for one in ports if port and one.name == port), 0)
 
 
 def protocol_of(annotations: Annotations, number: int) -> str:

@@ -1,7 +1,4 @@
-"""Reads the rules of an Ingress: its backends, and what its paths match (docs/appgw.md §6.1, §6.7).
-
-It reads and reports problems through ``ctx``.
-"""
+"""Reads the rules of an Ingress: its backends, and what its paths match (docs/appgw.md §6.1, §6.7)."""
 
 from __future__ import annotations
 
@@ -13,10 +10,10 @@ import msgspec
 from intentc import Context, View
 
 from .annotations import Annotations
+from .backend_settings import ChosenPath
+from .names import Owner
 from .path_maps import Path, RuleContent
 from .paths import CATCH_ALL, patterns_of
-from .precedence import Owner
-from .probes import ChosenPath
 from .settings import Settings
 from .sites import is_wildcard, names_of
 

@@ -1,7 +1,4 @@
-"""The port of a backend: which number stands behind what an Ingress writes (docs/appgw.md §6.1).
-
-Pure functions of Services, their endpoints and their Pods.
-"""
+"""The port of a backend: which number stands behind what an Ingress writes (docs/appgw.md §6.1)."""
 
 from __future__ import annotations
 

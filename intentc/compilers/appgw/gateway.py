@@ -1,8 +1,7 @@
 """The gateway as the publisher read it: what Ingresses may name of it, what concerns its document as a whole (tags,
 ownership, reserved paths), and a listener if there is no other.
 
-``this_gateway.py`` looks up for others what is yielded here. It reads through ``ctx``, and yields claims and facts; no
-state, no I/O.
+``this_gateway.py`` looks up for others what is yielded here.
 """
 
 from __future__ import annotations
@@ -12,14 +11,12 @@ from typing import Any
 
 from intentc import Claim, Context, Fact, Intent
 
-from .listener_contents import Listener
+from .listener_contents import Listener, Resolver
 from .names import CERTIFICATES, LISTENERS, PROFILES, REWRITES, ROOTS, RULES
-from .objects import sub_resource
-from .ownership import prohibited_targets
-from .path_map_contents import Resolver
+from .paths import prohibited_targets
 from .settings import MARKED, PROHIBITED, Settings, settings
 from .sites import HTTP, PLAIN_PORT, PRIVATE, PUBLIC, Site
-from .this_gateway import Present, port_id, present
+from .this_gateway import Present, port_id, present, sub_resource
 
 _MANAGED_BY = "managed-by-k8s-ingress"
 _CLUSTER = "ingress-for-aks-cluster-id"

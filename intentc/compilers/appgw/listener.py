@@ -1,9 +1,7 @@
 """Sites that have everything in common become listeners, each with its rule, a path map if it has path rules, and the
 redirects to which they lead.
 
-``path_maps.py`` decides which paths count, ``path_map_contents.py`` and ``listener_contents.py`` make the JSON.
-
-It reads, reports conflicts on Ingresses and gives reasons through ``ctx``, and yields claims and facts.
+``path_maps.py`` decides which paths count, ``listener_contents.py`` and ``listener_contents.py`` make the JSON.
 """
 
 from __future__ import annotations
@@ -13,16 +11,13 @@ from typing import Any
 
 from intentc import Claim, Context, Fact, Intent, Source
 
-from .listener_contents import Listener, redirect
-from .names import CERTIFICATES, LISTENERS, PATH_MAPS, REDIRECTS, RULES
-from .objects import of_ingress, sub_resource
-from .path_map_contents import Resolver
+from .listener_contents import Listener, Resolver, redirect
+from .names import CERTIFICATES, LISTENERS, PATH_MAPS, REDIRECTS, RULES, Owner
 from .path_maps import PathMap, RuleContent, path_map
-from .precedence import Owner
 from .settings import Settings, settings
 from .sites import HTTPS, Share, listeners
 from .sites import Claim as SiteClaim
-from .this_gateway import given_name, known, port_id, this_gateway
+from .this_gateway import given_name, known, of_ingress, port_id, sub_resource, this_gateway
 
 
 class ListenerGroupIntent(Intent):

@@ -1,9 +1,8 @@
-"""Names and ids of an Application Gateway's sub-resources (docs/appgw.md §5).
+"""Names and ids of an Application Gateway's sub-resources (docs/appgw.md §5), and which of several Ingresses counts
+(§8.1).
 
 A name follows from what a sub-resource is made of, so that an update finds what the last one made, and a gateway that
 AGIC filled keeps its names. ``this_gateway.py`` decides between two sources of one name.
-
-Pure functions of values.
 """
 
 from __future__ import annotations
@@ -131,3 +130,17 @@ def path_rule_id(gateway: str, path_map: str, rule: str) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+class Owner(msgspec.Struct, frozen=True, order=True):
+    """An Ingress, in its place among others: of two that contradict each other, the lesser one counts."""
+
+    created: str
+    """Its ``creationTimestamp``."""
+    namespace: str
+    name: str
+
+    @property
+    def shown(self) -> str:
+        """namespace:name, as problems name it."""
+        return f"{self.namespace}:{self.name}"

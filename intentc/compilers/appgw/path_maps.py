@@ -1,8 +1,6 @@
 """The path map of a listener: from the rules of Ingresses that claim its sites (docs/appgw.md §6.8, §8.1).
 
-``path_map_contents.py`` makes its JSON.
-
-Pure functions of values.
+``listener_contents.py`` makes its JSON.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from .certificates import CHALLENGE as CHALLENGES
+from .listener_certificates import CHALLENGE as CHALLENGES
 from .paths import rank
 from .sites import CHALLENGE, REDIRECT, Claim
 

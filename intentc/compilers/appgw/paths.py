@@ -1,14 +1,18 @@
-"""Paths of an Ingress as patterns of a path map, their order, and what a reserved path covers (docs/appgw.md §6.7,
-§8.1, §10).
-
-Pure functions of values.
+"""Paths of an Ingress as patterns of a path map, their order, and what others have reserved of the gateway
+(docs/appgw.md §6.7, §8.1, §10); and which Ingresses it serves (§3).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import msgspec
+
+from intentc import Context, View
+
+from .settings import Settings
 
 CATCH_ALL = ("", "/", "/*")
 _PATTERN = re.compile(r"/[A-Za-z0-9\-._~!$()'+,;=:@/]*\*?", re.ASCII)
@@ -66,3 +70,46 @@ def covers(target: str, pattern: str) -> bool:
         return target == pattern
     tree = target[:-1].rstrip("/")
     return pattern == tree or pattern.startswith(f"{tree}/")
+
+
+_ANNOTATION = "kubernetes.io/ingress.class"
+_DEFAULT = "ingressclass.kubernetes.io/is-default-class"
+
+
+class Target(NamedTuple):
+    """What is reserved: the ``paths`` of ``hostname`` (lower case); without either, all."""
+
+    hostname: str
+    paths: tuple[str, ...]
+
+    def covers(self, host: str, patterns: Iterable[str]) -> bool:
+        """Whether all that ``patterns`` match is reserved, under the name ``host`` of a site."""
+        if self.hostname and self.hostname != host:
+            return False
+        return all(any(covers(path, pattern) for path in self.paths or CATCH_ALL) for pattern in patterns)
+
+
+def is_served(ingress: View, ctx: Context, config: Settings) -> bool:
+    """Whether the Ingress belongs to this gateway, by its namespace and its class."""
+    if config.namespaces and ingress.fq_name[0] not in config.namespaces:
+        return False
+    if annotation := ingress.metadata.annotations.get(_ANNOTATION, ""):
+        return bool(annotation == config.annotation)
+    if not config.with_classes:
+        return False
+    name = ingress.ingressClassName
+    if name and name != config.class_name:
+        return False
+    ours = ctx.find("ingress_class", (config.class_name,))
+    is_ours = bool(ours is not None and ours.controller == config.controller)
+    if name:
+        return is_ours
+    if config.is_default:
+        return True
+    return ours is not None and is_ours and ours.metadata.annotations.get(_DEFAULT, "") == "true"
+
+
+def prohibited_targets(ctx: Context) -> tuple[Target, ...]:
+    """All that is reserved, sorted."""
+    found = ctx.all("azure_ingress_prohibited_target")
+    return tuple(sorted(Target(one.hostname.lower(), tuple(one.paths)) for one in found))

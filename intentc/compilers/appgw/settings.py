@@ -2,8 +2,6 @@
 
 Both spellings are settings of ``intentc.settings``, after ``appgw.``; the helm name counts if both are given. Settings
 of AGIC that mean nothing here are accepted, so that its values can be copied.
-
-It reads through ``ctx``.
 """
 
 from __future__ import annotations

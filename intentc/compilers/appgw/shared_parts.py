@@ -1,8 +1,7 @@
 """Parts that several listeners or backends share: ports, certificates, rewrite sets, and the default ones.
 
-Each is an intent of its own while something uses it.
-
-It reads through ``ctx``, and yields claims and facts.
+Each is an intent of its own while something uses it. A rewrite set is an AzureApplicationGatewayRewrite (docs/appgw.md
+§6.9).
 """
 
 from __future__ import annotations
@@ -12,15 +11,44 @@ from typing import Any
 
 from intentc import Claim, Context, Fact, Intent
 
-from .backend_settings import default_settings
-from .certificates import digest, wrong_with
-from .names import CERTIFICATES, POOLS, PORTS, PROBES, REWRITES, SETTINGS, limited, sub_id
-from .objects import Origin, of_ingress, sub_resource
-from .precedence import Owner
-from .probes import default_probe
-from .rewrites import rewrite_set
+from .backend_settings import default_probe, default_settings
+from .listener_certificates import digest, wrong_with
+from .names import CERTIFICATES, POOLS, PORTS, PROBES, REWRITES, SETTINGS, Owner, limited, sub_id
 from .settings import settings
-from .this_gateway import given_name, port_name, this_gateway, wanted_name
+from .this_gateway import Origin, given_name, of_ingress, port_name, sub_resource, this_gateway, wanted_name
+
+
+def rewrite_set(rules: tuple[Any, ...]) -> dict[str, Any]:
+    """The properties of a rewrite set; ``rules``: ``spec.rewriteRules``."""
+    return {"rewriteRules": [_rule(rule) for rule in rules]}
+
+
+def _rule(rule: Any) -> dict[str, Any]:
+    conditions = [
+        {"variable": one.variable, "pattern": one.pattern, "ignoreCase": one.ignoreCase, "negate": one.negate}
+        for one in rule.conditions
+    ]
+    actions: dict[str, Any] = {
+        "requestHeaderConfigurations": _headers(rule.actions.requestHeaderConfigurations),
+        "responseHeaderConfigurations": _headers(rule.actions.responseHeaderConfigurations),
+    }
+    url = rule.actions.urlConfiguration
+    if url:
+        found: dict[str, Any] = {"reroute": url.reroute}
+        if url.modifiedPath:
+            found["modifiedPath"] = url.modifiedPath
+        if url.modifiedQueryString:
+            found["modifiedQueryString"] = url.modifiedQueryString
+        actions["urlConfiguration"] = found
+    return {"name": rule.name, "ruleSequence": rule.ruleSequence, "conditions": conditions, "actionSet": actions}
+
+
+def _headers(headers: tuple[Any, ...]) -> list[dict[str, str]]:
+    """A header without a value is deleted."""
+    return [
+        {"headerName": one.headerName, "headerValue": "" if one.actionType.lower() == "delete" else one.headerValue}
+        for one in headers
+    ]
 
 
 class PortUseIntent(Intent):

@@ -2,8 +2,6 @@
 
 Claims that can't be met are left out. A name that any Ingress has in ``tls`` is served in the clear to nobody but
 solvers of ACME challenges. ``site_claims.py`` makes the claims, ``listener.py`` the listeners.
-
-It reads, reports conflicts and what is left out on Ingresses through ``ctx``, and yields facts.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ import msgspec
 
 from intentc import Claim, Context, Fact, Intent
 
-from .covered_names import covering_owner
+from .listener_certificates import covering_owner
 from .sites import HTTP, HTTPS, REDIRECT, SERVE, Site, settled, without_certificate
 from .sites import Claim as SiteClaim
 from .this_gateway import foreign_listener, protocol_holder

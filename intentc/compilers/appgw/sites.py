@@ -1,7 +1,4 @@
-"""Sites: a host name on a port of a frontend, who claims it, and which sites may share a listener (docs/appgw.md §6.6).
-
-Values that intents exchange as facts, and pure functions of them.
-"""
+"""Sites: a host name on a port of a frontend, who claims it, and which may share a listener (docs/appgw.md §6.6)."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from .precedence import Owner
+from .names import Owner
 
 PUBLIC, PRIVATE = "Public", "Private"
 HTTP, HTTPS = "Http", "Https"

@@ -1,21 +1,53 @@
 """The gateway that the sub-resources belong to, as facts show it: its id, what it has, which names are free, and who
-has a port or a site (docs/appgw.md §4, §5, §6.6, §10).
+has a port or a site (docs/appgw.md §4, §5, §6.6, §10). ``gateway.py`` yields what the publisher read.
 
-``gateway.py`` yields what the publisher read. It reads through ``ctx``, and makes facts about names; no state, no I/O.
+Claims for sub-resources are made here, each with its origins.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from intentc import Context, Fact, Waiting
+from intentc import Claim, Context, Fact, Intent, Waiting
 
-from .names import PORTS, Names, distinct, gateway_id, limited, sub_id
-from .precedence import Owner
+from .names import PORTS, Names, Owner, distinct, gateway_id, limited, sub_id
 from .settings import Settings
 from .sites import HTTP, HTTPS, Site
+
+MOST_ORIGINS = 20
+"""The most origins that one object lists: the list must not grow with the number of Ingresses."""
+
+
+class Origin(msgspec.Struct, frozen=True, order=True):
+    """The user's resource and field that a sub-resource comes from; ``name``: namespace:name."""
+
+    kind: str
+    name: str
+    field: str = ""
+
+
+def of_ingress(owner: Owner, field: str = "") -> Origin:
+    return Origin("ingress", owner.shown, field)
+
+
+def sub_resource(
+    intent: Intent,
+    kind: str,
+    gateway: str,
+    collection: str,
+    name: str,
+    content: dict[str, Any],
+    origins: Iterable[Origin],
+    **further: Any,
+) -> Claim:
+    """A claim that the gateway has the sub-resource ``name`` of ``collection`` with ``content`` as its properties."""
+    config = {"id": sub_id(gateway, collection, name), "name": name, "properties": content}
+    first = sorted(set(origins))[:MOST_ORIGINS]
+    return intent.owned(kind, (name,), config=config, origins=first, **further)
+
 
 NOBODY = "00000000-0000-0000-0000-000000000000"
 """The subscription of a gateway whose id nobody says."""

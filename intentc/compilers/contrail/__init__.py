@@ -5,9 +5,9 @@ D.8 (service chains), D.9 (static routes), D.10 (routing policies), D.11 (BGP VP
 (addresses), D.16 (SR-IOV). The kinds are declared in ``config/schemas/contrail``, the reaction map is
 ``reactions/contrail.yml``. The API server makes the primary routing instance of a network, and the numbers of groups.
 
-Each intent is in a file named after its kind; the other modules hold the functions that intents call, but for
-``leftovers.py``, a view. Intents read, report problems, request numbers and give reasons through ``ctx``, and yield
-claims and facts.
+Each intent is in the file named after its kind, or of which its kind is a part: those of addresses in
+``instance_ip.py``, of switches in ``sriov_port_group.py``, of projects and BGP VPNs in ``virtual_network.py``. The
+other modules hold what several intents need; ``leftovers.py`` is a view.
 """
 
 from intentc import Compiler

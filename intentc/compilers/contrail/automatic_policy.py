@@ -3,8 +3,6 @@
 
 It is stored nowhere: the service yields it as a fact for both networks, and each converts its one rule behind those of
 the policies that it attaches.
-
-It reads and reports problems through ``ctx``, and returns facts.
 """
 
 from __future__ import annotations

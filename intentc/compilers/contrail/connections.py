@@ -6,8 +6,6 @@ setting): that is computed with its lists, and yielded as facts. Two primary rou
 networks want it; each instance claims its own side from the facts, so no network is compiled because another one's
 wishes changed. The network of an analyzer wants those that mirror to it in return, whatever it attaches; ports that are
 mirrored yield the same facts (docs/contrail.md D.8.7). ``service_chain.py`` links the instances of chains.
-
-It reads and gives reasons through ``ctx``, and returns claims and facts.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 It lists those of the automatic range without a mark to which no routing instance and no logical router refers, but for
 the server's own two. Another transformer allocated them, or a user chose them under an earlier autonomous system; so
 the compiler deletes no route target without its mark.
-
-It reads through the ``Compiled`` that it gets, and changes nothing.
 """
 
 from __future__ import annotations

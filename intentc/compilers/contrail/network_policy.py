@@ -2,8 +2,6 @@
 
 ``policy_rules.py`` leaves out what is at fault, and that alone (docs/contrail.md D.4.3). Faults of the services that
 rules name are reported by ``service_chain.py``.
-
-It reads and reports problems through ``ctx``, and yields nothing.
 """
 
 from __future__ import annotations

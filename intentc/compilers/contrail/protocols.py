@@ -3,8 +3,6 @@
 Where the ancestors differ, the rule is what a user expects: names in any case, the whole table of the Python ancestor,
 and ``icmp`` under IPv6 is ICMPv6. Without a protocol a rule of a policy means any; one of a group is left out before it
 comes here (docs/contrail.md D.5.1).
-
-Pure functions of values.
 """
 
 from __future__ import annotations

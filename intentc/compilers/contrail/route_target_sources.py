@@ -3,9 +3,6 @@
 It is separate from the rules. ``with_reasons`` passes claims on, and computes reasons only while an explanation is
 requested. The other functions compute them at each call: callers check ``ctx.explaining``, unless they put the reasons
 into facts.
-
-It reads through the views that it gets and, for the autonomous system, through ``ctx``, and gives reasons through
-``ctx``; it claims nothing. State: ``RouterReasons`` keeps what it computed for one router.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ D.8.3).
 
 Networks and routers claim the other targets of the primary one; planning merges all claims. A user's routing instance
 below a deleted network has no claims left: planning deletes it, as the server deletes the primary one.
-
-It reads, reports problems, requests numbers and gives reasons through ``ctx``, and yields claims.
 """
 
 from __future__ import annotations

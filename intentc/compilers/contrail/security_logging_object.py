@@ -2,8 +2,6 @@
 
 A reference to a policy or group chooses rules by uuid, or stands for all rules of it. Objects that networks and
 interfaces refer to are enforced by the data plane; nothing is compiled for those.
-
-It reads and gives reasons through ``ctx``, and yields claims.
 """
 
 from __future__ import annotations

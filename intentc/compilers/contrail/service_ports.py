@@ -3,8 +3,6 @@ D.8.1).
 
 A service instance runs on port tuples, or on machines; each has a left and a right port, through which traffic enters
 and leaves, and those have service addresses. ``virtual_machine_interface.py`` says what ports get from services.
-
-It reads only through the views that it gets, which record each read.
 """
 
 from __future__ import annotations

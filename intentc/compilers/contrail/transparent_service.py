@@ -3,8 +3,6 @@
 
 The chain has an address of each family for the service, and each host of the service knows the chain by a VLAN: its
 ports refer to the chain's routing instances with both. Which chains there are is the business of ``service_chain.py``.
-
-It reads and requests numbers through ``ctx``, and returns claims.
 """
 
 from __future__ import annotations

@@ -5,21 +5,18 @@ Gateways of networking.x-k8s.io are candidates for the one instance of their nam
 ``config/schemas/gateway``, the reaction map is ``reactions/gateway.yml``.
 
 This package holds the intents, one file per kind (both versions of classes in one), and what they share.
-``parameters`` reads what users set, ``listeners`` what a Gateway wants; both together become an ``Instance``
-(``instance.py``), the typed value that stands between the two halves. ``holder`` and ``contenders`` decide who of
+``classes`` finds the parameters that users set, ``listeners`` what a Gateway wants; both together become an
+``Instance`` (``instance.py``), the typed value that stands between the two halves. ``contenders`` decides who of
 several has a namespace, and an object. ``children`` turns an ``Instance`` into the objects of a cluster; ``running``
-reads what became of them, and ``conditions`` says it. ``restarts`` says what a plan means for what runs.
-
-Intents read, report problems and give reasons through ``ctx``, and yield facts and claims: manifests, finalizers and
-statuses. No state.
+reads what became of them. ``restarts`` says what a plan means for what runs.
 """
 
 from intentc import Compiler
 
 from .children import MADE_KINDS
+from .contenders import ALL
 from .contour import ContourIntent
 from .contour_instance import ContourInstanceIntent
-from .finalizers import ALL
 from .gateway import GatewayIntent
 from .gateway_class import EarlyGatewayClassIntent, GatewayClassIntent
 from .gateway_v1alpha1 import EarlyGatewayIntent

@@ -1,12 +1,14 @@
-"""Decides which of several instances has an object whose name they all want (docs/gateway.md §12).
+"""Decides which of several Contours or Gateways holds a namespace (docs/gateway.md §7), and which of several instances
+has an object whose name they all want (§12).
 
-Names follow fixed rules, since what the operator and the provisioner made has them. So those of two instances may meet:
-Gateways ``a-b/c`` and ``a/b-c`` want one ClusterRole, ``x`` and ``certgen-x`` one ServiceAccount. The oldest owner has
-the object, and the others say so. Who made it does not count, so restarts and the order of arrival change nothing.
-The instance of a namespace all of whose candidates are being deleted wants no names: the next contender takes its
-objects over.
+Each candidate yields a ``Candidate`` to the instance of its namespace, an intent of its own; that makes the objects,
+and whoever holds it may change without any object ending.
 
-It reads facts through ``ctx``, and yields facts; no state.
+Names of objects follow fixed rules, since what the operator and the provisioner made has them. So those of two
+instances may meet: Gateways ``a-b/c`` and ``a/b-c`` want one ClusterRole, ``x`` and ``certgen-x`` one ServiceAccount.
+The oldest owner has the object, and the others say so. Who made it does not count, so restarts and the order of arrival
+change nothing. The instance of a namespace all of whose candidates are being deleted wants no names: the next contender
+takes its objects over.
 """
 
 from __future__ import annotations
@@ -16,10 +18,124 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from intentc import Context, Fact, View
+from intentc import Context, Fact, FinalizerClaim, Intent, ResourceClaim, View, finalizer
 
-from .holder import Candidate
-from .objects import Object
+from .children import Child, children
+from .classes import Class
+from .instance import Instance, Layout, Resource
+from .settings import images
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """``kind``: ``contour`` or ``gateway_v1alpha1``. ``created``: RFC 3339. ``instance``: what it wants, None while
+    that can't be made; ``fault`` says why. Of a Contour that is being deleted it is right about the Namespace, even if
+    there is a ``fault``. ``counts``: it may hold the namespace; one that does not only keeps what runs for it.
+    ``is_ending``: it is being deleted. ``parameters``, ``gateway_class``: (kind, elements of the name …) of what the
+    instance follows from, which must not be removed before it."""
+
+    kind: Literal["contour", "gateway_v1alpha1"]
+    namespace: str
+    name: str
+    created: str = ""
+    instance: Instance | None = None
+    fault: str = ""
+    counts: bool = True
+    is_ending: bool = False
+    parameters: tuple[str, ...] = ()
+    gateway_class: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """For people: ``Contour shop/web``."""
+        return f"{'Contour' if self.kind == 'contour' else 'Gateway'} {self.namespace}/{self.name}"
+
+
+def instance_name(namespace: str) -> str:
+    """The name of the fact to which the candidates of a namespace contribute."""
+    return f"contour/{namespace}"
+
+
+def holder(candidates: Iterable[Candidate]) -> Candidate | None:
+    """Who holds the namespace: the oldest candidate that is not being deleted; of those of one second the first by
+    namespace and name. Else one that keeps what runs, else the last to be deleted; None without any."""
+    ranked = sorted(candidates, key=_rank)
+    return ranked[0] if ranked else None
+
+
+def _rank(candidate: Candidate) -> tuple[bool, bool, str, str, str, str]:
+    return (
+        candidate.is_ending,
+        not candidate.counts,
+        candidate.created,
+        candidate.namespace,
+        candidate.name,
+        candidate.kind,
+    )
+
+
+Object = tuple[Child, ResourceClaim]
+
+
+def objects_of(intent: Intent, ctx: Context, instance: Instance) -> tuple[Object, ...]:
+    """The objects of an instance, in the order of their phases, and the claims of ``intent`` that they exist."""
+
+    def observed(child: Child) -> View | None:
+        return ctx.observed(_claim_of(intent, child))
+
+    return tuple((child, _claim_of(intent, child)) for child in children(instance, observed))
+
+
+def objects_of_any(
+    intent: Intent, ctx: Context, layout: Layout, namespace: str, gateway: Resource | None = None
+) -> tuple[Object, ...]:
+    """The objects that the instance of a namespace, or of a Gateway, has whatever it is configured to be."""
+    contour = None if gateway is not None else Resource(namespace, "any")
+    instance = Instance(
+        layout=layout, namespace=namespace, images=images(ctx, layout), contour=contour, gateway=gateway
+    )
+    return objects_of(intent, ctx, instance)
+
+
+def _claim_of(intent: Intent, child: Child) -> ResourceClaim:
+    return intent.manifest(child.manifest, **child.options)
+
+
+CONTOUR = "contour.operator.projectcontour.io/finalizer"
+GATEWAY = "contour.operator.projectcontour.io/gateway-finalizer"
+EARLY_GATEWAY = "gateway.networking.x-k8s.io/finalizer"
+CLASS = "gateway-exists-finalizer.gateway.networking.k8s.io"
+EARLY_CLASS = "gateway-exists-finalizer.networking.x-k8s.io"
+DESIGNED = "gatewayclass-exists-finalizer.operator.projectcontour.io"
+"""In the operator's design only; one that is found is removed."""
+
+OF_KIND = {
+    "contour": CONTOUR,
+    "gateway": GATEWAY,
+    "gateway_v1alpha1": EARLY_GATEWAY,
+    "gateway_class": CLASS,
+    "gateway_class_v1alpha1": EARLY_CLASS,
+}
+"""Kind → the finalizer that we claim on it."""
+
+ALL = frozenset({*OF_KIND.values(), DESIGNED})
+
+
+def has_ours(view: View) -> bool:
+    """Whether the resource has our finalizer: something was made that follows from it."""
+    return OF_KIND[view.kind] in view.metadata.finalizers
+
+
+def is_ending(view: View) -> bool:
+    """Whether the resource is being deleted."""
+    return bool(view.metadata.deletionTimestamp)
+
+
+def keeping(*views: View | None) -> Iterator[FinalizerClaim]:
+    """Claims that these resources stay while what follows from them exists. One that is being deleted takes no more
+    finalizers, and a claim would only hold up what is made. Kinds without a finalizer of ours are left out."""
+    for view in views:
+        if view is not None and view.kind in OF_KIND and (not is_ending(view) or has_ours(view)):
+            yield finalizer(view, OF_KIND[view.kind])
 
 
 class Contender(msgspec.Struct, frozen=True, order=True):
@@ -86,3 +202,27 @@ def contest(ctx: Context, own: Contender, objects: Iterable[Object], *, gives_wa
         elif not gives_way:
             lost.append(f"{kind} {place.rpartition('/')[2]} (of {winner.kind} {winner.namespace}/{winner.name})")
     return Contest(tuple(made), tuple(lost))
+
+
+def candidate_of(view: View, instance: Instance | None, fault: str = "", found: Class | None = None) -> Candidate:
+    """``view``: a Contour, or a Gateway of v1alpha1. ``found``: its class; a Gateway without one does not count."""
+    holder = found.holder if found is not None else None
+    return Candidate(
+        kind="contour" if view.kind == "contour" else "gateway_v1alpha1",
+        namespace=view.fq_name[0],
+        name=view.fq_name[1],
+        created=view.metadata.creationTimestamp,
+        instance=instance,
+        fault=fault,
+        counts=found is not None or view.kind == "contour",
+        is_ending=is_ending(view),
+        parameters=(holder.kind, *holder.fq_name) if holder is not None else (),
+        gateway_class=(found.view.kind, *found.view.fq_name) if found is not None else (),
+    )
+
+
+def others_of(ctx: Context, name: str, view: View) -> Iterator[Candidate]:
+    """The other candidates for an instance. ``name``: of the fact."""
+    for key, candidate in ctx.contributions("contour_instance", name):
+        if key != view.key:
+            yield candidate

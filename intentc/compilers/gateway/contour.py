@@ -2,8 +2,6 @@
 status says what became of it.
 
 Rules: docs/gateway.md §5, §7, §9, §10. ``contour_instance.py`` makes the objects of whoever holds the namespace.
-
-It reads and reports problems through ``ctx``, and yields status claims and a fact; no state.
 """
 
 from __future__ import annotations
@@ -12,19 +10,55 @@ from collections.abc import Iterable, Iterator
 
 from intentc import Claim, Context, Fact, Intent, status
 
-from .candidates import candidate_of, others_of
-from .conditions.condition import Condition
-from .conditions.contours import of_instance, of_parameters
-from .contenders import contest, of_holder
-from .finalizers import has_ours, is_ending
-from .holder import holder, instance_name
+from .classes import CLASS, EARLY_CLASS, class_named, is_ours, named_class, read_class
+from .condition import Condition
+from .contenders import (
+    candidate_of,
+    contest,
+    has_ours,
+    holder,
+    instance_name,
+    is_ending,
+    objects_of,
+    objects_of_any,
+    of_holder,
+    others_of,
+)
+from .contour_parameters import Parameters, contour_parameters
 from .instance import Instance
-from .objects import objects_of, objects_of_any
-from .parameters.classes import CLASS, EARLY_CLASS, class_named, is_ours, named_class, read_class
-from .parameters.contour_parameters import contour_parameters
-from .parameters.parameters import Parameters
 from .running import Running, running
 from .settings import images, operator_namespace
+
+
+def of_parameters(class_name: str, *, exists: bool, fault: str) -> Condition:
+    """Of a Contour that names a class. ``fault``: why the class is not admitted, empty if it is."""
+    if not exists:
+        message = f"there is no GatewayClass {class_name}; create it, or clear gatewayClassRef"
+        return Condition("Available", False, "GatewayClassNonExistent", message)
+    if fault:
+        return Condition("Available", False, "GatewayClassNotAdmitted", fault)
+    return Condition("Available", True, "GatewayClassAdmitted")
+
+
+def of_instance(faults: tuple[str, ...], holder: str, running: Running | None) -> Condition:
+    """Of a Contour without class. ``holder``: who else holds its namespace, empty if it does. ``running``: None if
+    nothing is made for it."""
+    if faults:
+        return Condition("Available", False, "Invalid", "; ".join(faults))
+    if holder:
+        return Condition("Available", False, "NamespaceInUse", f"{holder} holds the namespace; name another one")
+    if running is None:
+        return Condition("Available", False, "ContourUnavailable", "nothing is made yet")
+    if running.taken:
+        names = ", ".join(running.taken)
+        return Condition("Available", False, "NameTaken", f"others have {names}; rename or delete them")
+    rejected = "; ".join(running.rejected)
+    if running.missing or running.is_contour_available is False or not running.envoys:
+        return Condition("Available", False, "ContourUnavailable", rejected or running.waits_for)
+    if running.is_contour_available is None:
+        return Condition("Available", "Unknown", "ContourUnknown", "the Deployment of Contour has not reported yet")
+    return Condition("Available", True, "ContourAvailable", rejected)
+
 
 _NEVER_REMOVED = frozenset({"contour-operator", "default", "kube-system"})
 

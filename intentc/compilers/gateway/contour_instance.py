@@ -4,8 +4,6 @@ It is an intent of its own while any Contour or Gateway of v1alpha1 is a candida
 own: when the next candidate takes over, labels and configuration change, and nothing ends. What the instance follows
 from keeps its finalizers until the last object is gone. ``holder`` decides who holds the namespace; the candidates
 themselves report what became of them.
-
-It reads and gives reasons through ``ctx``, and yields claims and facts; no state.
 """
 
 from __future__ import annotations
@@ -17,12 +15,9 @@ import msgspec
 from intentc import Claim, Context, Fact, Intent, View
 
 from .children.child import Phase
-from .contenders import contest, names_wanted, of_holder
-from .finalizers import keeping
-from .holder import Candidate, holder
+from .contenders import Candidate, contest, holder, keeping, names_wanted, objects_of, objects_of_any, of_holder
+from .gateways import explain_instance
 from .instance import Instance
-from .objects import objects_of, objects_of_any
-from .reasons import explain_instance
 
 
 class ContourInstanceIntent(Intent):

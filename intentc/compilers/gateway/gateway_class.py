@@ -1,9 +1,7 @@
 """A GatewayClass of ours, of either version, reports whether it is accepted: whether its Gateways can be made. One of
 version 1 also says which releases and features are supported (docs/gateway.md §4).
 
-A class of another controller, and its Gateways, are not touched in any way. ``parameters/classes.py`` decides.
-
-It reads and reports problems through ``ctx``, and yields status claims; no state.
+A class of another controller, and its Gateways, are not touched in any way. ``classes.py`` decides.
 """
 
 from __future__ import annotations
@@ -12,8 +10,8 @@ from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent, View, status
 
-from .conditions.condition import Condition
-from .parameters.classes import is_ours, read_class
+from .classes import is_ours, read_class
+from .condition import Condition
 
 _DEFINITION = "gatewayclasses.gateway.networking.k8s.io"
 _BUNDLE = "gateway.networking.k8s.io/bundle-version"

@@ -1,26 +1,51 @@
 """What Gateways of both versions have in common: their state, their instance, and what they report of what runs.
 
 ``gateway.py`` and ``gateway_v1alpha1.py`` decide what follows from it. Rules: docs/gateway.md §5, §6, §9.
-
-It reads through ``ctx``, and yields status claims and facts; no state.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from intentc import Claim, Context, Fact, Intent, View, status
+from intentc import Claim, Context, Fact, Intent, Source, View, status
 
-from .addresses import address_type, requested
-from .checking import checked_listeners, ports
-from .conditions.condition import GatewayState
-from .finalizers import has_ours, is_ending
-from .instance import Instance, Layout, Resource, ServiceType
-from .objects import objects_of_any
-from .parameters.classes import Class
-from .parameters.parameters import Parameters, pairs
+from .attached_routes import attached_routes
+from .certificate_references import Resolution, resolved
+from .classes import Class
+from .condition import Checked, GatewayState
+from .contenders import Candidate, Object, has_ours, is_ending, objects_of_any
+from .contour_parameters import Parameters, pairs
+from .gateway_addresses import address_type, requested
+from .instance import Instance, Layout, Port, Resource, ServiceType
+from .listener_checks import overlapping, ports_of, verdicts
+from .listeners import listeners_of
 from .running import Running, running
 from .settings import images
+
+
+def checked_listeners(ctx: Context, gateway: View) -> tuple[Checked, ...]:
+    """The listeners of a Gateway, each with what was found out about it."""
+    early = gateway.kind == "gateway_v1alpha1"
+    listeners = listeners_of(gateway)
+    found = verdicts(listeners, "operator" if early else "provisioner")
+    overlaps = overlapping(listeners, found)
+    attached = (0,) * len(listeners) if early else attached_routes(ctx, gateway, listeners)
+    return tuple(
+        Checked(
+            listener,
+            verdict,
+            # One that is refused needs no certificate.
+            resolved(ctx, listener, gateway.fq_name[0], early=early) if verdict.is_good else Resolution(),
+            count,
+            overlap,
+        )
+        for listener, verdict, count, overlap in zip(listeners, found, attached, overlaps, strict=True)
+    )
+
+
+def ports(listeners: tuple[Checked, ...]) -> tuple[Port, ...]:
+    """The ports of the listeners in force."""
+    return ports_of([one.listener for one in listeners], [one.verdict for one in listeners])
 
 
 def state_of(ctx: Context, gateway: View, found: Class) -> GatewayState:
@@ -79,3 +104,34 @@ def addresses_of(gateway: View, seen: Running | None) -> Iterator[Claim]:
     """The addresses in the status of a Gateway. ``seen``: None if nothing runs for it."""
     if seen is not None and seen.addresses:
         yield status.field(gateway, "addresses", [{"type": address_type(one), "value": one} for one in seen.addresses])
+
+
+def explain(ctx: Context, gateway: View, listeners: tuple[Checked, ...], made: tuple[Object, ...]) -> None:
+    """Give the reasons for the objects of a Gateway's instance."""
+    if not ctx.explaining:
+        return
+    for child, claim in made:
+        ctx.because(claim, Source.of(gateway))
+        if child.manifest["kind"] != "Service" or not child.manifest["metadata"]["name"].startswith("envoy"):
+            continue
+        for position, port in enumerate(child.manifest["spec"]["ports"]):
+            for place in _listeners_of(listeners, port["port"]):
+                source = Source.of(gateway, f"listeners[{place}]")
+                ctx.because(claim, source, part=f"content.spec.ports[{position}]")
+
+
+def explain_instance(ctx: Context, held_by: Candidate, made: tuple[Object, ...]) -> None:
+    """Give the reasons for the objects of the instance of a namespace."""
+    if not ctx.explaining:
+        return
+    owner = ctx.find(held_by.kind, (held_by.namespace, held_by.name))
+    if owner is None:
+        return
+    if held_by.kind == "contour":
+        explain(ctx, owner, (), made)
+        return
+    explain(ctx, owner, checked_listeners(ctx, owner), made)
+
+
+def _listeners_of(listeners: tuple[Checked, ...], number: int) -> list[int]:
+    return [place for place, one in enumerate(listeners) if one.verdict.is_good and one.listener.port == number]

@@ -7,8 +7,6 @@ set ``load_balancer`` to None.
 
 Every value is hashable, so that an instance can be the value of a fact: maps are ``Pairs``, and what is passed on
 unchanged (resources, volumes, strategies) is ``Json``.
-
-Values only.
 """
 
 from __future__ import annotations

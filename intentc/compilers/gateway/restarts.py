@@ -3,8 +3,6 @@
 A plan asks for each manifest that changes (``Compiler(remarks=…)``). A cluster restarts the pods of a Deployment or
 DaemonSet if the template of its pods changes, and only then; what changes at a path that can't be changed is deleted
 and created (docs/engine.md §13.3).
-
-Pure functions of stored manifests.
 """
 
 from __future__ import annotations

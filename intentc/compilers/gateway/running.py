@@ -1,7 +1,4 @@
-"""What the cluster has of an instance, as far as conditions and statuses depend on it (docs/gateway.md §9).
-
-It reads what a bridge observed of the instance's objects through ``ctx``; no state.
-"""
+"""What the cluster has of an instance, as far as conditions and statuses depend on it (docs/gateway.md §9)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The compiler's settings: controller names, images, namespaces, folders of nodes, who writes the status of Gateways.
 
-Rules: docs/gateway.md §3. It reads settings through ``ctx``; no state.
+Rules: docs/gateway.md §3.
 """
 
 from __future__ import annotations

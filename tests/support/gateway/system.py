@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from intentc.apiserver.sources import DerivedSource
-from intentc.compilers.gateway.finalizers import ALL
+from intentc.compilers.gateway.contenders import ALL
 from intentc.loading.resources import Loaded
 from intentc.model.manifest import manifest_uuid
 from intentc.model.status import without_empty

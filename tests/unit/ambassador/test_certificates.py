@@ -10,11 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from intentc.compilers.ambassador.tls.certificates import (
-    wrong_with_authority,
-    wrong_with_certificate,
-    wrong_with_revocations,
-)
+from intentc.compilers.ambassador.pem_checks import wrong_with_authority, wrong_with_certificate, wrong_with_revocations
 from tests.support.certificates import Authority
 
 EC = "-newkey ec -pkeyopt ec_paramgen_curve:P-256"

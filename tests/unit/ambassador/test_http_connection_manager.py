@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from intentc.compilers.ambassador.envoy.http_connection_manager import http_connection_manager
-from intentc.compilers.ambassador.gateway.gateway import AuthFilter, Gateway, RateLimitFilter
-from intentc.compilers.ambassador.gateway.module_reading import read_settings
+from intentc.compilers.ambassador.http_gateway import AuthFilter, Gateway, RateLimitFilter
+from intentc.compilers.ambassador.module_reading import read_settings
 from tests.support.ambassador.services import EVERY_FILTER, checked
 
 

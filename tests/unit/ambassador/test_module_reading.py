@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from intentc.compilers.ambassador.gateway.module_reading import UNSUPPORTED, WITHOUT_EFFECT, read_settings
-from intentc.compilers.ambassador.gateway.settings_groups import Finding
+from intentc.compilers.ambassador.module_reading import UNSUPPORTED, WITHOUT_EFFECT, Finding, read_settings
 from intentc.compilers.ambassador.settings.module_settings import (
     AddressRange,
     Buffer,

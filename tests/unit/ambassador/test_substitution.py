@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.compilers.ambassador.envoy.access_log import JSON_FORMAT, TEXT_FORMAT
-from intentc.compilers.ambassador.settings.substitution import HEADER_COMMANDS, mistake, mistake_in
+from intentc.compilers.ambassador.envoy.http_connection_manager import JSON_FORMAT, TEXT_FORMAT
+from intentc.compilers.ambassador.settings.header_rules import HEADER_COMMANDS, mistake, mistake_in
 
 
 @pytest.mark.parametrize(

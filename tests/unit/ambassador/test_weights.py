@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from intentc.compilers.ambassador.routing.weights import over_the_whole, proportions
+from intentc.compilers.ambassador.routing.route_action import over_the_whole, proportions
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.compilers.appgw.names import (
-    Names,
-    distinct,
-    gateway_id,
-    limited,
-    listener_mark,
-    path_rule_id,
-    sub_id,
-)
+from intentc.compilers.appgw.names import Names, distinct, gateway_id, limited, listener_mark, path_rule_id, sub_id
 
 NAMES = Names("p-")
 LONG = "pb-a-team-with-a-long-name-checkout-service-for-customers-https-checkout-ingress-public-eu"

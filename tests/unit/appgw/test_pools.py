@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from intentc.compilers.appgw.pools import behind, pool
+from intentc.compilers.appgw.pool import behind, pool
 
 
 def ports(*numbers: int) -> list[Any]:

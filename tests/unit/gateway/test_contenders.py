@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from intentc.compilers.gateway.contenders import Contender, of_holder
-from intentc.compilers.gateway.holder import Candidate
+from intentc.compilers.gateway.contenders import Candidate, Contender, of_holder
 
 OLD, NEW = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
 

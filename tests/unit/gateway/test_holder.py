@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import permutations
 from typing import Any
 
-from intentc.compilers.gateway.holder import Candidate, holder
+from intentc.compilers.gateway.contenders import Candidate, holder
 from intentc.compilers.gateway.instance import Images, Instance, Resource
 
 INSTANCE = Instance(layout="operator", namespace="shop", images=Images("c", "e"), contour=Resource("shop", "a"))

@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 
 from intentc.compilers.gateway.instance import Port
-from intentc.compilers.gateway.listeners.checks import verdicts
-from intentc.compilers.gateway.listeners.hostnames import is_valid, overlap
-from intentc.compilers.gateway.listeners.listener import Certificate, Listener
-from intentc.compilers.gateway.listeners.ports import ports_of
+from intentc.compilers.gateway.listener_checks import ports_of, verdicts
+from intentc.compilers.gateway.listeners import Certificate, Listener, is_valid, overlap
 
 CERTIFICATE = (Certificate("", "Secret", "", "cert"),)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.compilers.gateway.addresses import missing, requested
+from intentc.compilers.gateway.gateway_addresses import missing, requested
 from intentc.compilers.gateway.instance import ServiceType
 
 

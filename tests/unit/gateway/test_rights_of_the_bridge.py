@@ -17,7 +17,7 @@ from intentc.bridges.kubernetes.mirrored_kinds import mirrored_kinds
 from intentc.bridges.kubernetes.rights import rights as needs
 from intentc.compilers.gateway import compiler
 from intentc.compilers.gateway.children import MADE_KINDS, children
-from intentc.compilers.gateway.children.rules import (
+from intentc.compilers.gateway.children.rbac import (
     Rule,
     certgen_rules,
     cluster_rules,
@@ -25,7 +25,7 @@ from intentc.compilers.gateway.children.rules import (
     namespaced_rules,
     operator_rules,
 )
-from intentc.compilers.gateway.finalizers import OF_KIND
+from intentc.compilers.gateway.contenders import OF_KIND
 from intentc.compilers.gateway.instance import Instance
 from intentc.loading.schemas import load_schema
 

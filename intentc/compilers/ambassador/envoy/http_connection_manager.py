@@ -1,20 +1,158 @@
-"""Envoy's HTTP connection manager, which handles every HTTP connection of a listener (docs/ambassador.md §4.5).
+"""Envoy's HTTP connection manager, which handles every HTTP connection of a listener, with its access logs and its
+tracing (docs/ambassador.md §4.5).
 
-Routes arrive by RDS. What differs between listeners is an argument; what they share is in the ``Gateway``.
-
-Pure functions of values.
+Routes arrive by RDS. What differs between listeners is an argument; what they share is in the ``Gateway``. Each
+LogService has an access log, before that of the file; tracing includes its provider, which is not in the bootstrap.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from ..durations import duration
-from ..gateway.gateway import Gateway
+from ..http_gateway import CustomTag, Gateway, LogSink, Tracing
 from ..settings.module_settings import ModuleSettings
-from .access_log import access_logs
 from .http_filters import http_filters
-from .tracing import tracing
+
+_LOGGERS = "type.googleapis.com/envoy.extensions.access_loggers"
+TEXT_FORMAT = (
+    'ACCESS [%START_TIME%] "%REQ(:METHOD)% %REQ(X-ENVOY-ORIGINAL-PATH?:PATH)% %PROTOCOL%" %RESPONSE_CODE% '
+    "%RESPONSE_FLAGS% %BYTES_RECEIVED% %BYTES_SENT% %DURATION% %RESP(X-ENVOY-UPSTREAM-SERVICE-TIME)% "
+    '"%REQ(X-FORWARDED-FOR)%" "%REQ(USER-AGENT)%" "%REQ(X-REQUEST-ID)%" "%REQ(:AUTHORITY)%" "%UPSTREAM_HOST%"'
+)
+JSON_FORMAT = {
+    "start_time": "%START_TIME%",
+    "method": "%REQ(:METHOD)%",
+    "path": "%REQ(X-ENVOY-ORIGINAL-PATH?:PATH)%",
+    "protocol": "%PROTOCOL%",
+    "response_code": "%RESPONSE_CODE%",
+    "response_flags": "%RESPONSE_FLAGS%",
+    "bytes_received": "%BYTES_RECEIVED%",
+    "bytes_sent": "%BYTES_SENT%",
+    "duration": "%DURATION%",
+    "upstream_service_time": "%RESP(X-ENVOY-UPSTREAM-SERVICE-TIME)%",
+    "x_forwarded_for": "%REQ(X-FORWARDED-FOR)%",
+    "user_agent": "%REQ(USER-AGENT)%",
+    "request_id": "%REQ(X-REQUEST-ID)%",
+    "authority": "%REQ(:AUTHORITY)%",
+    "upstream_host": "%UPSTREAM_HOST%",
+    "upstream_cluster": "%UPSTREAM_CLUSTER%",
+    "upstream_local_address": "%UPSTREAM_LOCAL_ADDRESS%",
+    "downstream_local_address": "%DOWNSTREAM_LOCAL_ADDRESS%",
+    "downstream_remote_address": "%DOWNSTREAM_REMOTE_ADDRESS%",
+    "requested_server_name": "%REQUESTED_SERVER_NAME%",
+    "upstream_transport_failure_reason": "%UPSTREAM_TRANSPORT_FAILURE_REASON%",
+}
+_DATADOG_FORMAT = {"dd.trace_id": "%REQ(X-DATADOG-TRACE-ID)%", "dd.span_id": "%REQ(X-DATADOG-PARENT-ID)%"}
+
+
+def access_logs(gateway: Gateway) -> list[dict[str, Any]]:
+    """The access logs ``{name, typed_config}`` of a connection manager."""
+    traced_by = gateway.tracing.driver if gateway.tracing is not None else ""
+    return [*(_log_service(sink) for sink in gateway.logs), _log_file(gateway.settings, traced_by)]
+
+
+def _log_service(sink: LogSink) -> dict[str, Any]:
+    config: dict[str, Any] = {
+        "common_config": {
+            "log_name": sink.log_name,
+            "grpc_service": {"envoy_grpc": {"cluster_name": sink.cluster}},
+            "transport_api_version": "V3",
+            "buffer_flush_interval": duration(sink.flush_interval_ms),
+            "buffer_size_bytes": sink.flush_bytes,
+        }
+    }
+    if sink.driver == "tcp":
+        return _log("tcp_grpc", "grpc.v3.TcpGrpcAccessLogConfig", config)
+    config |= {
+        "additional_request_headers_to_log": list(sink.request_headers),
+        "additional_response_headers_to_log": list(sink.response_headers),
+        "additional_response_trailers_to_log": list(sink.trailers),
+    }
+    return _log("http_grpc", "grpc.v3.HttpGrpcAccessLogConfig", config)
+
+
+def _log_file(settings: ModuleSettings, traced_by: str) -> dict[str, Any]:
+    return _log(
+        "file", "file.v3.FileAccessLog", {"path": settings.envoy_log_path, "log_format": _format(settings, traced_by)}
+    )
+
+
+def _format(settings: ModuleSettings, traced_by: str) -> dict[str, Any]:
+    """Both JSON types give numbers as numbers: the form that gave them as text is deprecated in Envoy."""
+    if settings.envoy_log_type == "text":
+        return {"text_format_source": {"inline_string": (settings.envoy_log_format or TEXT_FORMAT) + "\n"}}
+    if settings.envoy_log_format:
+        return {"json_format": msgspec.json.decode(settings.envoy_log_format)}
+    return {"json_format": JSON_FORMAT | (_DATADOG_FORMAT if traced_by == "datadog" else {})}
+
+
+def _log(name: str, type_name: str, config: dict[str, Any]) -> dict[str, Any]:
+    return {"name": f"envoy.access_loggers.{name}", "typed_config": {"@type": f"{_LOGGERS}.{type_name}", **config}}
+
+
+_TRACERS = "type.googleapis.com/envoy.config.trace.v3"
+
+
+def tracing(settings: Tracing) -> dict[str, Any]:
+    """``HttpConnectionManager.Tracing``."""
+    # The span for the upstream call is the parent of the service's span: the service gets x-b3-parentspanid.
+    config: dict[str, Any] = {"provider": _provider(settings), "spawn_upstream_span": True}
+    for name in ("client_sampling", "random_sampling", "overall_sampling"):
+        percent = getattr(settings, name)
+        if percent is not None:
+            config[name] = {"value": percent}
+    if settings.custom_tags:
+        config["custom_tags"] = [_tag(one) for one in settings.custom_tags]
+    return config
+
+
+def _provider(settings: Tracing) -> dict[str, Any]:
+    match settings.driver:
+        case "zipkin":
+            return _tracer("zipkin", "ZipkinConfig", _zipkin(settings))
+        case "datadog":
+            config = {"collector_cluster": settings.cluster, "service_name": settings.service_name}
+            if settings.collector_hostname:
+                config["collector_hostname"] = settings.collector_hostname
+            return _tracer("datadog", "DatadogConfig", config)
+        case "opentelemetry":
+            service = {"envoy_grpc": {"cluster_name": settings.cluster}}
+            return _tracer(
+                "opentelemetry",
+                "OpenTelemetryConfig",
+                {"grpc_service": service, "service_name": settings.service_name},
+            )
+
+
+def _zipkin(settings: Tracing) -> dict[str, Any]:
+    config: dict[str, Any] = {
+        "collector_cluster": settings.cluster,
+        "collector_endpoint": settings.collector_endpoint,
+        "collector_endpoint_version": settings.collector_endpoint_version,
+        "trace_id_128bit": settings.trace_id_128bit,
+    }
+    if settings.collector_hostname:
+        config["collector_hostname"] = settings.collector_hostname
+    if settings.shared_span_context is not None:
+        config["shared_span_context"] = settings.shared_span_context
+    return config
+
+
+def _tag(one: CustomTag) -> dict[str, Any]:
+    if one.source == "literal":
+        return {"tag": one.tag, "literal": {"value": one.value}}
+    source = {"name": one.value}
+    if one.default:
+        source["default_value"] = one.default
+    return {"tag": one.tag, one.source: source}
+
+
+def _tracer(name: str, type_name: str, config: dict[str, Any]) -> dict[str, Any]:
+    return {"name": f"envoy.tracers.{name}", "typed_config": {"@type": f"{_TRACERS}.{type_name}", **config}}
+
 
 HTTP_CONNECTION_MANAGER = "envoy.filters.network.http_connection_manager"
 _TYPE = (

@@ -4,7 +4,9 @@ The filters that answer the probes come first. A filter is present if a resource
 always present, because routes have settings for the first, and no request passes without the second. Routes disable the
 authorization filter by its name.
 
-Pure functions of values.
+A guard whose service is misconfigured is replaced by a filter that answers 500 to everything except the probes: to let
+requests pass unchecked would be worse than not to serve them. Probes that Envoy answers itself never reach this filter;
+probes that a service answers pass.
 """
 
 from __future__ import annotations
@@ -14,11 +16,107 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..durations import duration
-from ..gateway.gateway import Gateway, Misconfigured, RateLimitFilter
-from ..gateway.probes import answered
+from ..http_gateway import AuthFilter, Gateway, Misconfigured, RateLimitFilter, answered, asked_elsewhere
 from ..settings.module_settings import AddressRange, GrpcStats, Gzip, ModuleSettings
-from .authorization import authorization
-from .misconfigured import reject_all
+
+ALWAYS_ASKED_WITH = (
+    "authorization",
+    "cookie",
+    "from",
+    "proxy-authorization",
+    "user-agent",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+)
+"""Request headers that an AuthService over HTTP always receives, in addition to those that Envoy adds."""
+ALWAYS_ANSWERED_WITH = ("authorization", "location", "proxy-authenticate", "set-cookie", "www-authenticate")
+"""Headers of its response that are always passed on: to the upstream if it allows the request, otherwise to the client.
+"""
+
+
+def authorization(auth: AuthFilter) -> dict[str, Any]:
+    """The fields of ``envoy.extensions.filters.http.ext_authz.v3.ExtAuthz``."""
+    config: dict[str, Any] = {
+        "transport_api_version": "V3",
+        "clear_route_cache": True,
+        "failure_mode_allow": auth.failure_mode_allow,
+    }
+    config |= _grpc(auth) if auth.protocol == "grpc" else _http(auth)
+    if auth.max_body_bytes:
+        config["with_request_body"] = {
+            "max_request_bytes": auth.max_body_bytes,
+            "allow_partial_message": auth.partial_body,
+        }
+    if auth.status_on_error:
+        config["status_on_error"] = {"code": auth.status_on_error}
+    return config
+
+
+def _grpc(auth: AuthFilter) -> dict[str, Any]:
+    service = {"envoy_grpc": {"cluster_name": auth.cluster}, "timeout": duration(auth.timeout_ms)}
+    return {"grpc_service": service}
+
+
+def _http(auth: AuthFilter) -> dict[str, Any]:
+    answered = _exactly({*ALWAYS_ANSWERED_WITH, *auth.authorization_headers})
+    service: dict[str, Any] = {
+        # Envoy ignores the host and asks the cluster, but requires a whole URL.
+        "server_uri": {"uri": f"http://{auth.host}", "cluster": auth.cluster, "timeout": duration(auth.timeout_ms)},
+        "authorization_response": {"allowed_upstream_headers": answered, "allowed_client_headers": answered},
+    }
+    if auth.path_prefix:
+        service["path_prefix"] = auth.path_prefix
+    if auth.add_headers:
+        service["authorization_request"] = {
+            "headers_to_add": [{"key": name, "value": value} for name, value in auth.add_headers]
+        }
+    return {
+        "http_service": service,
+        "allowed_headers": _exactly({*ALWAYS_ASKED_WITH, *auth.request_headers}),
+    }
+
+
+def _exactly(names: set[str]) -> dict[str, Any]:
+    return {"patterns": [{"exact": name, "ignore_case": True} for name in sorted(names)]}
+
+
+_KINDS = {"auth_service": "AuthService", "rate_limit_service": "RateLimitService"}
+_SCRIPT = """\
+local open = {{{open}}}
+function envoy_on_request(handle)
+  local path = handle:headers():get(":path") or ""
+  if open[path:match("^[^?]*")] then return end
+  local id = (handle:headers():get("x-request-id") or ""):gsub("[^%w._~:/+=-]", "")
+  handle:respond(
+    {{[":status"] = "500", ["content-type"] = "application/json"}},
+    '{{"message": "the gateway\\'s {kind} is misconfigured; its problems say what to do", ' ..
+    '"request_id": "' .. id .. '", "status_code": 500}}\\n')
+end
+"""
+
+
+def reject_all(missing: Misconfigured, settings: ModuleSettings) -> dict[str, Any]:
+    """The filter ``{name, typed_config}``. Its answer does not reveal the service to clients."""
+    opened = ", ".join(
+        f"[{_lua_text(probe.prefix)}] = true"
+        for name, probe in asked_elsewhere(settings).items()
+        if name != "diagnostics"
+    )
+    kind = _KINDS[missing.kind]
+    return {
+        "name": f"misconfigured_{missing.kind}",
+        "typed_config": {
+            "@type": "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua",
+            "default_source_code": {"inline_string": _SCRIPT.format(open=opened, kind=kind)},
+        },
+    }
+
+
+def _lua_text(text: str) -> str:
+    """A Lua literal that escapes everything but letters and the characters of plain paths."""
+    return '"' + re.sub(rb"[^A-Za-z0-9/_.-]", lambda one: b"\\%03d" % one[0][0], text.encode()).decode() + '"'
+
 
 _FILTERS = "envoy.filters.http"
 _TYPES = "type.googleapis.com/envoy.extensions.filters.http"

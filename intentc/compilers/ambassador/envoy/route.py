@@ -6,20 +6,144 @@ timeout), each has a route of its own, and ``fraction`` says which part of the r
 part of a match, because routes are in tables by hostname. Exceptions are a regular expression for the host, and a
 wildcard if the route is in tables of other names.
 
-Pure functions of values.
+Settings of a filter (``envoy.filters.http.cors``, ``envoy.filters.http.ext_authz``) are written whether the filter is
+present or not. Envoy accepts both, so no route depends on the gateway's services.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from ..durations import duration
+from ..durations import duration, milliseconds
 from ..routing.hostnames import wildcard_regex
 from ..routing.route_action import Core, HeaderChanges, Redirect, RegexRewrite, Share, Treatment
 from ..routing.route_match import EXACT, PREFIX, REGEX, SEGMENTS, Condition, RouteMatch
-from .route_policies import hash_policy, header_changes, per_filter, rate_limit, retry_policy
+from ..settings.traffic import Cors, HeaderAddition, LabelAction, LoadBalancer, RetryPolicy
+
+ACME_CHALLENGE = "/.well-known/acme-challenge/"
+"""Certificate authorities request these paths in clear text."""
+_NO_AUTHORIZATION = {
+    "envoy.filters.http.ext_authz": {
+        "@type": "type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute",
+        "disabled": True,
+    }
+}
+
+
+def insecure_requests(action: str, *, forwarded: bool) -> list[dict[str, Any]]:
+    """The routes (v3 JSON; none or one) for insecure requests.
+
+    ``Redirect``: to the same URL by https. ``Reject``: 404. ``Route``: no such route. ``forwarded``: X-Forwarded-Proto
+    says which requests are insecure; otherwise all are.
+    """
+    if action == "Route":
+        return []
+    headers: list[dict[str, Any]] = [
+        {"name": ":path", "string_match": {"prefix": ACME_CHALLENGE}, "invert_match": True}
+    ]
+    if forwarded:
+        secure = {"name": "x-forwarded-proto", "string_match": {"exact": "https"}}
+        headers.append({**secure, "invert_match": True, "treat_missing_header_as_empty": True})
+    answer = {"redirect": {"https_redirect": True}} if action == "Redirect" else {"direct_response": {"status": 404}}
+    # A redirect to https needs no authorization.
+    return [
+        {
+            "name": f"insecure_{action.lower()}",
+            "match": {"prefix": "/", "headers": headers},
+            **answer,
+            "typed_per_filter_config": _NO_AUTHORIZATION,
+        }
+    ]
+
+
+CORS_FILTER = "envoy.filters.http.cors"
+AUTH_FILTER = "envoy.filters.http.ext_authz"
+_TYPE = "type.googleapis.com/envoy.extensions.filters.http"
+
+
+def retry_policy(policy: RetryPolicy) -> dict[str, Any]:
+    found: dict[str, Any] = {"retry_on": policy.retry_on}
+    if policy.num_retries is not None:
+        found["num_retries"] = policy.num_retries
+    if policy.per_try_timeout:
+        found["per_try_timeout"] = duration(milliseconds(policy.per_try_timeout) or 0)
+    return found
+
+
+def hash_policy(balancer: LoadBalancer) -> dict[str, Any]:
+    """The part of a request that chooses its endpoint, for a balancer that hashes."""
+    if balancer.cookie is not None:
+        cookie = {"name": balancer.cookie.name}
+        if balancer.cookie.path:
+            cookie["path"] = balancer.cookie.path
+        if balancer.cookie.ttl:
+            cookie["ttl"] = duration(milliseconds(balancer.cookie.ttl) or 0)
+        return {"cookie": cookie}
+    if balancer.header:
+        return {"header": {"header_name": balancer.header}}
+    return {"connection_properties": {"source_ip": True}}
+
+
+def rate_limit(actions: Iterable[LabelAction]) -> dict[str, Any]:
+    """One descriptor."""
+    return {"actions": [{action.kind: _label(action)} for action in actions]}
+
+
+def per_filter(core: Core, cors: Cors | None) -> dict[str, Any]:
+    """The settings of filters for a route: ``typed_per_filter_config``."""
+    found = {}
+    if cors is not None:
+        found[CORS_FILTER] = _cors(cors)
+    if core.bypass_auth:
+        found[AUTH_FILTER] = {"@type": f"{_TYPE}.ext_authz.v3.ExtAuthzPerRoute", "disabled": True}
+    elif core.auth_context_extensions:
+        extensions = {"context_extensions": dict(core.auth_context_extensions)}
+        found[AUTH_FILTER] = {"@type": f"{_TYPE}.ext_authz.v3.ExtAuthzPerRoute", "check_settings": extensions}
+    return found
+
+
+def header_changes(changes: HeaderChanges) -> dict[str, Any]:
+    """The four fields that routes and clusters of a route have in common."""
+    found: dict[str, Any] = {
+        "request_headers_to_add": [_added(header) for header in changes.add_request],
+        "request_headers_to_remove": list(changes.remove_request),
+        "response_headers_to_add": [_added(header) for header in changes.add_response],
+        "response_headers_to_remove": list(changes.remove_response),
+    }
+    return {field: value for field, value in found.items() if value}
+
+
+def _added(header: HeaderAddition) -> dict[str, Any]:
+    action = "APPEND_IF_EXISTS_OR_ADD" if header.append else "OVERWRITE_IF_EXISTS_OR_ADD"
+    # Without the last field Envoy drops a header with an empty value.
+    keep = {} if header.value else {"keep_empty_value": True}
+    return {"header": {"key": header.name, "value": header.value}, "append_action": action, **keep}
+
+
+def _label(action: LabelAction) -> dict[str, Any]:
+    if action.kind == "generic_key":
+        return {"descriptor_value": action.value, **({"descriptor_key": action.key} if action.key else {})}
+    if action.kind == "request_headers":
+        # Never with skip_if_absent: where the header is missing, Envoy drops the whole descriptor.
+        return {"header_name": action.header_name, "descriptor_key": action.key or action.header_name}
+    return {}
+
+
+def _cors(cors: Cors) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "@type": f"{_TYPE}.cors.v3.CorsPolicy",
+        "allow_origin_string_match": [{"exact": origin} for origin in cors.origins],
+        "allow_methods": ", ".join(cors.methods),
+        "allow_headers": ", ".join(cors.headers),
+        "expose_headers": ", ".join(cors.exposed_headers),
+        "max_age": cors.max_age,
+        "allow_credentials": cors.credentials,
+    }
+    return {field: value for field, value in found.items() if value}
+
 
 CODES = {
     301: "MOVED_PERMANENTLY",

@@ -1,8 +1,8 @@
 """Explains why there are virtual hosts and listeners: by Listeners, Hosts, Mappings and TCPMappings.
 
-Each Host that is bound to a Listener could be served there, so each is a reason, even while another overrules it.
-
-It reads through ``ctx`` alone.
+Each Host that is bound to a Listener could be served there, so each is a reason, even while another overrules it. What
+a listener demands of clients (its ``guards``) follows from an AuthService, a RateLimitService that denies when it
+fails, the Module's address lists, and Hosts that require certificates.
 """
 
 from __future__ import annotations
@@ -13,16 +13,50 @@ from typing import NamedTuple
 
 from intentc import Context, Source
 
-from ..elements import Reasons, Sources
+from ..elements import PartReasons, Reasons, Sources
+from ..host_binding import HOSTS, HostBinding
 from ..hostname import IRREGULAR, LISTENERS
-from ..hosts.host_binding import HOSTS, HostBinding
-from ..hosts.hostname_binding import takes
-from ..hosts.listener_settings import OpenListener
+from ..hostname_binding import takes
 from ..listener import fallback
+from ..listener_settings import OpenListener
+from ..plain import plain
 from ..routing.hostnames import covering, covers
 from ..routing.tcp_routing import TCPRoute, routes_of
+from ..settings.module_settings import MODULE_NAME
+from ..this_gateway import ours
 from .groups import members_of, tcp_members_of
-from .tls import of_connections, of_host, secrets
+from .used_tls import of_connections, of_host, secrets
+
+
+def guard_parts(ctx: Context, guards: list[str]) -> PartReasons:
+    """The reasons for each of a listener's ``guards``, by its index."""
+    for position, guard in enumerate(guards):
+        sort, _, hostname = guard.partition(" ")
+        for sources in _sources(ctx, sort, hostname):
+            yield f"guards[{position}]", sources
+
+
+def _sources(ctx: Context, sort: str, hostname: str) -> Iterator[Sources]:
+    match sort:
+        case "auth":
+            yield from ((Source.of(one),) for one in ctx.all("auth_service") if ours(one, ctx))
+        case "rate-limit-deny":
+            for one in ctx.all("rate_limit_service"):
+                if one.failure_mode_deny and ours(one, ctx):
+                    yield (Source.of(one, "failure_mode_deny"),)
+        case "ip":
+            for module in ctx.all("module"):
+                given = plain(module.config)
+                if module.name == MODULE_NAME and isinstance(given, dict) and ours(module, ctx):
+                    for key in ("ip_allow", "ip_deny"):
+                        if key in given:
+                            yield (Source.of(module, f"config.{key}"),)
+        case _:
+            bindings: set[HostBinding] = {binding for _, binding in ctx.contributions("hostname", hostname)}
+            for binding in sorted(bindings, key=lambda one: one.name):
+                if binding.tls is not None and binding.tls.required:
+                    yield (Source(binding.kind, binding.name), *of_host(ctx, binding))
+
 
 _CLEARTEXT, _TLS = "cleartext", "tls"
 

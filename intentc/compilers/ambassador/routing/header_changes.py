@@ -3,8 +3,6 @@
 Envoy rejects a whole route configuration for one header that must not be changed or one stray ``%``; so such an entry
 is left out here, and reported. Rules: docs/ambassador.md §4.2 (defaults of the Module), §4.3; those for a single header
 are in ``settings/header_rules.py``.
-
-It reads through the view that it gets, and reports mistakes by calling the ``report`` that it gets.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ A pattern is an exact name, a wildcard at its start (``*.shop.example``, ``*-eu.
 (``shop.*``), or ``*``. A request goes to the best pattern that covers its name, in Envoy's order: exact, the longest
 wildcard at the start, the longest at the end, ``*``. So a look-up asks for each pattern that could cover a name, and
 never compares all with all.
-
-Pure functions of values.
 """
 
 from __future__ import annotations

@@ -3,9 +3,6 @@
 Rules: docs/ambassador.md §4.3 (Mapping, *Action*), defaults from the Module §4.2. A setting that makes no sense is left
 out and reported; where requests would go elsewhere than the user said, it raises ``Unusable``, and they are not
 forwarded.
-
-It reads through the view that it gets, reports mistakes by calling the ``report`` that it gets, and returns values.
-State: a reader keeps what it got for one Mapping, and changes none of it.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Form in v3alpha1 (docs/ambassador.md §4.3): ``{domain: [{group: [action, …]},
 v2 with short forms (``remote_address``; ``{generic_key: text}``; ``{key: {header: name}}``; a text). Each group is one
 descriptor, and begins with the Module's ``default_labels`` for the domain. A request that lacks a header of a group has
 no descriptor of that group; ``omit_if_not_present`` is accepted, and does not change that.
-
-Pure functions of values.
 """
 
 from __future__ import annotations

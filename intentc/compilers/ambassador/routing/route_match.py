@@ -1,9 +1,7 @@
 """What a route matches, as a value: the identity of a group of Mappings and its place among the routes.
 
-Mappings with the same match belong to one group, whose name is a function of the match alone. ``mapping_match.py``
+Mappings with the same match belong to one group, whose name is a function of the match alone. ``mapping.py``
 reads the match of a Mapping; ``envoy/route.py`` converts it to Envoy's JSON.
-
-Pure functions of values.
 """
 
 from __future__ import annotations

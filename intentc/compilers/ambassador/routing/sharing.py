@@ -3,8 +3,6 @@
 The first by name that can be served decides what the group does. What another member must change is a problem of that
 member (docs/ambassador.md §4.4, §5.13: Emissary reports it on the first one): it does not fit the first one, weighs too
 much, or shadows nothing. ``until_repaired`` says what becomes of the requests until then.
-
-Pure; the members stay as they are.
 """
 
 from __future__ import annotations
@@ -13,9 +11,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from .route_action import Core, Forward, GroupMember, Redirect, Share, Treatment
+from .route_action import WHOLE, Core, Forward, GroupMember, Redirect, Share, Treatment, over_the_whole, proportions
 from .route_match import RouteMatch
-from .weights import WHOLE, over_the_whole, proportions
 
 _NAMED = 3
 """Resources that a message names."""

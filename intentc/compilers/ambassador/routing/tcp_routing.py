@@ -2,8 +2,6 @@
 
 The name of a group is what its members have in common: port, address and host, joined by ``|``, which none of them
 contains. The members of a group divide its connections, which go nowhere else.
-
-It reads through ``ctx`` alone.
 """
 
 from __future__ import annotations
@@ -13,9 +11,9 @@ import msgspec
 from intentc import Context
 
 from ..elements import Origin
-from ..tls.tls_settings import TLSSettings
+from ..tls_context import TLSSettings
 from ..upstreams.upstream import Upstream
-from .weights import WHOLE, over_the_whole, proportions
+from .route_action import WHOLE, over_the_whole, proportions
 
 
 class TCPMember(msgspec.Struct, frozen=True, kw_only=True):

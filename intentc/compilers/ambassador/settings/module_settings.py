@@ -1,10 +1,8 @@
 """The settings of the Module ``ambassador`` for the whole gateway, as one typed value with all its defaults.
 
 Every key of the Module that has an effect is a field here (docs/ambassador.md §4.3 "Module").
-``gateway/module_reading.py`` makes the value from user input, ``ambassador/module.py`` yields it as facts. Code for
+``module_reading.py`` makes the value from user input, ``ambassador/module.py`` yields it as facts. Code for
 routes and clusters calls ``module_settings(ctx)``, code for listeners ``gateway(ctx)``.
-
-It reads through ``ctx`` alone.
 """
 
 from __future__ import annotations

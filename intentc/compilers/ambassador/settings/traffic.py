@@ -3,8 +3,6 @@
 Fields have the units that users write (docs/ambassador.md §4.3), and mostly their names, too; ``LabelAction`` and
 ``HeaderAddition`` have their own. None and empty mean "not set"; zero is a value, such as no retry. What only the
 Module sets is in ``module_settings.py``, health checks are in ``upstream_settings.py``.
-
-Pure functions of values.
 """
 
 from __future__ import annotations

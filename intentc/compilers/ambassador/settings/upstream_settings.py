@@ -2,10 +2,8 @@
 
 Mapping, TCPMapping, AuthService and the Module share their form (types ``LoadBalancer``, ``CircuitBreaker``,
 ``Keepalive`` and ``HealthCheck`` of ``types.yml``). All readers raise ``ValueError`` with the mistake, and the caller
-reports it on its resource. ``envoy/cluster.py`` converts the values to Envoy's JSON, ``envoy/route_policies.py`` that
+reports it on its resource. ``envoy/clusters.py`` converts the values to Envoy's JSON, ``envoy/route.py`` that
 of a balancer which hashes.
-
-Pure functions of values.
 """
 
 from __future__ import annotations

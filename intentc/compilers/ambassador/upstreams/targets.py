@@ -3,8 +3,6 @@
 The gateway is inside the network: an address of its own machine, or of the cloud's metadata service, would lend its
 rights to everybody who may write a Mapping. The setting ``ambassador.allowed_targets`` (a list of CIDRs and host names)
 allows exceptions. Names are checked as they are written: what DNS answers later is not visible here.
-
-It reads through ``ctx`` alone.
 """
 
 from __future__ import annotations

@@ -2,11 +2,9 @@
 
 Resources that lead to a service (Mappings, TCPMappings, Ingresses, AuthService, RateLimitService, TracingService,
 LogService, the Module) call ``upstream`` for the settings. They, or the groups to which they contribute, yield
-``Fact("cluster", upstream.name, ClusterUse(upstream, origins))``; ``ambassador/cluster.py`` makes the cluster. Two uses
+``Fact("cluster", upstream.name, ClusterUse(upstream, origins))``; ``envoy/clusters.py`` makes the cluster. Two uses
 share a cluster exactly if all their settings are equal (docs/ambassador.md §5.6); the users are not part of its
 identity.
-
-Pure functions of values.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from ..elements import Origin
 from ..settings.module_settings import ModuleSettings
 from ..settings.traffic import CircuitBreaker, Keepalive, LoadBalancer
 from ..settings.upstream_settings import HealthCheck
-from ..tls.tls_settings import UnusableTLS, check_server_name
+from ..tls_context import UnusableTLS, check_server_name
 from .service_url import address, parse_service
 
 DEFAULT_RESOLVER = "kubernetes-service"

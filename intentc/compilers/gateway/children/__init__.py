@@ -1,7 +1,7 @@
 """The objects of one instance, as manifests (docs/gateway.md §8).
 
 A module makes the objects of one sort, or has parts that these share; ``child.py`` is the value. Pure functions of an
-``Instance``, and of what was observed of its objects: no state, no I/O. ``objects.py`` of the compiler claims them.
+``Instance``, and of what was observed of its objects: no state, no I/O. ``contenders.py`` of the compiler claims them.
 """
 
 from __future__ import annotations
@@ -9,16 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..instance import Instance
-from .certificates import certificates
-from .child import Child, Observed, Phase
-from .configuration import configuration
-from .contour import contour_deployment
-from .envoy import envoy_workloads
-from .labels import formerly_made
-from .namespace import namespace
+from .child import Child, Observed, Phase, formerly_made, namespace
+from .contour_pods import certificates, configuration, contour_deployment
+from .envoy_pods import envoy_workloads
 from .rbac import rbac
-from .service_ports import container_port
-from .services import contour_service, envoy_service
+from .services import container_port, contour_service, envoy_service
 
 __all__ = [
     "MADE_KINDS",

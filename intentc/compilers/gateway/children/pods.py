@@ -1,7 +1,4 @@
-"""What all containers and pods of an instance have in common (docs/gateway.md §8).
-
-Pure functions of values.
-"""
+"""What all containers and pods of an instance have in common (docs/gateway.md §8)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,97 @@
+"""Envoy's TLS settings towards clients and upstreams, and its secrets.
+
+Certificates come by SDS from the aggregated stream, as bytes in base64, never from a file.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..secret_state import authority_name, certificate_name
+from ..tls_context import TLSSettings
+
+_VERSIONS = {"v1.0": "TLSv1_0", "v1.1": "TLSv1_1", "v1.2": "TLSv1_2", "v1.3": "TLSv1_3"}
+
+
+def secret_by_ads(name: str) -> dict[str, Any]:
+    """An ``SdsSecretConfig``: the secret of this name, from the aggregated stream."""
+    return {"name": name, "sds_config": {"ads": {}, "resource_api_version": "V3"}}
+
+
+def downstream_tls(settings: TLSSettings) -> dict[str, Any]:
+    """The transport socket ``{name, typed_config}`` of a filter chain that terminates TLS."""
+    context: dict[str, Any] = {
+        "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext",
+        "common_tls_context": _common(settings),
+    }
+    if settings.required:
+        context["require_client_certificate"] = True
+    return {"name": "envoy.transport_sockets.tls", "typed_config": context}
+
+
+def _common(settings: TLSSettings) -> dict[str, Any]:
+    common: dict[str, Any] = {"tls_certificate_sds_secret_configs": [secret_by_ads(certificate_name(settings.secret))]}
+    if settings.authority:
+        name = authority_name(settings.authority, settings.revoked)
+        common["validation_context_sds_secret_config"] = secret_by_ads(name)
+    if settings.protocols:
+        common["alpn_protocols"] = list(settings.protocols)
+    parameters = tls_parameters(settings)
+    if parameters:
+        common["tls_params"] = parameters
+    return common
+
+
+def tls_parameters(settings: TLSSettings) -> dict[str, Any]:
+    """Versions, cipher suites and curves; those that are not set are omitted."""
+    given = {
+        "tls_minimum_protocol_version": _VERSIONS.get(settings.minimum),
+        "tls_maximum_protocol_version": _VERSIONS.get(settings.maximum),
+        "cipher_suites": list(settings.cipher_suites),
+        "ecdh_curves": list(settings.curves),
+    }
+    return {name: value for name, value in given.items() if value}
+
+
+def upstream_tls(settings: TLSSettings, server_name: str, grpc: bool) -> dict[str, Any]:
+    """The transport socket ``{name, typed_config}`` of a cluster with TLS.
+
+    ``settings``: those of the TLSContext. Without one they are the defaults, which accept any certificate, as
+    Ambassador does. ``server_name``: the name in the handshake (SNI), empty for none.
+    """
+    common: dict[str, Any] = {}
+    if settings.secret:
+        common["tls_certificate_sds_secret_configs"] = [secret_by_ads(certificate_name(settings.secret))]
+    if settings.authority:
+        name = authority_name(settings.authority, settings.revoked)
+        common["validation_context_sds_secret_config"] = secret_by_ads(name)
+    protocols = settings.protocols or (("h2",) if grpc else ())
+    if protocols:
+        common["alpn_protocols"] = list(protocols)
+    parameters = tls_parameters(settings)
+    if parameters:
+        common["tls_params"] = parameters
+    context: dict[str, Any] = {
+        "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext",
+        "common_tls_context": common,
+    }
+    if server_name:
+        context["sni"] = server_name
+    return {"name": "envoy.transport_sockets.tls", "typed_config": context}
+
+
+def certificate(name: str, chain: str, key: str) -> dict[str, Any]:
+    """A certificate chain with its private key, each PEM in base64."""
+    return {
+        "name": name,
+        "tls_certificate": {"certificate_chain": {"inline_bytes": chain}, "private_key": {"inline_bytes": key}},
+    }
+
+
+def validation(name: str, authority: str, revoked: str = "") -> dict[str, Any]:
+    """How peers' certificates are verified: by which authority, and optionally against which revocation list; PEM in
+    base64."""
+    context: dict[str, Any] = {"trusted_ca": {"inline_bytes": authority}}
+    if revoked:
+        context["crl"] = {"inline_bytes": revoked}
+    return {"name": name, "validation_context": context}

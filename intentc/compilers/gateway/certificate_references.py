@@ -1,0 +1,114 @@
+"""Resolves the references of listeners to Secrets, with the grants that other namespaces give, and says what is wrong
+with a Secret (docs/gateway.md §6).
+
+``cryptography`` decodes; this compiler imports it only here and only when a Secret is checked. Of a Secret, messages
+contain its name and type.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Literal, NamedTuple
+
+from intentc import Context, View
+
+from .listeners import CORE_GROUPS, Certificate, Listener
+
+_TYPE = "kubernetes.io/tls"
+
+
+def wrong_with(secret: View) -> str:
+    """What is wrong with the Secret; empty if it is a certificate with its key."""
+    if secret.type != _TYPE:
+        return f"its type is {secret.type or 'Opaque'}; give {_TYPE}"
+    parts: dict[str, bytes] = {}
+    for key in ("tls.crt", "tls.key"):
+        content = _content(secret, key)
+        if not content:
+            return f"it has no {key}, or one that is not base64"
+        parts[key] = content
+    return _wrong_with_pair(parts["tls.crt"], parts["tls.key"])
+
+
+def _content(secret: View, key: str) -> bytes:
+    plain = secret.stringData.get(key)
+    if isinstance(plain, str) and plain:
+        return plain.encode()
+    given = secret.data.get(key)
+    if not isinstance(given, str):
+        return b""
+    try:
+        return base64.b64decode("".join(given.split()), validate=True)
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _wrong_with_pair(chain: bytes, key: bytes) -> str:
+    # Imported here, so that commands without TLS don't load ``cryptography``.
+    from cryptography import x509
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
+
+    undecodable = (ValueError, TypeError, x509.InvalidVersion, UnsupportedAlgorithm)
+    try:
+        public = x509.load_pem_x509_certificates(chain)[0].public_key()
+    except undecodable:
+        return "its tls.crt is no certificate in PEM"
+    try:
+        own = load_pem_private_key(key, None).public_key()
+    except undecodable:
+        return "its tls.key is no private key in PEM"
+    form = (Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return "" if public.public_bytes(*form) == own.public_bytes(*form) else "its tls.key is not the certificate's"
+
+
+_GROUP = "gateway.networking.k8s.io"
+
+
+class Resolution(NamedTuple):
+    """``reason``: why a reference is not resolved, empty if all are; ``message``: for people."""
+
+    reason: Literal["", "InvalidCertificateRef", "RefNotPermitted"] = ""
+    message: str = ""
+
+
+def resolved(ctx: Context, listener: Listener, namespace: str, *, early: bool) -> Resolution:
+    """Whether all certificates of a listener can be used. ``namespace``: the Gateway's; ``early``: it is of
+    v1alpha1."""
+    if not listener.terminates:
+        return Resolution()
+    if early and not listener.certificates:
+        return Resolution("InvalidCertificateRef", "tls has no certificateRef")
+    for certificate in listener.certificates:
+        if found := _fault(ctx, certificate, namespace, early=early):
+            return found
+    return Resolution()
+
+
+def _fault(ctx: Context, certificate: Certificate, own: str, *, early: bool) -> Resolution | None:
+    groups = CORE_GROUPS if early else ("",)
+    if certificate.group not in groups or certificate.kind != "Secret":
+        named = f"{certificate.kind}.{certificate.group}" if certificate.group else certificate.kind
+        return Resolution("InvalidCertificateRef", f"it names a {named}; name a Secret of kind kubernetes.io/tls")
+    namespace = certificate.namespace or own
+    title = f"Secret {namespace}/{certificate.name}"
+    if namespace != own and not _is_granted(ctx, own, namespace, certificate.name):
+        return Resolution(
+            "RefNotPermitted", f"{title} is in another namespace, where no ReferenceGrant permits Gateways of {own}"
+        )
+    secret = ctx.find("secret", (namespace, certificate.name)) if certificate.name else None
+    if secret is None:
+        return Resolution("InvalidCertificateRef", f"{title} does not exist")
+    wrong = wrong_with(secret)
+    return Resolution("InvalidCertificateRef", f"{title} can't be used: {wrong}") if wrong else None
+
+
+def _is_granted(ctx: Context, own: str, namespace: str, name: str) -> bool:
+    """Whether a ReferenceGrant in ``namespace`` permits Gateways of the namespace ``own`` to name its Secret."""
+    return any(
+        grant.fq_name[0] == namespace
+        and any((one.group, one.kind, one.namespace) == (_GROUP, "Gateway", own) for one in grant.field("from"))
+        and any(one.group == "" and one.kind == "Secret" and one.name in ("", name) for one in grant.to)
+        for grant in ctx.select("reference_grant", "namespace", namespace)
+    )

@@ -1,0 +1,88 @@
+"""Decides which of the addresses that a Gateway requests its Service can have, and which of these the cluster has not
+given (docs/gateway.md §6).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+from .instance import ServiceType
+
+IP_ADDRESS = "IPAddress"
+
+
+class Requested(NamedTuple):
+    """``assigned``: what the Service asks for. ``fault``: ``unsupported`` (a type that we can't give) or ``malformed``
+    (no IP address): nothing is changed then; ``surplus`` (one that the Service can't have in addition). ``message``:
+    for people."""
+
+    assigned: tuple[str, ...] = ()
+    fault: Literal["", "unsupported", "malformed", "surplus"] = ""
+    message: str = ""
+
+    @property
+    def stops(self) -> bool:
+        """Whether nothing may be made or changed."""
+        return self.fault in ("unsupported", "malformed")
+
+
+def requested(given: Iterable[tuple[str, str]], publishing: ServiceType) -> Requested:
+    """``given``: (type, value) in their order; an empty type means an IP address, an empty value any one."""
+    wanted: list[str] = []
+    for type_, value in given:
+        if type_ not in ("", IP_ADDRESS):
+            return Requested(fault="unsupported", message=f"address type {type_}; only {IP_ADDRESS} is supported")
+        if not value:
+            continue
+        if publishing == "NodePortService":
+            return Requested(fault="unsupported", message=f"address {value}: a NodePort Service can't have one")
+        try:
+            address = str(ipaddress.ip_address(value))
+        except ValueError:
+            return Requested(fault="malformed", message=f"address {value!r} is no IP address")
+        if address not in wanted:
+            wanted.append(address)
+    return _for_load_balancer(wanted) if publishing == "LoadBalancerService" else _for_cluster(wanted)
+
+
+def _for_load_balancer(wanted: Sequence[str]) -> Requested:
+    surplus = wanted[1:]
+    if not surplus:
+        return Requested(tuple(wanted))
+    return Requested(
+        tuple(wanted[:1]), "surplus", f"a load balancer has one address; not assigned: {', '.join(surplus)}"
+    )
+
+
+def _for_cluster(wanted: Sequence[str]) -> Requested:
+    found: dict[int, str] = {}
+    surplus: list[str] = []
+    for address in wanted:
+        if found.setdefault(ipaddress.ip_address(address).version, address) != address:
+            surplus.append(address)
+    assigned = tuple(found.values())
+    if not surplus:
+        return Requested(assigned)
+    message = f"a Service has one address of each family; not assigned: {', '.join(surplus)}"
+    return Requested(assigned, "surplus", message)
+
+
+def missing(assigned: Iterable[str], given: Iterable[str]) -> tuple[str, ...]:
+    """The assigned addresses that the cluster has not given."""
+    there = {_normal(address) for address in given}
+    return tuple(address for address in assigned if _normal(address) not in there)
+
+
+def address_type(address: str) -> str:
+    """``IPAddress`` or ``Hostname``, as the status of a Gateway says it."""
+    try:
+        ipaddress.ip_address(address)
+    except ValueError:
+        return "Hostname"
+    return IP_ADDRESS
+
+
+def _normal(address: str) -> str:
+    return str(ipaddress.ip_address(address)) if address_type(address) == IP_ADDRESS else address

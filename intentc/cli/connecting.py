@@ -21,8 +21,8 @@ from .errors import CommandError, Exit
 if TYPE_CHECKING:
     from intentc.diagnostics.access import Access
     from intentc.leading import KeeperFactory
-    from intentc.watch.addresses import Tls
     from intentc.watch.etcd import EtcdStore
+    from intentc.watch.etcd_connections import Tls
     from intentc.writing import WriteError
     from intentc.writing.endpoint import Endpoint
 
@@ -163,7 +163,7 @@ def _check_client_files(tls: ClientTls) -> None:
 
 
 def _etcd_tls(configuration: Configuration) -> Tls | None:
-    from intentc.watch.addresses import Tls
+    from intentc.watch.etcd_connections import Tls
 
     tls = configuration.etcd.tls
     paths = (tls.trusted_ca_path, tls.certificate_path, tls.key_path)

@@ -1,18 +1,22 @@
 """Directives: operator actions stored in etcd, so that they outlive processes and reach every standby.
 
-``directive`` defines a directive, ``book`` puts, withdraws and lists directives, ``suspects`` records the intents under
-which processes died. ``watching`` reads directives, ``obeying`` has the engine carry them out by the verbs of
-``actions``. Why etcd and not a call to the running compiler: the diagnostics are read-only, and etcd's own roles
-restrict who may write.
-
-The directives' keys in etcd are this package's own. State: the directives in force. It changes the engine by its verbs
-alone.
+``directive`` defines, puts and lists them, ``watching`` reads them, ``obeying`` has the engine carry them out. Why etcd
+and not a call to the running compiler: the diagnostics are read-only, and etcd's own roles restrict who may write.
 """
 
-from .actions import OperatorActions
-from .book import Book, Kept
-from .directive import AllowDeletes, Directive, Drop, Pause, Retry, Suspect, directives_prefix
-from .suspects import hold_suspects
+from .directive import (
+    AllowDeletes,
+    Book,
+    Directive,
+    Drop,
+    Kept,
+    Pause,
+    Retry,
+    Suspect,
+    directives_prefix,
+    hold_suspects,
+)
+from .obeying import OperatorActions
 from .watching import DirectiveWatch
 
 __all__ = [

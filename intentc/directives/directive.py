@@ -1,18 +1,24 @@
-"""Defines directives and their form in etcd: ``/intentc/<installation>/directives/<sort>/<about>``, the value as JSON.
+"""Defines directives and their form in etcd; puts, withdraws and lists them.
 
-Why strict: a directive that is only partly understood could hold or delete the wrong thing, so one with an unknown
-field, or whose value disagrees with its key, is rejected as a whole. ``obeying`` has the engine carry directives out.
-
-Values and their form in etcd.
+A directive is a JSON value at ``/intentc/<installation>/directives/<sort>/<about>``. One that is only partly understood
+could hold or delete the wrong thing, so one with an unknown field, or whose value disagrees with its key, is rejected
+as a whole. Withdrawing compares the revision, so that a directive that was put again meanwhile is not lost.
+``hold_suspects`` records the intents that processes were evaluating when they died (docs/engine.md §4.3, §7).
 """
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+import logging
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, ClassVar, NamedTuple
 
 import msgspec
 
 from intentc.model import InvalidInput, Key, stored_segment
+from intentc.watch.keys import Layout
+from intentc.watch.listing import list_all
+from intentc.watch.protocol import Delete, Put, Store, unchanged
 
 ALL = "*"
 """What a retry of everything is about."""
@@ -145,3 +151,105 @@ def decode(sort: str, about: str, value: bytes) -> Directive:
     if directive.about != about:
         raise InvalidInput(f"its value is about {directive.about}", reason="Malformed")
     return directive
+
+
+_LOG = logging.getLogger(__name__)
+
+
+class Kept(NamedTuple):
+    """A directive in etcd, and the revision at which it was put."""
+
+    directive: Directive
+    mod_revision: int
+
+
+class Book:
+    """The directives of one installation. Every call raises ``StoreError``."""
+
+    def __init__(self, store: Store, installation: str) -> None:
+        self._store = store
+        self._installation = installation
+
+    async def put(self, directive: Directive) -> int:
+        """Put a directive, replacing an older one about the same; return the revision."""
+        key = directive_key(self._installation, directive)
+        return (await self._store.transaction([], [Put(key, encode(directive))])).revision
+
+    async def withdraw(self, kept: Kept) -> int:
+        """Delete a directive; return the revision. 0: it was deleted, or a newer one is there and stays."""
+        key = directive_key(self._installation, kept.directive)
+        done = await self._store.transaction([unchanged(key, kept.mod_revision)], [Delete(key)])
+        return done.revision if done.succeeded else 0
+
+    async def list(self) -> tuple[Kept, ...]:
+        """All directives, by sort and by what they are about. Unreadable ones are logged and left out."""
+        prefix = directives_prefix(self._installation)
+        listing = await list_all(self._store, Layout.of(prefix), _foreign)
+        found = []
+        for change in listing.snapshot.changes:
+            try:
+                directive = decode(change.kind, change.uuid, change.value or b"")
+            except InvalidInput as error:
+                _LOG.warning("the directive %s%s/%s is ignored: %s", prefix, change.kind, change.uuid, error.message)
+            else:
+                found.append(Kept(directive, change.mod_revision))
+        return tuple(found)
+
+
+def _foreign(key: str) -> None:
+    _LOG.warning("the key %s is no directive; it is ignored", key)
+
+
+_RECENTLY = timedelta(hours=1)
+"""How long a single death is remembered."""
+
+
+async def hold_suspects(
+    store: Store,
+    installation: str,
+    path: str,
+    keys: Iterable[Key],
+    *,
+    by: str,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> int:
+    """Record a death for each of ``keys`` whose resource still exists; return how many are held from now on. ``path``:
+    the path of resources (``etcd.path``); ``by``: identifies this process, even among earlier ones of the same name and
+    number. Raises ``StoreError``; may then be called again."""
+    layout, book, held = Layout.of(f"/{path}/"), Book(store, installation), 0
+    wanted = tuple(keys)
+    known = (
+        {directive.key: directive for directive, _ in await book.list() if isinstance(directive, Suspect)}
+        if wanted
+        else {}
+    )
+    for key in wanted:
+        for item in (await store.range(layout.key(*key), keys_only=True)).items:
+            suspect = Suspect(
+                kind=key.kind,
+                uuid=key.uuid,
+                mod_revision=item.mod_revision,
+                by=by,
+                at=now().isoformat(timespec="seconds"),
+                reason="a process died while it evaluated this",
+                deaths=1 + _deaths_lately(known.get(key), item.mod_revision, now()),
+            )
+            noted = known.get(key)
+            if noted is not None and noted.by == by:
+                # Recorded by an earlier try of ours whose answer was lost: it is the same death.
+                suspect = noted
+            else:
+                await book.put(suspect)
+            held += suspect.holds
+    return held
+
+
+def _deaths_lately(known: Suspect | None, mod_revision: int, now: datetime) -> int:
+    """The number of earlier deaths with the same resource in the same version; old ones don't count."""
+    if known is None or known.mod_revision != mod_revision:
+        return 0
+    try:
+        since = now - datetime.fromisoformat(known.at)
+    except (ValueError, TypeError):
+        return known.deaths
+    return known.deaths if known.holds or since <= _RECENTLY else 0

@@ -1,11 +1,7 @@
 """Delivers directives to the engine: lists, watches, and withdraws what is done.
 
-Why it exists: a directive must be known before anything is evaluated, must reach every process whatever happens to the
-watch, and must be deleted once it is done, but only by the leader: a standby takes the same actions and withdraws
-nothing. ``obeying`` carries directives out.
-
-It lists and watches the directives' keys, and deletes finished ones. State: how far it has come, and in ``obeying`` the
-directives in force. The engine changes by ``obeying``; ``on_change`` is called after that.
+A directive must be known before anything is evaluated, must reach every process whatever happens to the watch, and must
+be deleted once it is done, but only by the leader: a standby takes the same actions and withdraws nothing.
 """
 
 from __future__ import annotations
@@ -25,10 +21,8 @@ from intentc.watch.listing import list_all
 from intentc.watch.protocol import Store, StoreError
 from intentc.watch.source import Source
 
-from .actions import OperatorActions, RunningEngine
-from .book import Book, Kept
-from .directive import directives_prefix
-from .obeying import DirectiveExecutor
+from .directive import Book, Kept, directives_prefix
+from .obeying import DirectiveExecutor, OperatorActions, RunningEngine
 
 _LOG = logging.getLogger(__name__)
 _PERIOD = 1.0

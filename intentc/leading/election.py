@@ -1,11 +1,9 @@
 """Runs for the leadership, holds it, and gives it up in time (docs/engine.md §9).
 
-Why it exists: the engine needs one answer, "under which fence may I write now?", that is right after any stop, cut or
-restart of any process. ``leader_key`` reads, takes and watches the key, a ``LeaseKeeper`` renews the lease. This module
-grants and revokes the lease, has a dead process's key deleted and the versions recorded, and decides when to run and
-when the leadership counts as lost. State, in memory: the tenure, the lease, the known leader, the back-off, until when
-it does not run, whether it resigned, and since when etcd does not answer. It looks at this machine's processes, in
-``/proc`` and by signal 0, to learn whether the leader's is dead. It calls ``on_won`` and ``on_lost``.
+The engine needs one answer, "under which fence may I write now?", that is right after any stop, cut or restart of any
+process. ``leader_key`` reads, takes and watches the key; a ``LeaseKeeper`` renews the lease. This module grants and
+revokes the lease, has a dead process's key deleted and the versions recorded, and decides when to run and when the
+leadership counts as lost.
 """
 
 from __future__ import annotations
@@ -15,18 +13,78 @@ import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 import anyio
 
 from intentc import crashpoints
-from intentc.leading.keeper import KeeperFactory, LeaseKeeper, StoreKeeper
-from intentc.leading.leader_key import Found, LeaderKey
-from intentc.leading.leadership import Leader, Leadership, leader_value, read_leader, read_versions, versions_value
-from intentc.leading.outage import Outage
+from intentc.leading.leader_key import (
+    Found,
+    Leader,
+    LeaderKey,
+    Leadership,
+    Outage,
+    leader_value,
+    read_leader,
+    read_versions,
+    versions_value,
+)
 from intentc.leading.process_identity import ProcessIdentity, can_be_judged, is_dead, read_identity, this_process
 from intentc.reconcile.backoff import Retries
 from intentc.watch.protocol import KeyValue, LeaseNotFound, Store, StoreError
+
+RENEWALS_IN_A_TTL = 3
+RETRIES_IN_A_TTL = 20
+
+
+class LeaseKeeper(Protocol):
+    """Keeps one lease."""
+
+    def held_until(self) -> float:
+        """Until when the lease is certainly held, in seconds of the monotonic clock: its time to live from when the
+        last *answered* request was sent. ``-inf``: it is gone. Safe from any thread."""
+        ...
+
+    async def run(self) -> None:
+        """Renew until cancelled; returns once the store reports that the lease is lost. Raises nothing: failures are
+        retried, and delays show in ``held_until``."""
+        ...
+
+
+KeeperFactory = Callable[[int, int, float], LeaseKeeper]
+"""Lease, its time to live in seconds, until when it is already held → its keeper, not yet running."""
+
+
+class StoreKeeper:
+    """A keeper in the event loop, through the store itself."""
+
+    def __init__(self, store: Store, clock: Callable[[], float], lease: int, ttl: int, held_until: float) -> None:
+        self._store = store
+        self._clock = clock
+        self._lease = lease
+        self._ttl = ttl
+        self._held_until = held_until
+
+    def held_until(self) -> float:
+        """See ``LeaseKeeper.held_until``."""
+        return self._held_until
+
+    async def run(self) -> None:
+        """See ``LeaseKeeper.run``."""
+        while True:
+            sent = self._clock()
+            pause = self._ttl / RENEWALS_IN_A_TTL
+            try:
+                left = await self._store.keep_lease_alive(self._lease)
+            except StoreError:
+                pause = self._ttl / RETRIES_IN_A_TTL
+            else:
+                if left == 0:
+                    self._held_until = -math.inf
+                    return
+                self._held_until = max(self._held_until, sent + left)
+            await anyio.sleep(pause)
+
 
 _LOG = logging.getLogger(__name__)
 DEFAULT_TTL_SECONDS = 10
@@ -168,7 +226,7 @@ class Election:
         tenure.rejected.set()
 
     async def record_versions(self, leadership: Leadership) -> bool:
-        """Record our versions for the next leader; False if ``leadership`` is over. Raises ``StoreError``."""
+        """Record our versions for the next leader; False if ``leader_key`` is over. Raises ``StoreError``."""
         return await self._key.record_versions(versions_value(self._versions), leadership.revision)
 
     async def _stand(self) -> _Tenure:

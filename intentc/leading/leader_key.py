@@ -1,23 +1,24 @@
-"""Reads the leader's key, takes it with a lease, watches it until it is deleted, and removes that of a dead leader.
+"""Reads, takes, watches and deletes the leader's key, and encodes what stands in it.
 
-Why it exists: candidates and leaders alike wait for the end of one key, and must not miss it whatever happens to the
-watch; and a candidate whose transaction was cut must find out its outcome. ``election`` decides who runs when, and what
-winning means.
+The key holds the leader's name, address, process identity and versions; a second key records the versions of the last
+leader that began to write.
 
-It also reads and records the versions of the leader's compilers, in a key of their own, and revokes the lease of a dead
-leader. ``Outage`` is its caller's.
+State: ``election`` decides when to run, and waits out the store's outages here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
 import anyio
 
-from intentc.leading.outage import Outage
+from intentc.leading.process_identity import ProcessIdentity
+from intentc.reconcile.backoff import Retries
 from intentc.watch.keys import leader_key, versions_key
 from intentc.watch.protocol import (
     Compare,
@@ -33,7 +34,84 @@ from intentc.watch.protocol import (
     Target,
     WatchBatch,
     absent,
+    prefix_end,
 )
+
+Versions = Mapping[str, str]
+"""Compiler → its version."""
+
+
+class Leadership(NamedTuple):
+    """``fence``: carried by every write, ``<installation>/<revision>``. ``revision``: the create revision of the
+    leader's key. ``since``: Unix time in seconds. ``previous_versions``: of the last leader that recorded its own
+    (``Election.record_versions``); None if none ever did."""
+
+    fence: str
+    revision: int
+    since: float
+    previous_versions: Versions | None = None
+
+
+class Leader(NamedTuple):
+    """The process that leads, and the address of its diagnostics, empty if unknown."""
+
+    process: str
+    address: str = ""
+
+
+def leader_value(leader: Leader, versions: Versions, since: float, identity: ProcessIdentity | None = None) -> bytes:
+    """The value of the leader's key. ``identity``: lets a successor prove the end of the process; None if unknown."""
+    value = {**leader._asdict(), "versions": dict(versions), "since": since}
+    if identity is not None:
+        value["identity"] = identity._asdict()
+    return json.dumps(value, sort_keys=True).encode()
+
+
+def read_leader(value: bytes) -> Leader:
+    """The inverse of ``leader_value``; a process ``unknown`` if the value can't be read."""
+    try:
+        found = json.loads(value)
+        return Leader(str(found["process"]), str(found.get("address", "")))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return Leader("unknown")
+
+
+def versions_value(versions: Versions) -> bytes:
+    """The value of the key of the versions."""
+    return json.dumps(dict(versions), sort_keys=True).encode()
+
+
+def read_versions(value: bytes) -> Versions | None:
+    """The inverse of ``versions_value``; None for any other value, which counts as never recorded."""
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+    return {str(name): str(version) for name, version in found.items()} if isinstance(found, dict) else None
+
+
+_LOG = logging.getLogger(__name__)
+
+
+class Outage:
+    """The store's failures, as seen by one part of the process."""
+
+    def __init__(self, retries: Retries) -> None:
+        self._retries = retries
+        self._logged = False
+
+    async def wait_out(self, error: StoreError) -> None:
+        """Return when it is time to retry."""
+        _LOG.log(logging.DEBUG if self._logged else logging.WARNING, "leader election waits for etcd: %s", error)
+        self._logged = True
+        await anyio.sleep(self._retries.next_wait())
+
+    def over(self) -> None:
+        """End the outage: the store works."""
+        if self._logged:
+            _LOG.info("leader election goes on: etcd answers again")
+        self._logged = False
+        self._retries.went_well()
 
 
 class Found(NamedTuple):
@@ -157,3 +235,20 @@ def _only(items: tuple[KeyValue, ...]) -> KeyValue | None:
 
 def _created(leader: KeyValue | None) -> int:
     return leader.create_revision if leader is not None else 0
+
+
+async def caught_up(store: Store, prefix: str, applied: int) -> int:
+    """Return 0 if nothing under ``prefix`` was written after revision ``applied``; else the store's present revision.
+
+    That revision must be applied before anything is written; ask again with the new ``applied`` until the result is 0.
+    A store with a revision lower than ``applied`` was restored: list the world anew. Raises ``StoreError``.
+
+    The read is linearizable: after the election is won, it sees every write that a former leader's fence allowed. It
+    does not see deletions, and need not: a view that lacks only deletions is the world at one moment, and every write
+    from it is compare-and-set on that view, so a write to, below or towards a deleted object is rejected. Such a view
+    errs by keeping objects until the deletion's event arrives, as with any leader whose watch lags for a moment.
+    (Comparing revisions would never end: each heartbeat advances the store's counter, and the resources' watch does not
+    report heartbeats.)
+    """
+    newer = await store.range(prefix, prefix_end(prefix), min_mod_revision=applied + 1, keys_only=True, limit=1)
+    return newer.revision if newer.items or newer.revision < applied else 0

@@ -1,14 +1,9 @@
 """Proves that the process that holds the leader's key has ended, so that its successor need not wait for its lease.
 
-Why it exists: a lease ends seconds after its holder. A successor in the same pid namespace of the same boot can ask the
-kernel instead. It proves an end only if every step is certain; anything unknown counts as "may still run", and the
-lease decides. A stopped or frozen process still runs, and so does any process on another machine or in another
-container.
-
-The fence covers a wrong proof: the key of the former holder is deleted, so the API server rejects whatever that holder
-still sends. No data depends on this module, only the time without a leader.
-
-It reads ``/proc``, and sends signal 0 to ask whether a process exists.
+A lease ends seconds after its holder. A successor in the same pid namespace of the same boot can ask the kernel
+instead, by ``/proc`` and signal 0. It proves an end only if every step is certain; anything unknown counts as "may
+still run", and the lease decides. The fence covers a wrong proof: the key of the former holder is deleted, so the API
+server rejects whatever that holder still sends.
 """
 
 from __future__ import annotations

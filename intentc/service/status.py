@@ -24,7 +24,7 @@ from ..inspection.status.pending_work import at, attention, away_since, counted,
 from ..inspection.status.rates import Rates
 from ..inspection.status.report import is_healthy
 from ..watch.source import Source
-from ..watch.status import Phase
+from ..watch.watch_state import Phase
 
 _LOG = logging.getLogger(__name__)
 _PERIOD = 1.0

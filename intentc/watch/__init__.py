@@ -3,9 +3,6 @@
 ``protocol`` defines a store; ``etcd`` and ``memory`` are the two stores; ``source`` lists, watches and keeps watching.
 ``lease_keeper`` renews the leader's lease; ``keys`` builds keys that several packages use. Nothing is imported here, so
 that users of the memory store don't load gRPC.
-
-All gRPC calls to etcd are here. State: how far the watch has come, connections, and the stores in memory. It writes one
-key of its own, the heartbeat with its lease, and renews the leader's lease; other writes are its callers'.
 """
 
 import os

@@ -1,11 +1,7 @@
 """A real etcd (3.4 and later) as a ``Store``, over grpc.aio.
 
-Why it exists: no client on PyPI resumes without loss, survives compaction and accepts answers over 4 MiB at once
-(docs/adr/0001). This one has only the calls that intentc makes. ``connections`` handles members, tokens and repetition,
-``etcd_watch`` watch streams; ``lease_keeper`` renews the leader's lease, over a connection of its own. The process etcd
-is started by ``dev.etcd_server``.
-
-State: the connections, which ``close`` ends.
+No client on PyPI resumes without loss, survives compaction and accepts answers over 4 MiB at once (docs/adr/0001). This
+one has only the calls that intentc makes.
 """
 
 from __future__ import annotations
@@ -17,8 +13,7 @@ import anyio
 import grpc.aio
 
 from intentc.watch import rpc_pb2 as rpc
-from intentc.watch.addresses import Tls, parse_endpoint
-from intentc.watch.connections import Connections
+from intentc.watch.etcd_connections import Connections, Tls, parse_endpoint
 from intentc.watch.etcd_errors import is_stale_token, own_cancellation_only, store_error
 from intentc.watch.etcd_watch import EtcdWatch, open_watch
 from intentc.watch.messages import encode_key, key_values, transaction_request, transaction_result

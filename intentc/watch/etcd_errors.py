@@ -1,10 +1,7 @@
 """Translates errors of gRPC and etcd into the protocol's errors, and recognizes those on which callers act.
 
-Why it exists: most of etcd's errors differ only in their text, and grpc.aio reports a call that was cut as
-``CancelledError``, which ends a task silently. Both are handled here, once. ``connections``, ``etcd``, ``etcd_watch``
-and ``lease_keeper`` decide what follows a stale token, missing authentication, or a request that was never sent.
-
-``own_cancellation_only`` wraps a block in which a caller waits for a call.
+Most of etcd's errors differ only in their text, and grpc.aio reports a call that was cut as ``CancelledError``, which
+ends a task silently.
 """
 
 from __future__ import annotations

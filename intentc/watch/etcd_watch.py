@@ -1,10 +1,7 @@
 """One watch stream of a real etcd: opens it, merges fragments, divides it into whole revisions, classifies its ends.
 
-Why it exists: a response of etcd may hold many revisions or a part of one; everything after this module sees whole
-revisions. ``source`` reopens watches and handles gaps.
-
-State: one stream, its unfinished fragments, the batches that are not taken yet, and how far it has come.
-``connections`` learns which members fail and which tokens are stale.
+A response of etcd may hold many revisions or a part of one; everything after this module sees whole revisions.
+``source`` reopens watches and handles gaps.
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ import anyio.lowlevel
 import grpc.aio
 
 from intentc.watch import rpc_pb2 as rpc
-from intentc.watch.connections import Connections
+from intentc.watch.etcd_connections import Connections
 from intentc.watch.etcd_errors import own_cancellation_only, store_error
 from intentc.watch.messages import encode_key, watch_event
 from intentc.watch.protocol import (

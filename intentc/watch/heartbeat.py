@@ -1,10 +1,7 @@
 """Writes a key every few seconds that this process sees on its own watch.
 
-Why it exists: a quiet watch and a dead one look the same, and etcd itself reports progress only every ten minutes.
-``source``, which reads the watch, notices missing beats.
-
-State: whether the last beat failed, and the lease. It puts that key, and grants, renews and revokes its lease. It adds
-to the counters that it gets, and calls ``on_rejection`` and ``on_revision``.
+A quiet watch and a dead one look the same, and etcd itself reports progress only every ten minutes. ``source``, which
+reads the watch, notices missing beats.
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ import anyio
 
 from intentc.watch.keys import heartbeat_key, heartbeat_prefix
 from intentc.watch.protocol import AccessDenied, LeaseNotFound, Put, Store, StoreError, StoreFull
-from intentc.watch.status import SourceCounters
+from intentc.watch.watch_state import SourceCounters
 
 _LOGGER = logging.getLogger(__name__)
 _LAST_SECONDS = 1.0

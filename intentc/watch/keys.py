@@ -1,12 +1,6 @@
-"""Builds and parses the keys in etcd that several packages use.
+"""Builds and parses the keys in etcd that several packages use: resources, heartbeats, leader, versions, path claims.
 
-They are the keys of resources (``/<path>/<kind>/<uuid>``), heartbeats, the leader, versions and path claims.
-
-Why it exists: listing, watching, leading and the API server's fence must agree on them. ``Layout`` also turns stored
-keys and events into changes; the cache reads the values. The API server's keys, its index included, are in
-``apiserver/layout.py``; other packages define their own below ``/intentc/``.
-
-Keys of another form go to the caller's callback.
+The API server's keys are in ``apiserver/layout.py``; other packages define their own below ``/intentc/``.
 """
 
 from __future__ import annotations

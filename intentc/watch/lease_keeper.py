@@ -1,11 +1,7 @@
 """Renews the leader's lease in a real etcd from its own thread, over its own connection.
 
-Why it exists: a loop that is busy for some seconds (a big list, a slow evaluation) must not cost the leadership, and
-neither must a connection whose window is full of watch events. This is a ``LeaseKeeper`` of ``leading``, which decides
-what follows when the lease is lost.
-
-State: the thread, its connection, and until when the lease is held. It renews the lease in etcd, and neither grants nor
-revokes one.
+A loop that is busy for some seconds (a big list, a slow evaluation) must not cost the leadership, and neither must a
+connection whose window is full of watch events. This is a ``LeaseKeeper`` of ``leading``.
 """
 
 from __future__ import annotations
@@ -24,7 +20,7 @@ import anyio.to_thread
 import grpc
 
 from intentc.watch import rpc_pb2 as rpc
-from intentc.watch.addresses import Endpoint, Tls, open_blocking_channel, parse_endpoint
+from intentc.watch.etcd_connections import Endpoint, Tls, open_blocking_channel, parse_endpoint
 from intentc.watch.etcd_errors import is_stale_token, is_without_authentication, store_error
 
 _LOG = logging.getLogger(__name__)

@@ -1,10 +1,7 @@
 """Reads all resources under a prefix at one revision, page by page.
 
-Why it exists: pages read at different revisions could show a reference without its target, or a deleted key. If etcd
-compacts the revision between two pages, the list starts again at a new one, unless the caller named the revision.
-``source`` lists its prefix with it, other packages theirs; ``relist`` reads slices.
-
-It calls back with each foreign key, and after each page with the numbers of keys.
+Pages read at different revisions could show a reference without its target, or a deleted key. If etcd compacts the
+revision between two pages, the list starts again at a new one, unless the caller named the revision.
 """
 
 from __future__ import annotations

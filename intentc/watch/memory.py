@@ -1,11 +1,8 @@
 """A store in this process that behaves like etcd, for tests, the offline compile and plans.
 
-Why it exists: rules about order, gaps and restarts must be testable in milliseconds, with faults on demand. It passes
-the same conformance suite as etcd (``tests/integration/watch``), and promises no more than etcd does. Its ``Faults``
-are for tests: duplicates, losses, silence, cuts, a store that can't be reached, a restore from a backup.
-``memory_history`` has the keys, ``memory_watch`` a watch.
-
-State: the whole store, in memory: keys with their history, leases, open watches, and faults under way.
+It passes the same conformance suite as etcd (``tests/integration/watch``), and promises no more than etcd does. Its
+``Faults`` are for tests: duplicates, losses, silence, cuts, a store that can't be reached, a restore from a backup.
+``memory_history`` has the keys.
 """
 
 from __future__ import annotations
@@ -13,13 +10,14 @@ from __future__ import annotations
 import copy
 import itertools
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 
+import anyio
 import anyio.lowlevel
 
 from intentc.watch.memory_history import History
-from intentc.watch.memory_watch import MemoryWatch
 from intentc.watch.protocol import (
     Compare,
     Delete,
@@ -35,7 +33,83 @@ from intentc.watch.protocol import (
     TransactionResult,
     WatchBatch,
     WatchEvent,
+    WatchProgress,
 )
+
+
+class MemoryWatch:
+    """``Watch`` in memory."""
+
+    def __init__(
+        self,
+        cluster_id: int,
+        history: History,
+        prefixes: tuple[str, ...],
+        start_revision: int,
+        patience: Callable[[], float | None],
+    ) -> None:
+        self.silent = False
+        self.lost: set[int] = set()
+        self.on_timeout: Callable[[], None] = lambda: None
+        self._cluster_id = cluster_id
+        self._history = history
+        self._prefixes = prefixes
+        self._next = start_revision
+        self._patience = patience
+        self._ready: deque[WatchBatch | WatchProgress] = deque()
+        self._changed = anyio.Event()
+        self._error: StoreError | None = None
+
+    @property
+    def cluster_id(self) -> int:
+        """The id of the store's cluster when the watch was opened."""
+        return self._cluster_id
+
+    def wake(self) -> None:
+        """Note that the history may have grown."""
+        self._changed.set()
+
+    def end(self, error: StoreError) -> None:
+        """Raise ``error`` now; what is not yet delivered is lost with the watch."""
+        self._error = self._error or error
+        self.wake()
+
+    def replay(self, revision: int) -> None:
+        """Deliver again from ``revision`` on, then what follows."""
+        self._next = min(self._next, revision)
+        self.wake()
+
+    def __aiter__(self) -> MemoryWatch:
+        return self
+
+    async def __anext__(self) -> WatchBatch | WatchProgress:
+        await anyio.lowlevel.checkpoint()
+        while True:
+            if self._error is not None and not self.silent:
+                raise self._error
+            if not self.silent and self._collect():
+                return self._ready.popleft()
+            self._changed = anyio.Event()
+            with anyio.move_on_after(self._patience()) as scope:
+                await self._changed.wait()
+            if scope.cancelled_caught:
+                self.on_timeout()
+
+    def _collect(self) -> bool:
+        """Move the next revision under our prefixes to the ready ones; False if there is none yet."""
+        while not self._ready:
+            revision = self._next
+            events = self._history.events_at(revision)
+            if events is None:
+                return False
+            self._next += 1
+            if revision in self.lost:
+                continue
+            for prefix in self._prefixes:
+                concerned = tuple(event for event in events if event.item.key.startswith(prefix))
+                if concerned:
+                    self._ready.append(WatchBatch(revision, concerned, prefix))
+        return True
 
 
 class MemoryStore:

@@ -1,10 +1,7 @@
 """Keys with their history: the multi-version map under the memory store.
 
-Why it exists: a listing reads many pages at one revision, and the relist reads at the last applied one, so a store with
-only the present state could not replace etcd. ``memory`` adds transactions and leases, ``memory_watch`` watches.
-
-State: all versions of all keys since the last compaction, and the events of each revision; ``MemoryStore`` alone
-changes them.
+A listing reads many pages at one revision, and the relist reads at the last applied one, so a store with only the
+present state could not replace etcd.
 """
 
 from __future__ import annotations

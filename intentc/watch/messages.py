@@ -1,10 +1,6 @@
 """Converts the protocol's values to etcd's messages and back.
 
-Why it exists: only this module and those that call etcd (``etcd``, ``etcd_watch``, ``connections``, ``lease_keeper``)
-should know that protobuf is in use. Keys are text in intentc; bytes that are not UTF-8 survive both ways by
-``surrogateescape``.
-
-Pure functions.
+Keys are text in intentc; bytes that are not UTF-8 survive both ways by ``surrogateescape``.
 """
 
 from __future__ import annotations

@@ -1,14 +1,8 @@
 """The store as the rest of intentc sees it: etcd v3's model, reduced to the calls that we use.
 
-Why it exists: the watch discipline (``source.py``), the API server and the leader need revisions, transactions with
-compares, watches that deliver whole revisions, and leases, and nothing else of etcd. With a protocol the same code runs
-over a real etcd (``etcd.py``) and over the memory store (``memory.py``), and one conformance suite tests both. The
-protocol does not interpret keys and values.
-
-Keys are text, values are bytes. Revisions are etcd's: one counter for the whole store, raised once by each
+The same code runs over a real etcd (``etcd.py``) and over the memory store (``memory.py``), and one conformance suite
+tests both. Keys are text, values are bytes. Revisions are etcd's: one counter for the whole store, raised once by each
 transaction that writes.
-
-Declarations, values, and pure functions that make compares.
 """
 
 from __future__ import annotations

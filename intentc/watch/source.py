@@ -1,13 +1,8 @@
 """The watch discipline: delivers every change once, in order, in whole revisions, and misses none (docs/engine.md §1).
 
-Why it exists: a watch alone loses what happened before it, while it was cut, and what was compacted meanwhile. The
-source lists at one revision, watches from the next, and lists again whenever it can't prove that it saw everything;
-then the consumer finds the difference. The consumer interprets the changes. It also runs the heartbeat (``heartbeat``)
-and reads slices of the world again (``relist``), when its caller asks.
-
-State: how far it has come, its phase and counters, the cluster that answers, when etcd was last heard, why to list
-again, which failure was logged last, and whether the store was restored; the parts keep their own. It reads the store;
-of keys it writes the heartbeat's.
+A watch alone loses what happened before it, while it was cut, and what was compacted meanwhile. The source lists at one
+revision, watches from the next, and lists again whenever it can't prove that it saw everything; then the consumer finds
+the difference. It also runs the heartbeat and reads slices of the world again, when its caller asks.
 """
 
 from __future__ import annotations
@@ -22,10 +17,9 @@ from intentc import crashpoints
 from intentc.model.events import Batch, Correction, Snapshot
 from intentc.reconcile.backoff import Retries
 from intentc.watch.heartbeat import Heartbeat, Pulse
-from intentc.watch.history_check import HistoryCheck
 from intentc.watch.keys import Layout
 from intentc.watch.listing import DEFAULT_PAGES, PageLimits, list_all
-from intentc.watch.progress import Applied, Progress
+from intentc.watch.missed_events import Believed, HistoryCheck, Relist
 from intentc.watch.protocol import (
     AccessDenied,
     CertificateExpired,
@@ -39,8 +33,7 @@ from intentc.watch.protocol import (
     WatchBatch,
     WatchProgress,
 )
-from intentc.watch.relist import Believed, Relist
-from intentc.watch.status import ForeignKeys, Phase, SourceCounters, SourceState
+from intentc.watch.watch_state import Applied, ForeignKeys, Phase, Progress, SourceCounters, SourceState
 
 _LOGGER = logging.getLogger(__name__)
 # etcd reports its progress every 10 minutes; without heartbeats that is the only sign of life.

@@ -1,7 +1,7 @@
 """F04, a delete on the compaction revision: etcd 3.4.23 compacts it away from a watch that is opened right there
 (etcd #18089, #19179), so that no event ever shows it.
 
-The history check (``watch/history_check.py``) finds it before the watch is opened: it asks for the last applied
+The history check (``watch/missed_events.py``) finds it before the watch is opened: it asks for the last applied
 revision, etcd answers that it is compacted, and everything is listed. Without that check the slow relist finds it, as a
 missed event; either is counted.
 """

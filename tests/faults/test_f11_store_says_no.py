@@ -19,8 +19,8 @@ import pytest
 
 from intentc.dev.etcd_server import Etcd
 from intentc.plugins import Loaded
-from intentc.watch.addresses import Tls
 from intentc.watch.etcd import EtcdStore
+from intentc.watch.etcd_connections import Tls
 from intentc.watch.protocol import Put, StoreFull
 from tests.integration.security.controlled_etcd import Control, asking_for_certificates, etcd_with
 from tests.support.certificates import Authority

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from intentc.dev.etcd_server import Etcd, find_binary
-from intentc.watch.addresses import Tls
 from intentc.watch.etcd import EtcdStore
+from intentc.watch.etcd_connections import Tls
 from tests.support.certificates import write_certificate
 from tests.support.programs import etcdctl
 

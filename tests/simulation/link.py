@@ -12,8 +12,7 @@ from contextlib import asynccontextmanager
 from enum import Enum
 from typing import Any, NoReturn
 
-from intentc.watch.memory import MemoryStore
-from intentc.watch.memory_watch import MemoryWatch
+from intentc.watch.memory import MemoryStore, MemoryWatch
 from intentc.watch.protocol import Compare, Operation, RangeResult, StoreUnavailable, TransactionResult
 
 _DEADLINE = 5.0

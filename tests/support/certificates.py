@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from intentc.watch.addresses import Tls
+from intentc.watch.etcd_connections import Tls
 
 from .programs import needed
 

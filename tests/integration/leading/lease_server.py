@@ -14,7 +14,7 @@ from typing import Any
 import grpc
 
 from intentc.watch import rpc_pb2 as rpc
-from intentc.watch.addresses import Tls
+from intentc.watch.etcd_connections import Tls
 from tests.support.waiting import PATIENCE
 
 PASSWORD = "secret"

@@ -14,8 +14,8 @@ import anyio.to_thread
 import pytest
 
 from intentc.dev.etcd_server import Etcd
-from intentc.watch.addresses import Tls
 from intentc.watch.etcd import EtcdStore
+from intentc.watch.etcd_connections import Tls
 from intentc.watch.lease_keeper import EtcdLeaseKeeper, EtcdLeaseKeepers
 from intentc.watch.protocol import Put
 from tests.integration.leading.lease_server import PASSWORD, LeaseServer

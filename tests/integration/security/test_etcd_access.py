@@ -18,8 +18,8 @@ from intentc.dev.etcd_server import Etcd, path_binary, wheel_binary
 from intentc.loading import load_schema
 from intentc.loading.configuration import Secret
 from intentc.retained import KnownFields
-from intentc.watch.addresses import Tls
 from intentc.watch.etcd import EtcdStore
+from intentc.watch.etcd_connections import Tls
 from intentc.watch.protocol import AccessDenied, NotTrusted, Put, StoreError, StoreUnavailable
 from tests.integration.security.controlled_etcd import Control, asking_for_certificates, etcd_with
 from tests.support.api_server import served

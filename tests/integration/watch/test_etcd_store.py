@@ -12,8 +12,8 @@ import pytest
 
 from intentc.dev.etcd_server import Etcd
 from intentc.watch import rpc_pb2 as rpc
-from intentc.watch.addresses import Tls
 from intentc.watch.etcd import EtcdStore
+from intentc.watch.etcd_connections import Tls
 from intentc.watch.protocol import AccessDenied, NotTrusted, Put, StoreUnavailable
 from tests.support.waiting import PATIENCE
 

@@ -13,7 +13,7 @@ from intentc.directives.directive import Directive
 from intentc.model import Key
 from intentc.watch.heartbeat import Heartbeat, Pulse
 from intentc.watch.memory import MemoryStore
-from intentc.watch.status import SourceCounters
+from intentc.watch.watch_state import SourceCounters
 from tests.property.profiles import share
 from tests.support.waiting import PATIENCE, until
 from tests.unit.directives.recorded_actions import INSTALLATION, Process

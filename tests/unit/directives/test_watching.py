@@ -12,7 +12,7 @@ from intentc.model import Change, Key
 from intentc.watch.heartbeat import Heartbeat, Pulse
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
-from intentc.watch.status import SourceCounters
+from intentc.watch.watch_state import SourceCounters
 from tests.support.waiting import until
 from tests.unit.directives.recorded_actions import INSTALLATION, Process, RecordedActions
 

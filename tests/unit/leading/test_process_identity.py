@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from intentc.leading.leadership import Leader, leader_value, read_leader, read_versions
+from intentc.leading.leader_key import Leader, leader_value, read_leader, read_versions
 from intentc.leading.process_identity import ProcessIdentity, can_be_judged, is_dead, read_identity, this_process
 
 _PRINTS_ITSELF = """
 import sys, time
-from intentc.leading.leadership import Leader, leader_value, read_leader, read_versions
+from intentc.leading.leader_key import Leader, leader_value, read_leader, read_versions
 from intentc.leading.process_identity import this_process
 print(leader_value(Leader("child"), {}, 0.0, this_process()).decode(), flush=True)
 time.sleep(600)

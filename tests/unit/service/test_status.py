@@ -19,7 +19,7 @@ from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.protocol import Put
 from intentc.watch.source import Source
-from intentc.watch.status import Phase
+from intentc.watch.watch_state import Phase
 from intentc.writing import Rejected, Throttled, Unreachable
 from tests.support.box_system import BoxSystem, part
 from tests.support.waiting import until

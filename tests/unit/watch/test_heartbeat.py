@@ -7,7 +7,7 @@ import pytest
 
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.memory import MemoryStore
-from intentc.watch.status import Phase
+from intentc.watch.watch_state import Phase
 from tests.support.waiting import until
 from tests.unit.watch.reading import put, reading, write
 

@@ -13,7 +13,7 @@ from intentc.watch.listing import PageLimits
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import AccessDenied, Put, RangeResult, StoreError
 from intentc.watch.source import Source
-from intentc.watch.status import Phase
+from intentc.watch.watch_state import Phase
 from tests.unit.watch.reading import PREFIX, delete, put, reading, write
 
 pytestmark = pytest.mark.anyio

@@ -12,9 +12,9 @@ import pytest
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.listing import PageLimits
 from intentc.watch.memory import MemoryStore
-from intentc.watch.progress import Progress
 from intentc.watch.protocol import Put
 from intentc.watch.source import Source
+from intentc.watch.watch_state import Progress
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio

@@ -18,7 +18,7 @@ from intentc.reconcile.backoff import Backoff
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.protocol import Store, Watch, WatchBatch, WatchProgress
-from intentc.watch.status import Phase
+from intentc.watch.watch_state import Phase
 from tests.support.appgw.manifests import endpoint_slice, ingress, rule, service
 from tests.support.azure_gateway import OWN
 from tests.support.waiting import PATIENCE, until

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.watch.addresses import Endpoint, Tls, parse_endpoint
 from intentc.watch.etcd import EtcdStore
+from intentc.watch.etcd_connections import Endpoint, Tls, parse_endpoint
 
 
 @pytest.mark.parametrize(

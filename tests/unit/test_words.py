@@ -34,15 +34,22 @@ ELSEWHERE = {
 
 def found_in_python(path: Path) -> Iterator[str]:
     """Names are read word by word: ``_tell_held`` has ``tell``."""
-    with path.open() as stream:
-        for token in tokenize.generate_tokens(stream.readline):
-            if token.type == tokenize.NAME:
-                text = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", token.string)
-            elif token.type in (tokenize.STRING, tokenize.COMMENT):
-                text = token.string.replace("_", " ")
-            else:
-                continue
-            yield from (f"{path.relative_to(ROOT)}:{token.start[0]}: {word[0]}" for word in WORDS.finditer(text))
+    source = path.read_text()
+    if WORDS.search(_words(source)) is None:
+        return  # to take a file apart costs a hundred times as much
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.NAME:
+            text = _words(token.string)
+        elif token.type in (tokenize.STRING, tokenize.COMMENT):
+            text = token.string.replace("_", " ")
+        else:
+            continue
+        yield from (f"{path.relative_to(ROOT)}:{token.start[0]}: {word[0]}" for word in WORDS.finditer(text))
+
+
+def _words(name: str) -> str:
+    """``tellHeld`` and ``tell_held`` → ``tell Held``, ``tell held``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", name)
 
 
 def test_no_python_has_a_word_that_is_replaced() -> None:
@@ -56,7 +63,7 @@ def test_no_name_of_the_package_says_refused_for_what_a_server_rejects() -> None
     found = {
         f"{path.relative_to(ROOT)}: {token.string}"
         for path in sorted((ROOT / "intentc").rglob("*.py"))
-        if path not in ELSEWHERE
+        if path not in ELSEWHERE and "refus" in path.read_text().lower()
         for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline)
         if token.type == tokenize.NAME and "refus" in token.string.lower()
     }
@@ -80,7 +87,7 @@ def test_the_words_are_found_in_names_docstrings_comments_and_messages(tmp_path:
     found = [
         word[0].lower()
         for token in tokenize.generate_tokens(io.StringIO(source).readline)
-        for word in WORDS.finditer(re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", token.string))
+        for word in WORDS.finditer(_words(token.string))
         if token.type in (tokenize.NAME, tokenize.STRING, tokenize.COMMENT)
     ]
     assert found == ["whom", "tell", "told", "put off", "mend"]

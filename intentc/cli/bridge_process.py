@@ -20,7 +20,7 @@ from .process import ended_by_signals
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-    from intentc.diagnostics.observed import Observed
+    from intentc.diagnostics.questions import Process
     from intentc.loading.configuration import Configuration
     from intentc.watch.etcd import EtcdStore
 
@@ -54,7 +54,7 @@ async def etcd_until_signal(configuration: Configuration) -> AsyncIterator[EtcdS
 
 
 def bridge_diagnostics(
-    bridge: Observed, registry: CollectorRegistry, address: tuple[str, int], configuration: Configuration
+    bridge: Process, registry: CollectorRegistry, address: tuple[str, int], configuration: Configuration
 ) -> AbstractAsyncContextManager[str]:
     """Serve a bridge's diagnostics while the context is open, and give their URL. Raises as ``running_diagnostics``."""
     from intentc.diagnostics.serving import running_diagnostics

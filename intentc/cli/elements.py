@@ -24,7 +24,7 @@ from .errors import CommandError, Exit
 
 
 def elements_of(outputs: Iterable[Mapping[str, Any]]) -> list[Element]:
-    """The Envoy elements in ``outputs`` (``inspection.outputs.shown``); other kinds are skipped."""
+    """The Envoy elements in ``outputs`` (``inspection.documents.shown``); other kinds are skipped."""
     return [
         decode_element(Change(output["kind"], output["uuid"], msgspec.json.encode(output), 0, 0))
         for output in outputs

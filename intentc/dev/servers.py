@@ -71,9 +71,7 @@ async def running(configuration: Configuration) -> AsyncIterator[Running]:
                     msgspec.structs.replace(configuration, intentc=settings), compilers, stores[1], write, read
                 )
                 async with (
-                    running_diagnostics(
-                        service, "127.0.0.1", 0, browsed=service.results, asked=service.answers
-                    ) as diagnostics,
+                    running_diagnostics(service, "127.0.0.1", 0, reader=service.reader) as diagnostics,
                     anyio.create_task_group() as group,
                 ):
                     group.start_soon(service.run)

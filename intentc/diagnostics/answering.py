@@ -15,6 +15,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from .questions import Unanswerable
+
 MOST_BYTES = 200_000
 """Most bytes of one answer."""
 
@@ -31,6 +33,12 @@ def json_answer(request: Request, value: object, code: int = 200, *, pretty: boo
     """Answer with ``value`` as JSON, indented if ``pretty`` or ``?pretty``, cut by ``bounded``."""
     indented = pretty or "pretty" in request.query_params
     return Response(encoded(value, indented=indented), code, media_type="application/json")
+
+
+def rejection(request: Request, error: Unanswerable) -> Response:
+    """Answer ``{"error", "next_step", "candidates"}`` with the status of ``error``."""
+    content = {"error": error.error, "next_step": error.next_step, "candidates": list(error.candidates)}
+    return json_answer(request, content, error.status)
 
 
 def encoded(value: object, *, indented: bool = False) -> bytes:

@@ -1,7 +1,6 @@
 """Builds the diagnostics' HTTP application: all paths, for programs and browsers, and ``/``, which lists them.
 
-No path changes anything in the process: the paths ask ``Observed``, ``Browsed`` and ``Asked``. ``Events`` keeps the
-followers.
+No path changes anything in the process: the paths ask a ``Process`` and, if there is one, a ``Reader``.
 
 Why the strict headers: pages show names from a control plane, so no browser may frame, sniff, cache or embed them, and
 a host name that resolves to our address (DNS rebinding) gets no answer. ``access`` rejects requests without the token;
@@ -10,8 +9,8 @@ a host name that resolves to our address (DNS rebinding) gets no answer. ``acces
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 from prometheus_client import CollectorRegistry
@@ -26,31 +25,49 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from intentc.listening.origin import ANY_HOST, Checks, OriginGuard, Rejection
 
+from . import questions as ask
 from .access import EVERYBODY, KNOWN, Access, Guard
-from .answering import json_answer
-from .asking import LISTS, QUESTIONS, lists, questions, rejection
-from .browsing import page, query_of
+from .answering import json_answer, rejection
 from .events import EVENTS, Events
-from .metrics import metrics as compiler_metrics
-from .observed import Asked, Browsed, Observed, Unanswerable
+from .metrics import compiler_metrics, registry_of
 from .pages import no_answer_page, overview_page, page_routes, wants_page
-from .parameters import BadQuery
-from .registry import registry_of
+from .questions import BadQuery, Process, Reader, Row, Unanswerable
 
 PATHS = {
     "/healthz": "whether the process works; if not (503), restart it",
     "/readyz": "whether the first list was applied, and etcd and the API server answer; if not (503), why",
     "/status": "converged, healthy, queues, counts, and what is held, waiting, rejected or a problem",
-    **LISTS,
+    "/quarantine": "what is held, rejected or paused, each with its reason: /quarantine?offset=N&limit=N",
+    "/pending": "the references whose target does not exist: /pending?offset=N&limit=N",
     "/metrics": "the figures, for Prometheus",
     **EVENTS,
 }
 """Path → description, as ``/`` lists them; always served."""
 
-VIEWS = {
+QUESTIONS = {
+    "/why": "why an object exists or doesn't: /why?kind=K&name=N, and part=TEXT&offset=N&limit=N",
+    "/objects": "all resources: /objects?kind=K&filter=TEXT&state=S&offset=N&limit=N",
+    "/object": "one object, actual and desired: /object?kind=K&name=N",
+    "/neighbourhood": "the objects around an object: /neighbourhood?kind=K&name=N&depth=1..4&kinds=A,B",
+    "/reactions": "the reaction map and its findings",
+    "/journal": "evaluations and writes: /journal?after=N&before=N&limit=N&kind=K&name=N&sort=evaluation|write",
     "/views": "outputs as tables: /views/NAME?filter=TEXT&offset=N&limit=N, or any column=VALUE",
 }
-"""Paths that are served if there are views."""
+"""Path → description, as ``/`` lists them; served if there is a ``Reader``."""
+
+_QUERIES: Mapping[str, Callable[[Mapping[str, str]], ask.Question]] = {
+    "/why": ask.why_query,
+    "/objects": ask.object_query,
+    "/object": ask.comparison_query,
+    "/neighbourhood": ask.neighbourhood_query,
+    "/reactions": ask.reactions_query,
+    "/journal": ask.journal_query,
+    "/quarantine": ask.quarantine_query,
+    "/pending": ask.pending_query,
+}
+
+MOST_ENTRIES = 100
+"""Most entries of a list in a row of a view."""
 
 _SHOWN = 200
 """Most characters of an unknown path in the answer."""
@@ -93,53 +110,45 @@ class Served(NamedTuple):
 
 
 def diagnostics_app(
-    observed: Observed,
+    process: Process,
     allowed_hosts: Sequence[str] | None = ANY_HOST,
     registry: CollectorRegistry | None = None,
-    browsed: Browsed | None = None,
-    asked: Asked | None = None,
+    reader: Reader | None = None,
     access: Access = EVERYBODY,
 ) -> Served:
     """Build the application. ``allowed_hosts``: accepted values of ``Host``, others get 400; requests of other sites'
-    pages get 403, links from them are followed. ``registry``: the figures; None for those of a compiler. ``browsed``:
-    views, ``asked``: answers to questions, if there are any. ``access``: who may ask.
+    pages get 403, links from them are followed. ``registry``: the figures; None for those of a compiler. ``reader``:
+    answers questions; None: a bridge, which has no pages. ``access``: who may ask.
 
-    ``/``: ``PATHS``; a browser gets the page. ``/healthz`` and ``/readyz``: 200 or 503 with ``{"ok": bool, "reasons":
-    [text]}``. ``/status``: ``Observed.status``; ``/pending``: ``{"total", "offset", "limit", "pending_references":
-    Observed.pending}``; ``/views``: ``{"views": …}``, ``/views/NAME``: a page of one, 400 or 404 with ``{"error":
-    text}``; ``asking`` and ``events`` define the others. ``?pretty`` indents all of them.
+    docs/diagnostics.md has the answer of each path.
     """
-    figures = registry if registry is not None else registry_of(lambda: compiler_metrics(observed))
-    events = Events(observed, asked)
-    paths = {
-        **PATHS,
-        **(VIEWS if browsed is not None else {}),
-        **(QUESTIONS if asked is not None else {}),
-    }
+    figures = registry if registry is not None else registry_of(lambda: compiler_metrics(process))
+    events = Events(process, reader)
+    paths = {**PATHS, **(QUESTIONS if reader is not None else {})}
 
     async def healthz(request: Request) -> Response:
-        healthy = observed.healthy()
+        healthy = process.healthy()
         return _verdict(request, healthy, () if healthy else ("an essential task of the process has ended",))
 
     async def readyz(request: Request) -> Response:
-        return _verdict(request, *observed.ready())
+        return _verdict(request, *process.ready())
 
     async def status(request: Request) -> Response:
-        return json_answer(request, observed.status())
+        return json_answer(request, process.status())
 
     async def metrics(request: Request) -> Response:
         return Response(generate_latest(figures), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     async def unknown(request: Request, error: Exception) -> Response:
         text = f"there is nothing at {request.url.path[:_SHOWN]!r}"
-        if asked is not None and wants_page(request):
+        if reader is not None and wants_page(request):
             error = Unanswerable(404, text, "the pages are listed above")
-            return await no_answer_page(observed, request, error)
+            return await no_answer_page(process, request, error)
         return rejection(request, Unanswerable(404, text, "`/` lists the paths"))
 
     async def root(request: Request) -> Response:
-        if asked is not None and wants_page(request):
-            return await overview_page(observed)
+        if reader is not None and wants_page(request):
+            return await overview_page(process)
         return json_answer(request, {"paths": paths, "pretty": "?pretty indents"}, pretty=True)
 
     checks = Checks("intentc.diagnostics.hosts", allowed_hosts, pages=True)
@@ -149,11 +158,9 @@ def diagnostics_app(
             Route("/healthz", healthz),
             Route("/readyz", readyz),
             Route("/status", status),
-            *lists(observed, asked),
             Route("/metrics", metrics),
             Route("/events", events.answer),
-            *(_browsing(browsed) if browsed is not None else ()),
-            *((*questions(asked), *page_routes(observed, asked)) if asked is not None else ()),
+            *(_of_bridge(process) if reader is None else (*_questions(reader), *page_routes(process, reader))),
         ],
         exception_handlers={404: unknown},
         middleware=[
@@ -167,22 +174,76 @@ def diagnostics_app(
     return Served(app, events)
 
 
-def _browsing(browsed: Browsed) -> list[Route]:
+def _questions(reader: Reader) -> list[Route]:
     async def views(request: Request) -> Response:
-        return json_answer(request, {"views": browsed.views})
+        return json_answer(request, {"views": reader.views})
 
     async def view(request: Request) -> Response:
-        name, there = request.path_params["name"], browsed.views
+        name, there = request.path_params["name"], reader.views
         if name not in there:
             text = f"there is no view {name!r}; there are {', '.join(there)}"
             return rejection(request, Unanswerable(404, text, "`/views` describes each view", tuple(there)))
+        columns = there[name]["columns"]
         try:
-            query = query_of(request.query_params, there[name]["columns"])
+            query = ask.row_query(request.query_params, columns)
         except BadQuery as error:
             return rejection(request, Unanswerable(400, str(error), "`/views` lists the views and their columns"))
-        return json_answer(request, await page(browsed, name, query))
+        rows = await reader.rows(name, query.wants)
+        shown = [_cut_row(row) for row in rows[query.offset : query.offset + query.limit]]
+        found = {"view": name, "columns": columns, "total": len(rows), "offset": query.offset, "rows": shown}
+        return json_answer(request, found)
 
-    return [Route("/views", views), Route("/views/{name}", view)]
+    def question(query: Callable[[Mapping[str, str]], ask.Question]) -> Callable[[Mapping[str, str]], _Answer]:
+        return lambda given: reader.ask(query(given))
+
+    asked = [_route(path, question(query)) for path, query in _QUERIES.items()]
+    return [*asked, Route("/views", views), Route("/views/{name}", view)]
+
+
+def _of_bridge(process: Process) -> list[Route]:
+    """Return the routes of the two lists that a process without a reader has as well."""
+
+    async def quarantine(given: Mapping[str, str]) -> dict[str, Any]:
+        status, query = process.status(), ask.quarantine_query(given)
+        entries = status.get("quarantine", [])
+        total = max(len(entries), status.get("counts", {}).get("quarantined", 0))
+        page = entries[query.offset : query.offset + query.limit]
+        return {"total": total, "offset": query.offset, "limit": query.limit, "quarantine": page}
+
+    async def pending(given: Mapping[str, str]) -> dict[str, Any]:
+        every, query = process.pending(), ask.pending_query(given)
+        page = every[query.offset : query.offset + query.limit]
+        return {"total": len(every), "offset": query.offset, "limit": query.limit, "pending_references": page}
+
+    return [_route("/quarantine", quarantine), _route("/pending", pending)]
+
+
+_Answer = Awaitable[dict[str, Any]]
+
+
+def _route(path: str, answer: Callable[[Mapping[str, str]], _Answer]) -> Route:
+    """Answer with JSON; wrong parameters get 400, ``Unanswerable`` its own status."""
+
+    async def answering(request: Request) -> Response:
+        try:
+            found = await answer(request.query_params)
+        except BadQuery as error:
+            return rejection(request, Unanswerable(400, str(error), "`/` lists the paths and their parameters"))
+        except Unanswerable as error:
+            return rejection(request, error)
+        # An absent object also has an answer: why it is absent.
+        return json_answer(request, found, 404 if found.get("exists") is False else 200)
+
+    return Route(path, answering)
+
+
+def _cut_row(row: Row) -> Row:
+    return {
+        column: [*value[:MOST_ENTRIES], f"… and {len(value) - MOST_ENTRIES} more"]
+        if isinstance(value, list) and len(value) > MOST_ENTRIES
+        else value
+        for column, value in row.items()
+    }
 
 
 def _rejected(rejection: Rejection) -> Response:

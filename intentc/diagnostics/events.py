@@ -1,7 +1,7 @@
 """Serves ``/events``: new lines of the journal and a short status, as server-sent events.
 
 Why it exists: a stream costs less than a page that polls. Followers are bounded, since each costs a task and a buffer;
-one that does not read is disconnected and may return with ``Last-Event-ID``. ``Asked.follow`` yields the lines.
+one that does not read is disconnected and may return with ``Last-Event-ID``. ``Reader.follow`` yields the lines.
 
 State: the followers, their unsent lines, and the last status, in memory. It changes nothing in the engine.
 """
@@ -19,10 +19,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from .answering import json_answer
-from .asking import rejection
-from .observed import Asked, JournalQuery, Observed, Unanswerable
-from .parameters import BadQuery, choice, number, only
+from .answering import json_answer, rejection
+from .questions import NEWEST, BadQuery, JournalQuery, Process, Reader, Unanswerable, choice, number, only
 
 EVENTS = {"/events": "new lines of the journal and a short status (server-sent events): /events?after=N"}
 
@@ -58,9 +56,9 @@ def short_status(status: Mapping[str, Any], ready: tuple[bool, tuple[str, ...]])
 class Events:
     """Serves the followers of one process until ``end``."""
 
-    def __init__(self, observed: Observed, asked: Asked | None) -> None:
-        self._observed = observed
-        self._asked = asked
+    def __init__(self, process: Process, reader: Reader | None) -> None:
+        self._process = process
+        self._reader = reader
         self._streams: set[anyio.CancelScope] = set()
         self._ended = False
         self._status: tuple[float, bytes] = (float("-inf"), b"")
@@ -78,7 +76,7 @@ class Events:
         """Answer with a stream; 400 for wrong parameters, 503 if there are too many followers. ``only=status`` or
         ``only=line`` omits the other."""
         try:
-            only(request.query_params, ("after", "only"))
+            only(request.query_params, "after", "only")
             wanted = choice(request.query_params, "only", ("status", "line"))
             after = await self._after(request)
         except BadQuery as error:
@@ -92,15 +90,15 @@ class Events:
 
     async def _after(self, request: Request) -> int | None:
         """Return the sequence after which lines are requested; None without lines to follow."""
-        if self._asked is None:
+        if self._reader is None:
             return None
         given = dict(request.query_params)
         # A returning browser sends its last sequence in this header; its address is still that of the first visit.
         if last := request.headers.get("last-event-id", ""):
             given["after"] = last
-        kept = await self._asked.journal(JournalQuery(limit=1))
+        kept = await self._reader.ask(JournalQuery(limit=1))
         newest = int(kept["last"])
-        after = number(given, "after", newest, 0, 10**15)
+        after = number(given, "after", newest, 0, NEWEST)
         # Sequences begin anew with each process: a larger one comes from a former process.
         return max(0 if after > newest else after, newest - MOST_BACK)
 
@@ -108,7 +106,7 @@ class Events:
         """Return the short status, computed at most once a second for all followers together."""
         now = anyio.current_time()
         if now - self._status[0] >= STATUS_PERIOD * 0.9:
-            short = short_status(self._observed.status(), self._observed.ready())
+            short = short_status(self._process.status(), self._process.ready())
             self._status = (now, msgspec.json.encode(short))
         return self._status[1]
 
@@ -119,8 +117,8 @@ class Events:
             group.start_soon(outgoing.run, group)
             if wanted != "line":
                 group.start_soon(self._send_status, outgoing)
-            if wanted != "status" and self._asked is not None and after is not None:
-                group.start_soon(self._send_lines, outgoing, self._asked, after)
+            if wanted != "status" and self._reader is not None and after is not None:
+                group.start_soon(self._send_lines, outgoing, self._reader, after)
 
     async def _send_status(self, outgoing: _Outgoing) -> None:
         sent = b""
@@ -131,9 +129,9 @@ class Events:
                 await outgoing.put(_event("status", now))
             await anyio.sleep(STATUS_PERIOD)
 
-    async def _send_lines(self, outgoing: _Outgoing, asked: Asked, after: int) -> None:
+    async def _send_lines(self, outgoing: _Outgoing, reader: Reader, after: int) -> None:
         try:
-            async with aclosing(cast("AsyncGenerator[dict[str, Any]]", asked.follow(after))) as lines:
+            async with aclosing(cast("AsyncGenerator[dict[str, Any]]", reader.follow(after))) as lines:
                 async for line in lines:
                     await outgoing.put(_event("line", msgspec.json.encode(line), line.get("sequence")))
         except Unanswerable as error:

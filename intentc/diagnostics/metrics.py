@@ -1,21 +1,24 @@
 """Exports the figures of a running compiler to Prometheus, read from its status at each scrape.
 
 Why it exists: metric names are an interface, so they are defined in one place, with the texts that
-``docs/operating.md`` repeats; and the engine's own integers cost the hot path nothing. A key that the status
-(``Observed.status``) lacks has no metric. Bridges define their own metrics; ``registry`` measures at each scrape.
+``docs/operating.md`` repeats; and the engine's own integers cost the hot path nothing. A key that the status lacks has
+no metric. Bridges define their own metrics.
 
 The figures are the engine's, and it changes none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
+from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
 
-from .observed import Observed
+from .questions import Process
 
 
 class Figure(NamedTuple):
@@ -98,13 +101,30 @@ COUNTERS = (
 )  # fmt: skip
 
 
-def metrics(observed: Observed) -> Iterator[Metric]:
-    """The metrics of one scrape, from ``Observed.status``."""
-    status: Mapping[str, Any] = observed.status()
+def registry_of(measured: Callable[[], Iterable[Metric]]) -> CollectorRegistry:
+    """Make a registry of its own, since several engines may run in one process: it has the process's figures, and what
+    ``measured`` returns at each scrape."""
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    registry.register(_Measured(measured))
+    return registry
+
+
+class _Measured(Collector):
+    def __init__(self, measured: Callable[[], Iterable[Metric]]) -> None:
+        self._measured = measured
+
+    def collect(self) -> Iterable[Metric]:
+        return self._measured()
+
+
+def compiler_metrics(process: Process) -> Iterator[Metric]:
+    """The metrics of one scrape, from its status."""
+    status: Mapping[str, Any] = process.status()
     yield GaugeMetricFamily(
         READY,
         "1 if the first pass is complete, etcd and the API server answer, and no audit or upgrade withholds writes.",
-        float(observed.ready()[0]),
+        float(process.ready()[0]),
     )
     for figure in GAUGES:
         yield from _measured(GaugeMetricFamily, figure, status)

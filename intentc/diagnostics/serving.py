@@ -26,7 +26,7 @@ from intentc.loading.configuration import is_loopback
 
 from .access import EVERYBODY, Access, Tls
 from .app import diagnostics_app
-from .observed import Asked, Browsed, Observed
+from .questions import Process, Reader
 
 _LONGEST_HEAD = 64 * 1024
 """Most bytes of a request's first line and headers; a name in an address may be long."""
@@ -53,17 +53,16 @@ class _Guest(uvicorn.Server):
 
 @asynccontextmanager
 async def running_diagnostics(
-    observed: Observed,
+    process: Process,
     host: str,
     port: int,
     registry: CollectorRegistry | None = None,
-    browsed: Browsed | None = None,
-    asked: Asked | None = None,
+    reader: Reader | None = None,
     access: Access = EVERYBODY,
     hosts: Sequence[str] = (),
 ) -> AsyncIterator[str]:
     """Serve while the context is open, and yield the URL (with a free port if ``port`` is 0). ``registry``,
-    ``browsed``, ``asked`` and ``access``: as for ``diagnostics_app``.
+    ``reader`` and ``access``: as for ``diagnostics_app``.
 
     Raises ``AddressInUse``, ``UnusableCertificate``, and ``OpenToAll`` if ``host`` is no loopback address and
     ``access`` authenticates nobody. On loopback, ``Host`` must be a loopback host, ``host`` itself or one of ``hosts``.
@@ -79,7 +78,7 @@ async def running_diagnostics(
         allowed_hosts = own_hosts(host, hosts, is_loopback=is_loopback(host))
         connections = Connections(most_connections())
         listener.limit(connections)
-        served = diagnostics_app(observed, allowed_hosts, registry, browsed, asked, access)
+        served = diagnostics_app(process, allowed_hosts, registry, reader, access)
         config = uvicorn.Config(
             served.app,
             log_config=None,

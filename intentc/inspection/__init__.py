@@ -1,8 +1,8 @@
 """Answers questions about a running engine: its status and resources, why one exists or does not, and what was done.
 
-``answers`` implements the interface that ``diagnostics`` calls, with one module per question: ``details/`` shows what
-the engine holds, ``why/`` explains, and ``lookup/`` finds what a person means. ``status/`` computes ``/status``, and
-``results`` the compilers' views; the other modules serve all of these. The page and the commands decide how answers
+``reader`` answers the questions of the diagnostics and computes the compilers' views, with one module per question:
+``details/`` shows what the engine holds, ``why/`` explains, and ``lookup/`` finds what a person means. ``status/``
+computes ``/status``; the other modules serve all of these. The page and the commands decide how answers
 look.
 
 It only reads the engine (``engine/live.py``) and the journal, in slices of a few milliseconds, and evaluates intents
@@ -11,6 +11,6 @@ threads. State: the samples behind ``/status``, the findings of the last maps, a
 warnings were logged, how many threads read files, and locks.
 """
 
-from .answers import Answers
+from .reader import Reader
 
-__all__ = ["Answers"]
+__all__ = ["Reader"]

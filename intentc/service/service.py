@@ -3,7 +3,7 @@
 It opens no connection: the caller passes the store and the services. Before the engine runs, it asks etcd, claims the
 path, waits for mirrored kinds, reads the allocations, records suspects and reads the directives, each until that
 succeeds. Then it runs the tasks next to the engine: heartbeat, relist, audits, takeover, journal files and others. It
-implements ``diagnostics.Observed``, for which ``inspection`` and ``status`` compute most.
+implements ``diagnostics.Process``, for which ``inspection`` and ``status`` compute most.
 
 It changes the engine by its verbs, and gives the journal its directory. State: these tasks, the lag, and whether it
 runs.
@@ -32,8 +32,7 @@ from ..engine.permission import RESTORED, UPGRADE
 from ..engine.probe import ApiServerProbe
 from ..evaluation import Overview
 from ..evaluation.crash_marker import CrashMarker
-from ..inspection import Answers
-from ..inspection.results import Results
+from ..inspection import Reader
 from ..inspection.status.pending_work import at
 from ..inspection.status.report import pending, report
 from ..journal.keeping import Keeping
@@ -230,7 +229,7 @@ class _Believed:
 
 
 class CompilerService:
-    """Runs an engine over ``source`` and implements ``diagnostics.Observed``. ``etcd``: its addresses, for people.
+    """Runs an engine over ``source`` and implements ``diagnostics.Process``. ``etcd``: its addresses, for people.
     ``certificates``: file → when its certificates expire, in seconds since 1970."""
 
     def __init__(
@@ -261,10 +260,8 @@ class CompilerService:
         self._retaining = retaining
         self._reports = reports
         self._certificates = certificates
-        self.results = Results(engine, views or {})
-        """The views of the outputs, for ``diagnostics.Browsed``."""
-        self.answers = Answers(engine)
-        """The answers to questions, for ``diagnostics.Asked``."""
+        self.reader = Reader(engine, views)
+        """Answers the questions of the diagnostics."""
         self.directives = directives
         self.takeover = takeover
         self.auditing = auditing

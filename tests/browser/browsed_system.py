@@ -54,7 +54,7 @@ class BrowsedSystem:
         service = await self._stack.enter_async_context(self.world.compiling(url=api_server or None))
         self.service = service
         self.url = await self._stack.enter_async_context(
-            running_diagnostics(service, "127.0.0.1", 0, browsed=service.results, asked=service.answers, access=access)
+            running_diagnostics(service, "127.0.0.1", 0, reader=service.reader, access=access)
         )
 
     async def settle(self) -> None:

@@ -283,7 +283,7 @@ async def test_a_page_whose_compiler_ends_says_so_and_comes_back_with_it(
     browser: Browser, system: BrowsedSystem
 ) -> None:
     service, serving = system.service, AsyncExitStack()
-    url = await serving.enter_async_context(running_diagnostics(service, "127.0.0.1", 0, asked=service.answers))
+    url = await serving.enter_async_context(running_diagnostics(service, "127.0.0.1", 0, reader=service.reader))
     async with visit(browser, url) as seen:
         page = await seen.open("/")
         box, badge = page.locator('[data-verdict-box="converged"]'), page.locator('.badge[data-verdict="converged"]')
@@ -297,7 +297,7 @@ async def test_a_page_whose_compiler_ends_says_so_and_comes_back_with_it(
         await expect(badge).to_have_text("was converged")
         await expect(connection).to_have_text(NO_ANSWER)
         port = int(url.rpartition(":")[2])
-        async with running_diagnostics(service, "127.0.0.1", port, asked=service.answers):
+        async with running_diagnostics(service, "127.0.0.1", port, reader=service.reader):
             await expect(box.locator("strong")).to_have_text("converged")
             await expect(box).to_have_class("verdict good")
             await expect(badge).to_have_text("converged")

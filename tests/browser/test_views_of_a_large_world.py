@@ -15,8 +15,7 @@ import pytest
 from intentc.diagnostics.answering import MOST_BYTES
 from intentc.diagnostics.serving import running_diagnostics
 from intentc.engine.engine import Engine
-from intentc.inspection import Answers
-from intentc.inspection.results import Results
+from intentc.inspection import Reader
 from intentc.inspection.status.report import pending
 from tests.browser.large_world import FULL, at_rest
 from tests.support.engine_status import engine_status
@@ -69,7 +68,7 @@ PAGES = [
 
 
 class Large:
-    """``diagnostics.Observed`` over an engine."""
+    """``diagnostics.Process`` over an engine."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -92,7 +91,7 @@ async def http(anyio_backend: str) -> AsyncIterator[httpx2.AsyncClient]:
     engine = await at_rest(GROUPS, PORTS)
     assert len(engine.world.cache) > GROUPS + PORTS
     async with (
-        running_diagnostics(Large(engine), "127.0.0.1", 0, browsed=Results(engine, {}), asked=Answers(engine)) as url,
+        running_diagnostics(Large(engine), "127.0.0.1", 0, reader=Reader(engine)) as url,
         httpx2.AsyncClient(trust_env=False, base_url=url, timeout=60) as client,
     ):
         yield client

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from intentc.inspection.outputs import lower_level
+from intentc.inspection.documents import lower_level
 from intentc.inspection.why.why import why
 from intentc.model import Key
 from intentc.reconcile.backoff import CONTENTION_REVERTS

@@ -7,10 +7,22 @@ test changes where it is about them.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from intentc.diagnostics.observed import JournalQuery, ObjectQuery, Unanswerable
+from intentc.diagnostics.questions import (
+    Comparison,
+    JournalQuery,
+    Neighbourhood,
+    ObjectQuery,
+    Pending,
+    Quarantine,
+    Question,
+    Reactions,
+    Row,
+    Unanswerable,
+    Why,
+)
 
 NOW = 1_790_000_000.0
 
@@ -111,11 +123,12 @@ def why_of(subject: dict[str, Any], **changed: Any) -> dict[str, Any]:
 
 
 class Answered:
-    """An ``Asked``: every answer is an attribute; ``queries`` are those for objects and for the journal."""
+    """A ``Reader``: every answer is an attribute; ``queries`` are those for objects, neighbourhoods and the journal;
+    ``rejections``: type of question → the error that it gets."""
 
     def __init__(self) -> None:
         self.quarantined: list[dict[str, Any]] = []
-        self.rows: list[dict[str, Any]] = [
+        self.listed: list[dict[str, Any]] = [
             {**WEB, "revision": 41, "role": "input", "ours": False, "state": "as desired", "problems": 0},
             {**DATABASE, "revision": 42, "role": "input", "ours": False, "state": "held", "problems": 1},
             {**INGRESS, "revision": 52, "role": "output", "ours": True, "state": "as desired", "problems": 0},
@@ -187,46 +200,63 @@ class Answered:
             "since": NOW,
         }
         self.lines: list[dict[str, Any]] = [line(1), write(2), line(3, intent=DATABASE, path=[DATABASE])]
-        self.queries: list[ObjectQuery | JournalQuery] = []
+        self.rejections: dict[type, Unanswerable] = {}
+        self.queries: list[ObjectQuery | JournalQuery | Neighbourhood] = []
 
-    async def why(self, kind: str, name: str, part: str = "", offset: int = 0, limit: int = 100) -> dict[str, Any]:
-        found = self.reasons.get((kind, name))
+    @property
+    def views(self) -> dict[str, dict[str, Any]]:
+        return {}
+
+    async def rows(self, view: str, wanted: Callable[[Row], bool], /) -> list[Row]:
+        raise KeyError(view)
+
+    async def ask(self, question: Question, /) -> dict[str, Any]:
+        if rejection := self.rejections.get(type(question)):
+            raise rejection
+        match question:
+            case Why():
+                return self._why(question)
+            case ObjectQuery():
+                self.queries.append(question)
+                return self._objects(question)
+            case JournalQuery():
+                self.queries.append(question)
+                return self._journal(question)
+            case Comparison(kind, name):
+                return {**resource(kind, name), **self.compared}
+            case Neighbourhood():
+                self.queries.append(question)
+                return self.around
+            case Reactions():
+                return self.map
+            case Pending(offset, limit):
+                return {"total": 0, "offset": offset, "limit": limit, "pending_references": []}
+            case Quarantine(offset, limit):
+                page = self.quarantined[offset : offset + limit]
+                return {"total": len(self.quarantined), "offset": offset, "limit": limit, "quarantine": page}
+
+    def _why(self, query: Why) -> dict[str, Any]:
+        found = self.reasons.get((query.kind, query.name))
         if found is None:
-            raise Unanswerable(404, f"there is no {kind} {name!r}", "look for it: /objects?filter=", (WEB["name"],))
-        parts = [one for one in found["parts"] if part in one["part"]]
-        return {**found, "parts": parts[offset : offset + limit], "parts_total": len(parts)}
+            raise Unanswerable(
+                404, f"there is no {query.kind} {query.name!r}", "look for it: /objects?filter=", (WEB["name"],)
+            )
+        parts = [one for one in found["parts"] if query.part in one["part"]]
+        return {**found, "parts": parts[query.offset : query.offset + query.limit], "parts_total": len(parts)}
 
-    async def objects(self, query: ObjectQuery) -> dict[str, Any]:
-        self.queries.append(query)
+    def _objects(self, query: ObjectQuery) -> dict[str, Any]:
         kinds: dict[str, int] = {}
-        for row in self.rows:
+        for row in self.listed:
             kinds[row["kind"]] = kinds.get(row["kind"], 0) + 1
         wanted = [
             row
-            for row in self.rows
+            for row in self.listed
             if query.kind in ("", row["kind"]) and query.state in ("", row["state"]) and query.text in row["name"]
         ]
         shown = wanted[query.offset : query.offset + query.limit]
         return {"kinds": kinds, "total": len(wanted), "offset": query.offset, "rows": shown}
 
-    async def object(self, kind: str, name: str) -> dict[str, Any]:
-        return {**resource(kind, name), **self.compared}
-
-    async def neighbourhood(self, kind: str, name: str, depth: int = 1, kinds: tuple[str, ...] = ()) -> dict[str, Any]:
-        return self.around
-
-    async def pending(self, offset: int = 0, limit: int = 100) -> dict[str, Any]:
-        return {"total": 0, "offset": offset, "limit": limit, "pending_references": []}
-
-    async def quarantine(self, offset: int = 0, limit: int = 100) -> dict[str, Any]:
-        page = self.quarantined[offset : offset + limit]
-        return {"total": len(self.quarantined), "offset": offset, "limit": limit, "quarantine": page}
-
-    async def reactions(self) -> dict[str, Any]:
-        return self.map
-
-    async def journal(self, query: JournalQuery) -> dict[str, Any]:
-        self.queries.append(query)
+    def _journal(self, query: JournalQuery) -> dict[str, Any]:
         kept = [
             one
             for one in self.lines
@@ -239,14 +269,14 @@ class Answered:
         numbers = [one["sequence"] for one in self.lines] or [0]
         return {"first": numbers[0], "last": numbers[-1], "lines": chosen}
 
-    async def follow(self, after: int) -> AsyncIterator[dict[str, Any]]:
+    async def follow(self, after: int, /) -> AsyncIterator[dict[str, Any]]:
         for one in self.lines:
             if one["sequence"] > after:
                 yield one
 
 
 class ObservedCompiler:
-    """An ``Observed`` that is healthy and ready unless the test says otherwise."""
+    """A ``Process`` that is healthy and ready unless the test says otherwise."""
 
     def __init__(self) -> None:
         self.alive = True

@@ -1,6 +1,6 @@
 """Defines the Prometheus metrics of the publisher, read from its status at each scrape (docs/operating.md).
 
-It keeps no state; ``diagnostics.registry`` measures at each scrape.
+It keeps no state; ``diagnostics.metrics`` measures at each scrape.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Why it exists: ``intentc appgw``, ``intentc dev`` and the tests share it. Change
 document, the newest world waits and goes next. The gateway is looked at at least once a period, sooner after a change,
 a write or a first failure; later if failures repeat, or Azure asks for it. A leader begins once it knows all that a
 former one recorded, and after etcd was restored nothing is published until the objects have stayed the same for a while
-(docs/appgw.md §11). ``publisher`` does one pass. ``Bridge`` is ``diagnostics.Observed``; callers handle commands and
+(docs/appgw.md §11). ``publisher`` does one pass. ``Bridge`` is ``diagnostics.Process``; callers handle commands and
 signals.
 
 State: the tasks, what etcd delivered, the election, the publisher, the last pass, the failures in a row, how many
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import anyio
 
-from intentc.diagnostics.registry import registry_of
+from intentc.diagnostics.metrics import registry_of
 from intentc.leading import DEFAULT_TTL_SECONDS, Election, KeeperFactory, Leadership, caught_up
 from intentc.model.events import Batch, Correction, Snapshot
 from intentc.reconcile.backoff import Backoff
@@ -73,7 +73,7 @@ class NotShown(Exception):
 
 
 class Bridge:
-    """A publisher at work, created by ``running_publisher``. It is ``diagnostics.Observed``."""
+    """A publisher at work, created by ``running_publisher``. It is ``diagnostics.Process``."""
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 Why it exists: names of metrics are an interface; ``docs/operating.md`` lists them.
 
-It keeps no state: ``status`` has the figures, and ``diagnostics.registry`` calls ``metrics`` at each scrape.
+It keeps no state: ``status`` has the figures, and ``diagnostics.metrics`` calls ``metrics`` at each scrape.
 """
 
 from __future__ import annotations

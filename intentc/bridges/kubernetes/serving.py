@@ -4,7 +4,7 @@ Why it exists: ``intentc kubernetes`` and the tests share it. Every process watc
 writes. It hands to each part what the watches show, reports of problems included. Once a second it looks which kinds
 need another list (30 seconds apart at least), withholds deletions of kinds that the cluster lost, and has approvals
 carried out (``approvals``), marks written (``marking``) and what was made looked after (``manifest_reconciler``).
-``Bridge`` is ``diagnostics.Observed``; ``status`` describes it. Callers serve the diagnostics, and handle commands and
+``Bridge`` is ``diagnostics.Process``; ``status`` describes it. Callers serve the diagnostics, and handle commands and
 signals.
 
 State: the tasks of the kinds; the parts keep their own. It notes in ``ClusterIdentity`` which cluster the marks name.
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Protocol
 
 import anyio
 
-from intentc.diagnostics.registry import registry_of
+from intentc.diagnostics.metrics import registry_of
 from intentc.directives import Book
 from intentc.leading import DEFAULT_TTL_SECONDS, Election, KeeperFactory, Leadership
 from intentc.model import Key, Kind, Schema
@@ -95,7 +95,7 @@ def leader_of(installation: str) -> str:
 
 
 class Bridge:
-    """A bridge between one cluster and one etcd, created by ``running_bridge``. It is ``diagnostics.Observed``."""
+    """A bridge between one cluster and one etcd, created by ``running_bridge``. It is ``diagnostics.Process``."""
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from typing import Any
 from prometheus_client import Counter, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
 
-from intentc.diagnostics.registry import registry_of
+from intentc.diagnostics.metrics import registry_of
 
 from .elements import Type
 

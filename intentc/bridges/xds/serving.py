@@ -97,7 +97,7 @@ class Server:
             self._publish()
 
     def healthy(self) -> bool:
-        """Whether the server works; see ``diagnostics.Observed``, as for the next methods."""
+        """Whether the server works; see ``diagnostics.Process``, as for the next methods."""
         return self._listed.is_set()
 
     def ready(self) -> tuple[bool, tuple[str, ...]]:

@@ -134,11 +134,11 @@ async def _compile(
     engine = offline.engine
     problems = [located(problem, inputs) for problem in (*offline.problems(), *waits(engine))]
     if view:
-        from intentc.inspection.results import Results
+        from intentc.inspection import Reader
 
         from .show import print_view
 
-        await print_view(output, view, Results(engine, compilers.views))
+        await print_view(output, view, Reader(engine, compilers.views))
     elif document is not None:
         problems += (document.print_difference if difference else document.print)(offline.outputs())
     elif output == "envoy":

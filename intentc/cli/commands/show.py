@@ -17,7 +17,7 @@ from ..errors import CommandError, Exit
 from ..options import configured, output_option
 
 if TYPE_CHECKING:
-    from intentc.inspection.results import Results
+    from intentc.inspection import Reader
     from intentc.loading.configuration import Loaded
 
 _PAGE = 500
@@ -74,12 +74,12 @@ async def _show(view: str, text: str, limit: int, output: str, loaded: Loaded) -
     return Exit.DONE
 
 
-async def print_view(output: str, view: str, results: Results) -> None:
+async def print_view(output: str, view: str, reader: Reader) -> None:
     """Print all rows of a view of the outputs of this process. Raises ``CommandError`` if there is no such view."""
-    views = results.views
+    views = reader.views
     if view not in views:
         raise CommandError(f"there is no view {view!r}; there are {', '.join(views)}", code=Exit.USAGE)
-    rows = await results.rows(view, lambda row: True)
+    rows = await reader.rows(view, lambda row: True)
     _print_rows(output, view, views[view]["columns"], rows, len(rows))
 
 

@@ -1,13 +1,13 @@
 """Renders the diagnostics as HTML pages for people, which work without scripts.
 
-Why it exists: people should not have to read JSON. The pages use the protocols of the JSON (``Observed``, ``Asked``),
-so they show nothing that the JSON lacks. They are read-only: an action is shown as a command.
+Why it exists: people should not have to read JSON. The pages ask the same questions as the JSON paths, so they show
+nothing that the JSON lacks. They are read-only: an action is shown as a command.
 
-``routes`` maps addresses to pages; ``overview``, ``objects``, ``reactions``, ``quarantine`` and ``journal`` turn
-answers into template values; ``rendering`` renders; ``words`` explains states and names commands; ``assets`` serves the
-style, the scripts and the drawing library. ``access`` decides who may ask.
+``routes`` maps addresses to pages; ``overview``, ``one_object`` and ``listings`` turn answers into template values;
+``rendering`` renders; ``words`` explains states and names commands; ``assets`` serves the style, the scripts and the
+drawing library. ``access`` decides who may ask.
 
-They change nothing in the engine. State: templates and assets, read once from the package's files.
+State: templates and assets, read once from the package's files.
 """
 
 from .routes import no_answer_page, overview_page, page_routes, wants_page

@@ -121,7 +121,7 @@ def role(status: Mapping[str, Any]) -> str:
 
 
 def overview(status: Mapping[str, Any], ready: tuple[bool, tuple[str, ...]]) -> dict[str, Any]:
-    """Return the template's values. ``ready``: the result of ``Observed.ready``."""
+    """Return the template's values. ``ready``: the result of ``Process.ready``."""
     pending_work = [str(text) for text in status.get("pending_work") or ()]
     reasons = [reason for reason in ready[1] if reason not in pending_work]
     attention = [str(text) for text in status.get("attention") or ()]

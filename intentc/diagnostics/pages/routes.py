@@ -1,27 +1,22 @@
 """Maps addresses to pages: asks the question, shapes the answer, renders it.
 
-Why it exists: one place defines which page asks which question, and what a page shows without an answer. The modules
-named after the pages shape the answers.
-
-It asks ``Asked`` and ``Observed``, and changes nothing.
+Why it exists: one place defines which page asks which question, and what a page shows without an answer. ``listings``,
+``one_object`` and ``overview`` shape the answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ..observed import Asked, NamedAs, Observed, Unanswerable
-from ..parameters import BadQuery
-from . import journal, objects, overview, quarantine, reactions
+from ..questions import BadQuery, NamedAs, Process, Reactions, Reader, Unanswerable
+from . import listings, one_object, overview
 from .assets import asset_route
 from .rendering import link, object_link, page
-
-Answer = Callable[[Request], Awaitable[Response]]
 
 
 def wants_page(request: Request) -> bool:
@@ -29,68 +24,61 @@ def wants_page(request: Request) -> bool:
     return request.headers.get("accept", "").lower().lstrip().startswith("text/html")
 
 
-def page_routes(observed: Observed, asked: Asked) -> list[Route]:
+def page_routes(process: Process, reader: Reader) -> list[Route]:
     """Return the routes of ``/pages/…``: objects, object, reactions, quarantine, journal, and the static files."""
 
-    async def objects_page(request: Request) -> Response:
-        query = objects.query_of(request.query_params)
-        answer = await asked.objects(query)
-        return await _page(observed, "objects.html", **objects.listing(query, answer))
+    async def objects(given: Mapping[str, str]) -> Response:
+        query = listings.object_query(given)
+        return await _page(process, "objects.html", **listings.object_list(query, await reader.ask(query)))
 
-    async def object_page(request: Request) -> Response:
-        wanted = objects.wanted_of(request.query_params)
-        return await _page(observed, "object.html", **await objects.about(asked, wanted))
+    async def single(given: Mapping[str, str]) -> Response:
+        return await _page(process, "object.html", **await one_object.about(reader, one_object.wanted_of(given)))
 
-    async def reactions_page(request: Request) -> Response:
-        return await _page(observed, "reactions.html", **reactions.shown(await asked.reactions(), request.query_params))
+    async def reactions(given: Mapping[str, str]) -> Response:
+        answer = await reader.ask(Reactions())
+        return await _page(process, "reactions.html", **listings.reaction_list(answer, given))
 
-    async def quarantine_page(request: Request) -> Response:
-        answer = await asked.quarantine(quarantine.offset_of(request.query_params), quarantine.ROWS)
-        return await _page(observed, "quarantine.html", **quarantine.shown(answer))
+    async def quarantine(given: Mapping[str, str]) -> Response:
+        answer = await reader.ask(listings.quarantine_query(given))
+        return await _page(process, "quarantine.html", **listings.quarantine_list(answer))
 
-    async def journal_page(request: Request) -> Response:
-        query = journal.query_of(request.query_params)
-        return await _page(observed, "journal.html", **journal.shown(query, await asked.journal(query)))
+    async def journal(given: Mapping[str, str]) -> Response:
+        query = listings.journal_query(given)
+        return await _page(process, "journal.html", **listings.line_list(query, await reader.ask(query)))
+
+    def route(path: str, answer: Callable[[Mapping[str, str]], Awaitable[Response]]) -> Route:
+        async def answering(request: Request) -> Response:
+            try:
+                return await answer(request.query_params)
+            except BadQuery as error:
+                return await no_answer_page(process, request, Unanswerable(400, str(error), "correct the address"))
+            except Unanswerable as error:
+                return await no_answer_page(process, request, error)
+
+        return Route(path, answering)
 
     return [
-        Route("/pages/objects", _answering(observed, objects_page)),
-        Route("/pages/object", _answering(observed, object_page)),
-        Route("/pages/reactions", _answering(observed, reactions_page)),
-        Route("/pages/quarantine", _answering(observed, quarantine_page)),
-        Route("/pages/journal", _answering(observed, journal_page)),
+        route("/pages/objects", objects),
+        route("/pages/object", single),
+        route("/pages/reactions", reactions),
+        route("/pages/quarantine", quarantine),
+        route("/pages/journal", journal),
         asset_route(),
     ]
 
 
-async def overview_page(observed: Observed) -> Response:
+async def overview_page(process: Process) -> Response:
     """Return the page for a browser at ``/``."""
-    status = observed.status()
+    status = process.status()
     return await page(
-        "overview.html", strip=overview.strip(status), here="overview", **overview.overview(status, observed.ready())
+        "overview.html", strip=overview.strip(status), here="overview", **overview.overview(status, process.ready())
     )
 
 
-def _answering(observed: Observed, answer: Answer) -> Answer:
-    """Wrap ``answer`` so that a question without an answer gets a page that says why."""
-
-    async def answering(request: Request) -> Response:
-        try:
-            return await answer(request)
-        except BadQuery as error:
-            return await rejected(request, Unanswerable(400, str(error), "correct the address"))
-        except Unanswerable as error:
-            return await rejected(request, error)
-
-    async def rejected(request: Request, error: Unanswerable) -> Response:
-        return await no_answer_page(observed, request, error)
-
-    return answering
-
-
-async def no_answer_page(observed: Observed, request: Request, error: Unanswerable) -> Response:
+async def no_answer_page(process: Process, request: Request, error: Unanswerable) -> Response:
     """Return a page that says why there is no answer, with links to the candidates."""
     candidates = [_candidate(request, error.named_as, text) for text in error.candidates]
-    return await _page(observed, "unanswerable.html", code=error.status, error=error, candidates=candidates)
+    return await _page(process, "unanswerable.html", code=error.status, error=error, candidates=candidates)
 
 
 def _candidate(request: Request, named_as: NamedAs, text: str) -> dict[str, str]:
@@ -107,6 +95,6 @@ def _candidate(request: Request, named_as: NamedAs, text: str) -> dict[str, str]
             return {"text": text, "href": object_link({"kind": kind, "name": text}) if kind else ""}
 
 
-async def _page(observed: Observed, template: str, *, code: int = 200, **values: Any) -> Response:
-    strip = overview.strip(observed.status())
+async def _page(process: Process, template: str, *, code: int = 200, **values: Any) -> Response:
+    strip = overview.strip(process.status())
     return await page(template, code=code, strip=strip, here=template.partition(".")[0], **values)

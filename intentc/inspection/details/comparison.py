@@ -17,10 +17,10 @@ import anyio.to_thread
 import msgspec
 
 from intentc.diagnostics.answering import fitted
-from intentc.diagnostics.observed import Unanswerable
+from intentc.diagnostics.questions import Unanswerable
 from intentc.engine.live import Live
 from intentc.inspection.differences import differences
-from intentc.inspection.outputs import shown
+from intentc.inspection.documents import shown
 from intentc.inspection.secrets import read_for, secrets_in
 from intentc.model import HeldInput, Key, Kind, Name, ReferenceValue
 from intentc.model.kind import Relation

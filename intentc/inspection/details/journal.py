@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from intentc.diagnostics.observed import JournalQuery, Unanswerable
+from intentc.diagnostics.questions import JournalQuery, Unanswerable
 from intentc.engine.live import Live
 from intentc.journal import Entry, Line, TooManyFollowers, Write
 from intentc.model import Key, Name

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
-from intentc.diagnostics.observed import Unanswerable
+from intentc.diagnostics.questions import Unanswerable
 from intentc.engine.live import Live
 from intentc.engine.slices import Slice
 from intentc.logic import LiveWorld

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from intentc.diagnostics.observed import ObjectQuery
+from intentc.diagnostics.questions import ObjectQuery
 from intentc.engine.live import Live
 from intentc.engine.slices import Slice
 from intentc.engine.state_tables import StateTables

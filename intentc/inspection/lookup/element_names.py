@@ -15,7 +15,7 @@ from intentc.evaluation import Naming
 from intentc.logic import LiveWorld
 from intentc.model import HeldInput, Key, Name, Problem
 
-from ..results import Gathered, document_of
+from ..documents import Gathered, document_of
 
 
 async def called(live: Live, kind: str, text: str) -> tuple[Name, ...]:

@@ -16,7 +16,7 @@ from uuid import UUID
 
 import anyio.to_thread
 
-from intentc.diagnostics.observed import NamedAs, Unanswerable
+from intentc.diagnostics.questions import NamedAs, Unanswerable
 from intentc.engine.live import Live
 from intentc.engine.slices import Slice, blocks
 from intentc.inspection.lookup.element_names import called

@@ -1,7 +1,7 @@
 """Shows what is claimed of each part of an object, and its value as a short text, since a path alone says little.
 
 The value is the desired one, else the actual one. Secrets are concealed before any look-up, so that a search can't find
-them either. ``diagnostics.value_paths`` finds a part in a document.
+them either. ``model.comparison`` finds a part in a document.
 
 It reads the engine and changes nothing; documents are made in a thread.
 """
@@ -14,11 +14,11 @@ from typing import Any
 
 import anyio.to_thread
 
-from intentc.diagnostics.value_paths import value_at
-from intentc.inspection.outputs import shown
+from intentc.inspection.documents import shown
 from intentc.inspection.secrets import read_for, secrets_in
 from intentc.logic import LiveWorld
 from intentc.model import HeldInput, Key, Name
+from intentc.model.comparison import text_at
 from intentc.model.provenance import reference_part
 from intentc.model.sensitive import cleared_resource, concealed
 from intentc.planning import Planner
@@ -48,7 +48,7 @@ class Contents:
 
     def text(self, part: str) -> str:
         """Return the value of a part as JSON on one line; empty if there is none, or its name contains it."""
-        return value_at(self._documents, part)
+        return text_at(self._documents, part)
 
     def short(self, part: str) -> str:
         """Return the same, at most ``MOST_SIGNS`` characters."""

@@ -18,7 +18,7 @@ from intentc.apiserver.admission.seed_objects import ADDRESS_POOLS
 from intentc.apiserver.app import create_app
 from intentc.apiserver.documents import Document, decode, decode_entry
 from intentc.apiserver.errors import BrokenEntry, Malformed
-from intentc.inspection.outputs import in_order, lower_level, shown
+from intentc.inspection.documents import in_order, lower_level, shown
 from intentc.inspection.secrets import Behind, holders_of_secrets, read_for_each
 from intentc.inspection.unmade import unmade
 from intentc.model import Change as Stored

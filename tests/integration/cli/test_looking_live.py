@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from intentc.diagnostics.serving import running_diagnostics
-from intentc.inspection import Answers
+from intentc.inspection import Reader
 from intentc.loading.paths import reactions_file
 from intentc.logic.dependencies import ReactionMap
 from intentc.service.audits import AuditFailed, AuditProcess
@@ -137,7 +137,7 @@ async def test_the_map_that_a_running_compiler_has_in_force_is_what_another_is_c
     system = await ContrailSystem().begin()
     lacking = ReactionMap([r for r in system.offline.engine.world.reactions if r.kind != "security_group"])
     system.offline.engine.reload(lacking, {}, (), other_edges=True)
-    async with running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, asked=Answers(system.offline.engine)) as url:
+    async with running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, reader=Reader(system.offline.engine)) as url:
         where = {"INTENTC_INTENTC__DIAGNOSTICS__ADDRESS": url.removeprefix("http://")}
         ended = await intentc("plan", "--reactions", reactions_file("contrail"), "-o", "json", environment=where)
     assert ended.code == 0, ended.err

@@ -77,13 +77,13 @@ async def gateway(etcd_store: EtcdStore, monkeypatch: pytest.MonkeyPatch) -> Asy
         counted_world(etcd_store, compilers, monkeypatch) as world,
         world.serving(),
         world.compiling() as service,
-        running_diagnostics(service, "127.0.0.1", 0, browsed=service.results) as url,
+        running_diagnostics(service, "127.0.0.1", 0, reader=service.reader) as url,
     ):
         yield Gateway(world, service, url.removeprefix("http://"))
 
 
 async def test_before_the_first_resource_every_view_answers_with_nothing(gateway: Gateway) -> None:
-    assert [await gateway.show(view) for view in gateway.service.results.views] == [[]] * 6
+    assert [await gateway.show(view) for view in gateway.service.reader.views] == [[]] * 6
 
 
 async def test_a_problem_stays_while_others_change_and_goes_when_its_resource_is_fixed(gateway: Gateway) -> None:

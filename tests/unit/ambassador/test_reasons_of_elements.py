@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from intentc.compilers.ambassador.reasons.groups import sufficient
-from intentc.inspection.outputs import lower_level
+from intentc.inspection.documents import lower_level
 from intentc.inspection.why.part_sources import parts_of
 from intentc.model import Name
 from intentc.offline.offline import Offline

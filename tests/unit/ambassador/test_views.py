@@ -9,7 +9,7 @@ import pytest
 
 from intentc import Overview
 from intentc.compilers.ambassador.views import VIEWS
-from intentc.inspection.results import Results
+from intentc.inspection import Reader
 from intentc.model import Problem
 from tests.support.ambassador.hosts import MemoryGateway, host, listener, manifest, route, tls_host
 from tests.support.ambassador.mappings import EVERYTHING, mapping
@@ -178,6 +178,6 @@ async def test_a_view_that_looks_at_secrets_finds_them_concealed(pems: Pems) -> 
     looking = Overview("", ("secret", "envoy_secret"), ("row",), lambda compiled: (
         {"row": dict(found)} for kind in ("secret", "envoy_secret") for found in compiled.objects(kind)
     ))  # fmt: skip
-    found = await Results(gate.service.offline.engine, {"all": looking}).rows("all", lambda row: True)
+    found = await Reader(gate.service.offline.engine, {"all": looking}).rows("all", lambda row: True)
     assert {row["row"]["kind"] for row in found} == {"secret", "envoy_secret"}
     assert {row["row"].get("config", row["row"].get("data")) for row in found} == {"<secret>"}

@@ -7,13 +7,13 @@ from typing import Any
 
 from intentc import Row
 from intentc.compilers.ambassador.views import VIEWS
-from intentc.inspection.results import Results
+from intentc.inspection import Reader
 from intentc.model import Problem
 from tests.support.ambassador.hosts import MemoryGateway
 
 
 async def rows(gate: MemoryGateway, view: str) -> list[Row]:
-    found = await Results(gate.service.offline.engine, VIEWS).rows(view, lambda row: True)
+    found = await Reader(gate.service.offline.engine, VIEWS).rows(view, lambda row: True)
     for row in found if view in VIEWS else ():
         assert set(row) == set(VIEWS[view].columns)
     return found

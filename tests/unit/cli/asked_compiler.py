@@ -10,7 +10,7 @@ from anyio.from_thread import start_blocking_portal
 
 from intentc.diagnostics.serving import running_diagnostics
 from intentc.evaluation import Compiler as Package
-from intentc.inspection import Answers
+from intentc.inspection import Reader
 from intentc.testing import MemoryService, service_for
 from tests.support.diagnostics import ObservedCompiler
 
@@ -25,7 +25,7 @@ def answering(package: str | Package, *resources: Any) -> Iterator[str]:
         return service
 
     with start_blocking_portal() as portal:
-        answers = Answers(portal.call(compiled).offline.engine)
-        serving = running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, asked=answers)
+        answers = Reader(portal.call(compiled).offline.engine)
+        serving = running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, reader=answers)
         with portal.wrap_async_context_manager(serving) as url:
             yield url.removeprefix("http://")

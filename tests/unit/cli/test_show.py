@@ -13,7 +13,7 @@ from intentc.cli.commands.show import cell
 from intentc.cli.errors import Exit
 from intentc.diagnostics.serving import running_diagnostics
 from intentc.loading.yaml import load_yaml
-from tests.support.diagnostics import ObservedCompiler
+from tests.support.diagnostics import Answered, ObservedCompiler
 from tests.unit.cli.running import Intentc
 
 NOBODY = "127.0.0.1:1"
@@ -23,16 +23,14 @@ ROWS: list[dict[str, Any]] = [
 ]
 
 
-class Routes:
-    """A ``Browsed`` that notes what it was asked for."""
+class Routes(Answered):
+    """A ``Reader`` that notes what it was asked for."""
 
-    views: ClassVar[dict[str, dict[str, Any]]] = {
-        "routes": {"description": "which requests go where", "columns": ["number", "to", "tls"]}
-    }
+    views: ClassVar = {"routes": {"description": "which requests go where", "columns": ["number", "to", "tls"]}}
 
     stored = ROWS
 
-    async def rows(self, view: str, wanted: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
+    async def rows(self, view: str, wanted: Callable[[dict[str, Any]], bool], /) -> list[dict[str, Any]]:
         return [row for row in self.stored if wanted(row)]
 
 
@@ -42,7 +40,7 @@ def compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(
-            running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, browsed=Routes())
+            running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, reader=Routes())
         ) as url,
     ):
         monkeypatch.setenv("INTENTC_INTENTC__DIAGNOSTICS__ADDRESS", url.removeprefix("http://"))

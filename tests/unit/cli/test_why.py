@@ -10,7 +10,7 @@ from anyio.from_thread import start_blocking_portal
 
 from intentc.cli.errors import Exit
 from intentc.diagnostics.serving import running_diagnostics
-from intentc.inspection import Answers
+from intentc.inspection import Reader
 from intentc.loading.yaml import load_yaml
 from tests.support.contrail_system import ContrailSystem, rule, rules
 from tests.support.diagnostics import ObservedCompiler
@@ -20,14 +20,14 @@ NOBODY = "127.0.0.1:1"
 EGRESS = "default-domain:blue:web:egress-access-control-list"
 
 
-async def world() -> Answers:
+async def world() -> Reader:
     """Group ``web`` has a rule to ``db``, one to a group that isn't there, and forty more."""
     system = await ContrailSystem().begin()
     await system.create("security_group", "blue:db")
     many = [rule("local", "db", dst_ports=[{"start_port": n, "end_port": n}]) for n in range(40)]
     entries = rules(rule("local", "gone"), rule("local", "db"), *many)
     await system.create("security_group", "blue:web", security_group_entries=entries)
-    return Answers(system.offline.engine)
+    return Reader(system.offline.engine)
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A compiler that can be asked, where commands ask."""
     with start_blocking_portal() as portal:
         answers = portal.call(world)
-        diagnostics = running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, asked=answers)
+        diagnostics = running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, reader=answers)
         with portal.wrap_async_context_manager(diagnostics) as url:
             monkeypatch.setenv("INTENTC_INTENTC__DIAGNOSTICS__ADDRESS", url.removeprefix("http://"))
             yield

@@ -8,7 +8,7 @@ import pytest
 
 from intentc import Row
 from intentc.compilers.contrail.leftovers import VIEWS
-from intentc.inspection.results import Results
+from intentc.inspection import Reader
 from intentc.model import Key
 from tests.support.contrail_system import ContrailSystem
 
@@ -38,4 +38,4 @@ async def put_target(system: ContrailSystem, name: str) -> str:
 
 
 async def left(system: ContrailSystem) -> list[Row]:
-    return await Results(system.offline.engine, VIEWS).rows("leftovers", lambda row: True)
+    return await Reader(system.offline.engine, VIEWS).rows("leftovers", lambda row: True)

@@ -35,7 +35,7 @@ PATHS = ("/", "/status", "/metrics", "/objects", "/events", "/pages/objects", "/
 async def served(
     access: Access, compiler: ObservedCompiler | None = None, host: str = "127.0.0.1"
 ) -> AsyncIterator[str]:
-    async with running_diagnostics(compiler or ObservedCompiler(), host, 0, asked=Answered(), access=access) as url:
+    async with running_diagnostics(compiler or ObservedCompiler(), host, 0, reader=Answered(), access=access) as url:
         yield url
 
 
@@ -297,7 +297,7 @@ async def test_what_a_command_shows_never_holds_the_token() -> None:
 async def test_the_answer_about_what_is_not_there_is_handed_to_the_command() -> None:
     answered = Answered()
     answered.reasons["k", "n"] = {"exists": False, "summary": "nobody claims it", "parts": []}
-    async with running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, asked=answered) as url:
+    async with running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, reader=answered) as url:
         found: dict[str, Any] = await asked(reaching(url), "/why", {"kind": "k", "name": "n"})
         assert found["summary"] == "nobody claims it"
 

@@ -9,11 +9,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from intentc.diagnostics import asking
+from intentc.diagnostics import questions
 from intentc.diagnostics.answering import MOST_BYTES, bounded, encoded
-from intentc.diagnostics.app import PATHS, VIEWS
-from intentc.diagnostics.asking import QUESTIONS
-from intentc.diagnostics.observed import JournalQuery, ObjectQuery, Unanswerable
+from intentc.diagnostics.app import PATHS, QUESTIONS
+from intentc.diagnostics.questions import Comparison, JournalQuery, ObjectQuery, Unanswerable
 from intentc.diagnostics.serving import running_diagnostics
 from intentc.inspection import resource_states as states
 from tests.support.diagnostics import INGRESS, WEB, Answered, ObservedCompiler
@@ -44,7 +43,7 @@ class Asking:
 async def ask() -> AsyncIterator[Asking]:
     answered = Answered()
     async with (
-        running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, asked=answered) as url,
+        running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, reader=answered) as url,
         httpx2.AsyncClient(timeout=PATIENCE, trust_env=False, base_url=url) as http,
     ):
         yield Asking(http, answered)
@@ -124,11 +123,8 @@ async def test_what_has_no_answer_is_reported_with_what_to_do_and_what_may_be_me
     assert reported["next_step"].startswith("look for it")
 
 
-async def test_a_name_that_fits_several_is_a_conflict(ask: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def twice(kind: str, name: str) -> dict[str, Any]:
-        raise Unanswerable(409, "two of them", "give more of the name", ("a:n", "b:n"))
-
-    monkeypatch.setattr(ask.answered, "object", twice)
+async def test_a_name_that_fits_several_is_a_conflict(ask: Asking) -> None:
+    ask.answered.rejections[Comparison] = Unanswerable(409, "two of them", "give more of the name", ("a:n", "b:n"))
     assert await ask.error("/object?kind=k&name=n") == (
         409,
         {"error": "two of them", "next_step": "give more of the name", "candidates": ["a:n", "b:n"]},
@@ -178,10 +174,10 @@ async def test_one_without_answers_has_none_of_these_paths() -> None:
 
 
 def test_the_states_that_may_be_asked_for_are_those_that_are_reported() -> None:
-    assert set(asking.STATES) == set(states.STATES)
+    assert set(questions.STATES) == set(states.STATES)
 
 
-@pytest.mark.parametrize("path", [*PATHS, *VIEWS, *QUESTIONS])
+@pytest.mark.parametrize("path", [*PATHS, *QUESTIONS])
 def test_each_path_stands_in_the_documentation(path: str) -> None:
     assert f"`{path}`" in DOCUMENTATION.read_text()
 

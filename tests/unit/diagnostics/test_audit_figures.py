@@ -6,12 +6,11 @@ from typing import Any
 
 from prometheus_client import generate_latest
 
-from intentc.diagnostics.metrics import metrics
-from intentc.diagnostics.registry import registry_of
+from intentc.diagnostics.metrics import compiler_metrics, registry_of
 
 
 class Compiler:
-    """An ``Observed`` with a status of the test's making."""
+    """A ``Process`` with a status of the test's making."""
 
     def __init__(self, **status: Any) -> None:
         self._status = status
@@ -30,7 +29,7 @@ class Compiler:
 
 
 def scraped(compiler: Compiler) -> str:
-    return generate_latest(registry_of(lambda: metrics(compiler))).decode()
+    return generate_latest(registry_of(lambda: compiler_metrics(compiler))).decode()
 
 
 def test_runs_mismatches_and_the_last_success_are_shown() -> None:

@@ -9,22 +9,20 @@ from typing import Any, ClassVar
 import httpx2
 import pytest
 
-from intentc.diagnostics.browsing import MOST_ENTRIES
+from intentc.diagnostics.app import MOST_ENTRIES
 from intentc.diagnostics.serving import running_diagnostics
-from tests.support.diagnostics import ObservedCompiler
+from tests.support.diagnostics import Answered, ObservedCompiler
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
 
-class Fruit:
-    """A ``Browsed`` with one view of 700 rows."""
+class Fruit(Answered):
+    """A ``Reader`` with one view of 700 rows."""
 
-    views: ClassVar[dict[str, dict[str, Any]]] = {
-        "fruit": {"description": "what grows", "columns": ["number", "name", "ripe", "sold"]}
-    }
+    views: ClassVar = {"fruit": {"description": "what grows", "columns": ["number", "name", "ripe", "sold"]}}
 
-    async def rows(self, view: str, wanted: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
+    async def rows(self, view: str, wanted: Callable[[dict[str, Any]], bool], /) -> list[dict[str, Any]]:
         assert view == "fruit"
         every = [
             {
@@ -39,13 +37,13 @@ class Fruit:
 
 
 class Long(Fruit):
-    async def rows(self, view: str, wanted: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
+    async def rows(self, view: str, wanted: Callable[[dict[str, Any]], bool], /) -> list[dict[str, Any]]:
         return [{"number": 1, "name": "n", "ripe": True, "sold": [str(shop) for shop in range(MOST_ENTRIES + 5)]}]
 
 
-async def ask(path: str, browsed: Fruit | None = None, method: str = "GET") -> httpx2.Response:
+async def ask(path: str, reader: Fruit | None = None, method: str = "GET") -> httpx2.Response:
     async with (
-        running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, browsed=browsed or Fruit()) as url,
+        running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, reader=reader or Fruit()) as url,
         httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http,
     ):
         return await http.request(method, url + path)

@@ -60,7 +60,7 @@ async def site(
     mocker.patch.object(serving, "Connections", return_value=connections)
     with anyio.fail_after(WAIT):
         async with (
-            serving.running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, asked=Answered(), access=access) as url,
+            serving.running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, reader=Answered(), access=access) as url,
             AsyncExitStack() as opened,
         ):
             yield ServedDiagnostics(url, opened, connections)

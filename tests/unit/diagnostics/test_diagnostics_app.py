@@ -153,6 +153,6 @@ async def test_a_slash_too_many_leads_nowhere_and_least_of_all_to_a_host_that_th
 
 
 def test_every_path_has_one_route() -> None:
-    routes = diagnostics_app(ObservedCompiler(), asked=Answered()).app.routes
+    routes = diagnostics_app(ObservedCompiler(), reader=Answered()).app.routes
     paths = [route.path for route in routes if isinstance(route, Route)]
     assert sorted(paths) == sorted(set(paths))

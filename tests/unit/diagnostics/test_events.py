@@ -13,7 +13,7 @@ import pytest
 
 from intentc.diagnostics import events
 from intentc.diagnostics.events import MOST_BACK, MOST_FOLLOWERS, short_status
-from intentc.diagnostics.observed import JournalQuery, Unanswerable
+from intentc.diagnostics.questions import JournalQuery, Unanswerable
 from intentc.diagnostics.serving import running_diagnostics
 from tests.support.diagnostics import Answered, ObservedCompiler, line
 from tests.support.waiting import PATIENCE
@@ -80,7 +80,7 @@ class Stream:
 @asynccontextmanager
 async def served(answered: Answered, compiler: ObservedCompiler | None = None) -> AsyncIterator[httpx2.AsyncClient]:
     async with (
-        running_diagnostics(compiler or ObservedCompiler(), "127.0.0.1", 0, asked=answered) as url,
+        running_diagnostics(compiler or ObservedCompiler(), "127.0.0.1", 0, reader=answered) as url,
         httpx2.AsyncClient(trust_env=False, base_url=url, timeout=PATIENCE, limits=httpx2.Limits()) as http,
     ):
         yield http
@@ -205,7 +205,7 @@ async def test_the_end_of_the_server_ends_every_stream_in_order() -> None:
 
     async with (
         anyio.create_task_group() as group,
-        running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, asked=answered) as url,
+        running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, reader=answered) as url,
     ):
         group.start_soon(follow, url)
         await followed.wait()
@@ -216,7 +216,7 @@ async def test_one_who_reads_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(events, "_PATIENCE", 0.05)
     monkeypatch.setattr(events, "_GATHERED", 0.0)
     answered = Growing()
-    async with running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, asked=answered) as url:
+    async with running_diagnostics(ObservedCompiler(), "127.0.0.1", 0, reader=answered) as url:
         host, _, port = url.partition("://")[2].rpartition(":")
         async with await anyio.connect_tcp(host, int(port)) as deaf:
             await deaf.send(b"GET /events?only=line HTTP/1.1\r\nHost: localhost\r\n\r\n")

@@ -15,8 +15,8 @@ from intentc.apiserver.metrics import SIZE, USED
 from intentc.bridges.azure.metrics import metrics as metrics_of_publisher
 from intentc.bridges.kubernetes.metrics import metrics as metrics_of_bridge
 from intentc.bridges.xds.metrics import Figures
-from intentc.diagnostics.metrics import BUILD, COUNTERS, GAUGES, READY, RELOAD_REJECTED, ROLE, metrics
-from intentc.diagnostics.registry import registry_of
+from intentc.diagnostics.metrics import BUILD, COUNTERS, GAUGES, READY, RELOAD_REJECTED, ROLE, registry_of
+from intentc.diagnostics.metrics import compiler_metrics as metrics_of_compiler
 from intentc.loading.yaml import load_yaml
 from intentc.service.audits import PeriodicAudit
 from tests.support.box_system import BoxSystem
@@ -121,7 +121,7 @@ async def test_each_metric_stands_for_what_a_service_reports(box_system: BoxSyst
     missing = [figure.place for figure in (*GAUGES, *COUNTERS) if _at(service.status(), figure.place) is None]
     # Before it has listed, the lag and both verdicts are unknown; fences, before the server has answered.
     assert set(missing) - NEEDS_FILES == {"lag_revisions", "api_server.fences", "converged", "healthy"}
-    registry = registry_of(lambda: metrics(service))
+    registry = registry_of(lambda: metrics_of_compiler(service))
     assert registry.get_sample_value("intentc_role", {"role": "standby"}) == 1.0
     assert registry.get_sample_value("intentc_reload_rejected") == 0.0
 

@@ -1,4 +1,4 @@
-"""What the pages say and how they say it, over the application and a fake ``Asked``; no browser, no engine."""
+"""What the pages say and how they say it, over the application and a fake ``Reader``; no browser, no engine."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from pytest_mock import MockerFixture
 from starlette.testclient import TestClient
 
 from intentc.diagnostics.app import diagnostics_app
-from intentc.diagnostics.observed import JournalQuery, ObjectQuery, Unanswerable
-from intentc.diagnostics.value_paths import value_at
+from intentc.diagnostics.questions import Comparison, JournalQuery, Neighbourhood, ObjectQuery, Unanswerable
+from intentc.model.comparison import text_at
 from tests.support.diagnostics import (
     DATABASE,
     HTML,
@@ -33,7 +32,7 @@ SPITE = "<script>alert(1)</script>\"'onload=x"
 
 
 class Watched(ObservedCompiler):
-    """An ``Observed`` whose status a test fills."""
+    """A ``Process`` whose status a test fills."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,7 +54,7 @@ def asked() -> Answered:
 
 @pytest.fixture
 def browser(observed: Watched, asked: Answered) -> Iterator[TestClient]:
-    with TestClient(diagnostics_app(observed, asked=asked).app, headers=HTML) as client:
+    with TestClient(diagnostics_app(observed, reader=asked).app, headers=HTML) as client:
         yield client
 
 
@@ -169,7 +168,7 @@ def test_names_are_text_whatever_they_hold(browser: TestClient, observed: Watche
     asked.quarantined = [{**problem, "state": SPITE, "since": None, "tries": 1}]
     reason = {"intent": spiteful, "sources": [{**spiteful, "revision": 1, "field": SPITE}]}
     spiteful_line = line(4, intent=spiteful, path=[spiteful, spiteful], objects=[spiteful], status=SPITE)
-    asked.rows.append({**spiteful, "revision": 1, "role": SPITE, "ours": True, "state": SPITE, "problems": 0})
+    asked.listed.append({**spiteful, "revision": 1, "role": SPITE, "ours": True, "state": SPITE, "problems": 0})
     asked.lines.append(spiteful_line)
     asked.map["missing"] = [{"reader": SPITE, "read": SPITE, "count": 1}]
     asked.map["last_error"] = SPITE
@@ -268,7 +267,7 @@ def test_the_search_asks_for_what_the_address_says(browser: TestClient, asked: A
 
 
 def test_the_objects_are_paged_and_the_filters_go_with_it(browser: TestClient, asked: Answered) -> None:
-    asked.rows = [
+    asked.listed = [
         {**resource("security_group", f"d:p:{n:03}"), "revision": n, "role": "input", "ours": False,
          "state": "as desired", "problems": 0}
         for n in range(120)
@@ -284,7 +283,7 @@ def test_a_search_that_finds_nothing_says_what_to_try(browser: TestClient) -> No
 
 
 def test_an_empty_world_says_what_to_do(browser: TestClient, asked: Answered) -> None:
-    asked.rows = []
+    asked.listed = []
     assert "There are no resources yet." in browser.get("/pages/objects").text
 
 
@@ -335,14 +334,8 @@ def test_an_object_that_is_not_there_says_why_not(browser: TestClient, asked: An
     assert "intentc quarantine retry K N" in text
 
 
-def test_what_has_no_comparison_and_no_neighbours_is_shown_all_the_same(
-    browser: TestClient, asked: Answered, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def reject(*_: Any) -> dict[str, Any]:
-        raise Unanswerable(404, "a fact is not stored")
-
-    monkeypatch.setattr(asked, "object", reject)
-    monkeypatch.setattr(asked, "neighbourhood", reject)
+def test_what_has_no_comparison_and_no_neighbours_is_shown_all_the_same(browser: TestClient, asked: Answered) -> None:
+    asked.rejections = dict.fromkeys((Comparison, Neighbourhood), Unanswerable(404, "a fact is not stored"))
     answer = browser.get(OBJECT)
     assert answer.status_code == 200
     assert answer.text.count("a fact is not stored") == 2
@@ -469,16 +462,16 @@ def test_beside_a_part_stands_what_it_holds(browser: TestClient, asked: Answered
 )
 def test_a_part_is_looked_up_by_its_path(part: str, value: str) -> None:
     compared = {"desired": {"a": {"list": [{}, {"b": 7}]}}, "actual": {"a": 1, "only_actual": "here"}}
-    assert value_at(compared, part) == value
-    assert value_at(None, part) == ""
+    assert text_at(compared, part) == value
+    assert text_at({}, part) == ""
 
 
 def test_the_neighbourhood_is_narrowed_to_kinds_for_the_list_and_the_drawing(
-    browser: TestClient, asked: Answered, mocker: MockerFixture
+    browser: TestClient, asked: Answered
 ) -> None:
-    neighbourhood = mocker.spy(asked, "neighbourhood")
     text = browser.get(OBJECT + "&depth=3&kinds=security_group,+project").text
-    assert neighbourhood.await_args.args == (INGRESS["kind"], INGRESS["uuid"], 3, ("security_group", "project"))
+    kinds = ("security_group", "project")
+    assert asked.queries == [Neighbourhood(INGRESS["kind"], INGRESS["uuid"], 3, kinds)]
     assert "depth=3&amp;kinds=security_group%2C+project" in text
 
 

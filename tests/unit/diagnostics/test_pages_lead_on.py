@@ -8,8 +8,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from intentc.diagnostics.app import diagnostics_app
-from intentc.diagnostics.observed import JournalQuery, NamedAs, Unanswerable
-from intentc.diagnostics.pages import quarantine
+from intentc.diagnostics.pages import listings
+from intentc.diagnostics.questions import JournalQuery, NamedAs, Unanswerable, Why
 from tests.support.diagnostics import (
     DATABASE,
     HTML,
@@ -26,18 +26,11 @@ from tests.support.diagnostics import (
 )
 
 
-class Rejecting(Answered):
-    """One that has no answer about anything, and says what may be meant."""
-
-    def __init__(self, error: Unanswerable) -> None:
-        super().__init__()
-        self.error = error
-
-    async def why(self, *_: object, **__: object) -> dict[str, object]:
-        raise self.error
-
-    async def journal(self, query: JournalQuery) -> dict[str, object]:
-        raise self.error
+def rejecting(error: Unanswerable) -> Answered:
+    """One that has no answer, and says what may be meant."""
+    answered = Answered()
+    answered.rejections = {Why: error, JournalQuery: error}
+    return answered
 
 
 @pytest.fixture
@@ -51,11 +44,11 @@ def browser(asked: Answered) -> Iterator[TestClient]:
 
 
 def browsing(asked: Answered) -> TestClient:
-    return TestClient(diagnostics_app(ObservedCompiler(), asked=asked).app, headers=HTML)
+    return TestClient(diagnostics_app(ObservedCompiler(), reader=asked).app, headers=HTML)
 
 
-def unknown(*kinds: str) -> Rejecting:
-    return Rejecting(Unanswerable(404, "unknown kind 'acl'", "`intentc get` lists the kinds", kinds, NamedAs.KINDS))
+def unknown(*kinds: str) -> Answered:
+    return rejecting(Unanswerable(404, "unknown kind 'acl'", "`intentc get` lists the kinds", kinds, NamedAs.KINDS))
 
 
 def test_a_kind_that_may_be_meant_is_asked_for_with_the_same_name() -> None:
@@ -72,7 +65,7 @@ def test_an_unknown_kind_of_the_journal_is_no_empty_journal() -> None:
 
 def test_objects_of_several_kinds_that_may_be_meant_lead_to_their_pages() -> None:
     error = Unanswerable(409, "it fits 2", "", ("rules d:a", "list d:b"), NamedAs.KINDS_AND_NAMES)
-    text = browsing(Rejecting(error)).get("/pages/object?kind=outside&name=x").text
+    text = browsing(rejecting(error)).get("/pages/object?kind=outside&name=x").text
     assert 'href="/pages/object?kind=rules&amp;name=d%3Aa"' in text
     assert 'href="/pages/object?kind=list&amp;name=d%3Ab"' in text
 
@@ -87,7 +80,7 @@ def test_a_page_that_there_is_not_is_a_page_with_the_navigation(browser: TestCli
 
 def test_who_is_held_on_account_of_another_is_helped_by_looking_at_that_one() -> None:
     entry = {**WEB, "state": "held", "reason": "Held", "message": "it reads it", "since": NOW, "tries": 0}
-    shown = quarantine.shown({"offset": 0, "total": 1, "quarantine": [{**entry, "on": DATABASE}]})
+    shown = listings.quarantine_list({"offset": 0, "total": 1, "quarantine": [{**entry, "on": DATABASE}]})
     assert [row["command"] for row in shown["rows"]] == ["intentc why security_group d:shop:database"]
 
 

@@ -42,7 +42,7 @@ class Full(Answered):
             line(n, intent=one, path=some[:20], objects=some[:50], at=1_790_000_000.0) for n, one in enumerate(some)
         ]
         problems = [{**one, "reason": "Some", "message": text, "source": ""} for one in some]
-        self.rows = [
+        self.listed = [
             {**some[n % 300], "revision": n, "role": "output", "ours": True, "state": "as desired", "problems": 3}
             for n in range(100_000)
         ]
@@ -106,7 +106,7 @@ class Troubled(ObservedCompiler):
 @pytest.fixture(scope="module", params=NAMES)
 def crowded(request: pytest.FixtureRequest) -> TestClient:
     asked = Full(NAMES[request.param])
-    return TestClient(diagnostics_app(Troubled(asked.reported), asked=asked).app, headers=HTML)
+    return TestClient(diagnostics_app(Troubled(asked.reported), reader=asked).app, headers=HTML)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_page_of_usual_names_needs_no_cut(crowded: TestClient) -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> TestClient:
-    return TestClient(diagnostics_app(ObservedCompiler(), asked=Answered()).app, headers=HTML)
+    return TestClient(diagnostics_app(ObservedCompiler(), reader=Answered()).app, headers=HTML)
 
 
 def test_files_may_be_kept_since_their_names_hold_their_hashes(browser: TestClient) -> None:

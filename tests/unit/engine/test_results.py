@@ -9,7 +9,7 @@ import pytest
 
 from intentc.engine.permission import OBSERVING
 from intentc.evaluation import Compiled, Compiler, Overview, Row
-from intentc.inspection.results import Results
+from intentc.inspection import Reader
 from intentc.model import InvalidInput
 from intentc.plugins import load_all
 from intentc.writing import Rejected
@@ -31,8 +31,8 @@ def everything(row: Row) -> bool:
     return True
 
 
-def results(box_system: BoxSystem, **views: Overview) -> Results:
-    return Results(box_system.engine, views)
+def results(box_system: BoxSystem, **views: Overview) -> Reader:
+    return Reader(box_system.engine, views)
 
 
 async def test_a_view_sees_the_objects_of_its_kinds_sorted_by_name(box_system: BoxSystem) -> None:

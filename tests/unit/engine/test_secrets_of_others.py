@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from intentc.diagnostics.questions import Comparison
 from intentc.evaluation import Compiled, Overview, Row
-from intentc.inspection import Answers
-from intentc.inspection.results import Results
+from intentc.inspection import Reader
 from intentc.inspection.secrets import concealed_outputs, read_for, secrets_in
 from intentc.offline.preview.report import Plan
 from tests.support.planned_system import PlannedSystem, texts
@@ -58,7 +58,7 @@ def shown(plan: Plan) -> str:
 
 
 async def test_an_object_is_shown_without_it(leaking: PlannedSystem) -> None:
-    found = await Answers(leaking.offline.engine).object("toy_listener", LISTENER)
+    found = await Reader(leaking.offline.engine).ask(Comparison("toy_listener", LISTENER))
     assert "canary" not in json.dumps(found)
     assert found["actual"]["routes"][0]["addresses"] == ["Bearer <secret>"]
     assert found["desired"]["routes"][0]["addresses"] == ["Bearer <secret>"]
@@ -78,7 +78,7 @@ async def test_views_do_not_see_it(leaking: PlannedSystem) -> None:
             yield {"listed": listener["routes"], "named": compiled.named("toy_listener", LISTENER)}
 
     view = Overview("listeners", ("toy_listener",), ("listed", "named"), rows)
-    (row,) = await Results(leaking.offline.engine, {"all": view}).rows("all", lambda row: True)
+    (row,) = await Reader(leaking.offline.engine, {"all": view}).rows("all", lambda row: True)
     assert "canary" not in json.dumps(row)
     assert row["listed"][0]["addresses"] == ["Bearer <secret>"]
 
@@ -115,7 +115,7 @@ async def test_an_auth_services_headers_show_neither_in_plans_nor_in_its_listene
     assert {(field.before, field.after) for field in listener.fields} == {("<secret>", "<secret, another>")}
     shown(plan)
     engine = asking.offline.engine
-    found = await Answers(asking.offline.engine).object("envoy_listener", listener.name)
+    found = await Reader(asking.offline.engine).ask(Comparison("envoy_listener", listener.name))
     assert '"value": "<secret>"' in json.dumps(found)
     assert "canary" not in json.dumps(found)
     assert "canary" not in json.dumps(concealed_outputs(engine.world, engine.planner, asking.offline.outputs()))

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from intentc.diagnostics.answering import MOST_BYTES
-from intentc.diagnostics.observed import Unanswerable
-from intentc.inspection import Answers
+from intentc.diagnostics.questions import Comparison, Unanswerable
+from intentc.inspection import Reader
 from intentc.model import Batch, Change
 from tests.support.contrail_system import ContrailSystem, rule, rules
 
@@ -26,7 +26,7 @@ async def system() -> ContrailSystem:
 
 
 async def compared(system: ContrailSystem, kind: str, name: str) -> dict[str, Any]:
-    return await Answers(system.offline.engine).object(kind, name)
+    return await Reader(system.offline.engine).ask(Comparison(kind, name))
 
 
 async def spoil(system: ContrailSystem, kind: str, name: str, **fields: Any) -> None:

@@ -6,7 +6,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from intentc.diagnostics.observed import Unanswerable
+from intentc.diagnostics.questions import Unanswerable
 from intentc.inspection.lookup.finding import Found, find
 from intentc.model import Key, Name
 from intentc.watch.protocol import Put

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from intentc.diagnostics.observed import JournalQuery, NamedAs, Unanswerable
+from intentc.diagnostics.questions import JournalQuery, NamedAs, Unanswerable
 from intentc.inspection.details import journal as journalled
 from intentc.inspection.details.history import history_of
 from intentc.inspection.details.journal import evaluation_document, line_document, written_document

@@ -11,8 +11,8 @@ from typing import Any
 import anyio
 import pytest
 
-from intentc.diagnostics.observed import ObjectQuery, Unanswerable
-from intentc.inspection import Answers
+from intentc.diagnostics.questions import ObjectQuery, Pending, Unanswerable
+from intentc.inspection import Reader
 from intentc.model import Key
 from tests.browser.large_world import at_rest
 from tests.support.contrail_system import ContrailSystem, rule, rules
@@ -34,13 +34,13 @@ async def system() -> ContrailSystem:
 
 
 async def search(system: ContrailSystem, text: str = "", **query: Any) -> list[tuple[str, str]]:
-    found = await Answers(system.offline.engine).objects(ObjectQuery(text=text, **query))
+    found = await Reader(system.offline.engine).ask(ObjectQuery(text=text, **query))
     return [(row["kind"], row["name"]) for row in found["rows"]]
 
 
 async def states(system: ContrailSystem, text: str) -> dict[str, str]:
     """Last element of the name → state."""
-    found = await Answers(system.offline.engine).objects(ObjectQuery(text=text))
+    found = await Reader(system.offline.engine).ask(ObjectQuery(text=text))
     return {row["name"].rpartition(":")[2]: row["state"] for row in found["rows"]}
 
 
@@ -81,14 +81,14 @@ async def test_pages_follow_each_other_without_gap_or_overlap(system: ContrailSy
 
 
 async def test_counts_are_of_all_that_are_there_and_the_total_of_what_is_wanted(system: ContrailSystem) -> None:
-    found = await Answers(system.offline.engine).objects(ObjectQuery(text="blue:web", limit=1))
+    found = await Reader(system.offline.engine).ask(ObjectQuery(text="blue:web", limit=1))
     assert found["total"] == 3
     assert found["kinds"]["security_group"] == 3
     assert sum(found["kinds"].values()) == len(system.offline.engine.world.cache)
 
 
 async def test_a_row_shows_role_revision_state_and_whether_it_is_ours(system: ContrailSystem) -> None:
-    found = await Answers(system.offline.engine).objects(ObjectQuery(text="blue:web"))
+    found = await Reader(system.offline.engine).ask(ObjectQuery(text="blue:web"))
     key = system.named("security_group", "blue:web")
     assert key is not None
     assert found["rows"][-1] == {
@@ -123,7 +123,7 @@ async def test_those_in_a_state_are_the_rows_that_show_it(system: ContrailSystem
     key = system.named("security_group", "blue:web")
     assert key is not None
     await system.put(key, b"{")
-    every = (await Answers(system.offline.engine).objects(ObjectQuery(limit=500)))["rows"]
+    every = (await Reader(system.offline.engine).ask(ObjectQuery(limit=500)))["rows"]
     assert await search(system, state=state, limit=500) == [
         (row["kind"], row["name"]) for row in every if row["state"] == state
     ]
@@ -131,7 +131,7 @@ async def test_those_in_a_state_are_the_rows_that_show_it(system: ContrailSystem
 
 async def test_an_object_that_is_wanted_and_not_there_is_found_without_a_uuid() -> None:
     engine = await at_rest(1, 0, lists=False)
-    found = await Answers(engine).objects(ObjectQuery(state="planned"))
+    found = await Reader(engine).ask(ObjectQuery(state="planned"))
     assert [(row["kind"], row["uuid"], row["revision"]) for row in found["rows"]] == [
         ("access_control_list", "", None)
     ] * 2
@@ -139,8 +139,8 @@ async def test_an_object_that_is_wanted_and_not_there_is_found_without_a_uuid() 
 
 
 @pytest.fixture(scope="module")
-def large() -> Answers:
-    return Answers(anyio.run(at_rest, GROUPS, PORTS))
+def large() -> Reader:
+    return Reader(anyio.run(at_rest, GROUPS, PORTS))
 
 
 LARGE = [
@@ -182,28 +182,26 @@ async def longest_hold(work: Awaitable[object]) -> float:
 
 
 @pytest.mark.parametrize("query", LARGE, ids=str)
-async def test_the_loop_is_never_held_for_long(large: Answers, query: ObjectQuery) -> None:
-    assert await longest_hold(large.objects(query)) < LONGEST_HOLD
+async def test_the_loop_is_never_held_for_long(large: Reader, query: ObjectQuery) -> None:
+    assert await longest_hold(large.ask(query)) < LONGEST_HOLD
 
 
-async def test_however_many_search_at_once_they_take_turns(large: Answers) -> None:
+async def test_however_many_search_at_once_they_take_turns(large: Reader) -> None:
     """Each of them alone would hold the loop for a slice, one after the other."""
-    many = asyncio.gather(*(large.objects(ObjectQuery(text="group-77")) for _ in range(20)))
+    many = asyncio.gather(*(large.ask(ObjectQuery(text="group-77")) for _ in range(20)))
     assert await longest_hold(many) < 3 * LONGEST_HOLD
 
 
-async def test_references_that_lead_nowhere_are_paged_and_the_loop_is_not_held(large: Answers) -> None:
-    assert await longest_hold(large.pending(offset=100, limit=50)) < LONGEST_HOLD
-    found = await large.pending(offset=100, limit=50)
+async def test_references_that_lead_nowhere_are_paged_and_the_loop_is_not_held(large: Reader) -> None:
+    assert await longest_hold(large.ask(Pending(offset=100, limit=50))) < LONGEST_HOLD
+    found = await large.ask(Pending(offset=100, limit=50))
     assert (found["total"], len(found["pending_references"])) == (PORTS, 50)
-    assert found["pending_references"] == (await large.pending(offset=0, limit=150))["pending_references"][100:]
+    assert found["pending_references"] == (await large.ask(Pending(offset=0, limit=150)))["pending_references"][100:]
 
 
-async def test_deep_pages_of_a_large_world_are_in_order_too(large: Answers) -> None:
-    shallow = [
-        row for offset in (0, 500) for row in (await large.objects(ObjectQuery(offset=offset, limit=500)))["rows"]
-    ]
-    deep = (await large.objects(ObjectQuery(offset=700, limit=500)))["rows"]
+async def test_deep_pages_of_a_large_world_are_in_order_too(large: Reader) -> None:
+    shallow = [row for offset in (0, 500) for row in (await large.ask(ObjectQuery(offset=offset, limit=500)))["rows"]]
+    deep = (await large.ask(ObjectQuery(offset=700, limit=500)))["rows"]
     assert deep[:300] == shallow[700:]
-    rows = (await large.objects(ObjectQuery(offset=9_000, limit=500)))["rows"]
+    rows = (await large.ask(ObjectQuery(offset=9_000, limit=500)))["rows"]
     assert rows == sorted(rows, key=lambda row: (row["kind"], row["name"].split(":")))

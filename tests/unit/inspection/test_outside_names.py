@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from intentc import Compiled, Compiler, Naming
-from intentc.diagnostics.observed import NamedAs, Unanswerable
+from intentc.diagnostics.questions import NamedAs, Unanswerable
 from intentc.inspection.why.why import why
 from intentc.testing import MemoryService, load, service_for
 from tests.support.toy.compiler import compiler as toy

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from intentc.diagnostics.observed import Unanswerable
+from intentc.diagnostics.questions import Unanswerable
 from intentc.inspection.why.why import why
 from intentc.journal.files import JournalFiles, this_process
 from intentc.journal.keeping import Keeping

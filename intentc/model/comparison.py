@@ -1,7 +1,4 @@
-"""Finds the value at a path in an object, so that ``acl_rule[3]`` can be shown with the rule itself.
-
-Pure.
-"""
+"""Finds values in documents by the paths that name them (``acl_rule[3].action``)."""
 
 from __future__ import annotations
 
@@ -13,11 +10,11 @@ from typing import Any
 _STEP = re.compile(r"([A-Za-z0-9_-]+)|\[(\d+)\]|\.")
 
 
-def value_at(compared: Mapping[str, Any] | None, part: str) -> str:
+def text_at(documents: Mapping[str, Any], part: str) -> str:
     """Return the desired, else the actual value of ``part`` as JSON on one line. It is empty without a value, or if the
-    part's name contains it (a reference). ``compared``: an answer of ``Asked.object``."""
+    part's name contains it (a reference). ``documents``: those two."""
     steps = _steps(part)
-    for document in ((compared or {}).get("desired"), (compared or {}).get("actual")):
+    for document in (documents.get("desired"), documents.get("actual")):
         value = _walk(document, steps)
         if steps and value is not None:
             return json.dumps(value, ensure_ascii=False)

@@ -8,7 +8,7 @@ them. Every answer to a mutation, and to a GET of one resource, carries ``X-Etcd
 Additions to Contrail's API; ``GET /`` announces those that a client must know:
 
 - ``GET /healthz`` (200 while the server lives) and ``GET /readyz`` (503 while etcd doesn't answer) need no token.
-  ``GET /metrics`` has a token of its own (``metrics``).
+  ``GET /metrics`` has a token of its own (``health``).
 - ``If-Match``, ``If-None-Match`` and ``X-Intentc-Fence`` on mutations (``fence``); in items of ``/sync`` the first two
   are ``if_match`` and ``if_none_match``. ``max_txn_ops``: the operations of one transaction; a request that needs more
   gets 413.
@@ -48,7 +48,7 @@ from intentc.model import Key, Kind, kebab, snake
 from intentc.model.status import STATUS, STATUS_CLAIMS
 from intentc.watch.protocol import StoreError
 
-from . import metrics, requests
+from . import health, requests
 from .admission.fields import children_of
 from .auth import Keystone
 from .authorization import Caller, Operation
@@ -58,7 +58,7 @@ from .kubernetes.places import MOST
 from .kubernetes.routes import BODY_TYPES, kubernetes_routes
 from .listing import View
 from .references import ReferenceUpdate
-from .service import ApiServer
+from .service import ApiServer, Call
 from .threads import Threads, read_body
 
 _LOG = logging.getLogger(__name__)
@@ -173,9 +173,9 @@ class _Calls:
         return _answer({"ok": not lack, "reasons": reasons}, status=503 if lack else 200)
 
     async def metrics(self, request: Request) -> Response:
-        if not metrics.is_scraper(request.headers.get("authorization", ""), self._metrics_token()):
+        if not health.is_scraper(request.headers.get("authorization", ""), self._metrics_token()):
             self._administrator(request, reading=True)
-        return Response(metrics.exposition(await self._server.pools()), media_type="text/plain; version=0.0.4")
+        return Response(health.exposition(await self._server.pools()), media_type="text/plain; version=0.0.4")
 
     async def log_in(self, request: Request) -> Response:
         assert self._keystone is not None
@@ -196,9 +196,7 @@ class _Calls:
             kind.name,
             body.resource,
             relaxed=body.relaxed,
-            caller=caller,
-            condition=requests.condition(request.headers),
-            fence=requests.fence(request.headers),
+            call=_call(request, caller),
         )
         return _answer(requests.created(answer.document, kind), answer.revision)
 
@@ -220,9 +218,7 @@ class _Calls:
             body.resource,
             paths=body.paths,
             relaxed=body.relaxed,
-            caller=caller,
-            condition=requests.condition(request.headers),
-            fence=requests.fence(request.headers),
+            call=_call(request, caller),
         )
         return _answer({kebab(key.kind): answer.document}, answer.revision)
 
@@ -242,9 +238,7 @@ class _Calls:
             key,
             body.resource,
             items=body.paths,
-            caller=caller,
-            condition=requests.condition(request.headers),
-            fence=requests.fence(request.headers),
+            call=_call(request, caller),
         )
         return _answer({kebab(key.kind): answer.document}, answer.revision)
 
@@ -252,9 +246,7 @@ class _Calls:
         caller = self.caller(request)
         revision = await self._server.delete(
             self._key(request),
-            caller=caller,
-            condition=requests.condition(request.headers),
-            fence=requests.fence(request.headers),
+            call=_call(request, caller),
         )
         return Response(headers={REVISION_HEADER: str(revision)})
 
@@ -299,9 +291,7 @@ class _Calls:
         )
         revision = await self._server.update_reference(
             update,
-            caller=caller,
-            condition=requests.condition(request.headers),
-            fence=requests.fence(request.headers),
+            call=_call(request, caller),
         )
         return _answer({"uuid": asked.uuid}, revision)
 
@@ -309,7 +299,7 @@ class _Calls:
         caller = self.caller(request)
         asked = requests.decode(await read_body(request), requests.RelaxRequest)
         revision = await self._server.relax_reference(
-            asked.uuid, asked.ref_uuid, caller=caller, fence=requests.fence(request.headers)
+            asked.uuid, asked.ref_uuid, call=Call(caller, fence=requests.fence(request.headers))
         )
         return _answer({"uuid": asked.uuid}, revision)
 
@@ -338,8 +328,7 @@ class _Calls:
         revision = await self._server.update_collections(
             asked.uuid,
             [element.update() for element in asked.updates],
-            caller=caller,
-            fence=requests.fence(request.headers),
+            call=Call(caller, fence=requests.fence(request.headers)),
         )
         return Response(headers={REVISION_HEADER: str(revision)})
 
@@ -347,7 +336,7 @@ class _Calls:
         caller = self.caller(request)
         asked = requests.decode(await read_body(request), requests.SyncRequest)
         applied, revision = await self._server.sync(
-            asked.resources, caller=caller, fence=requests.fence(request.headers)
+            asked.resources, call=Call(caller, fence=requests.fence(request.headers))
         )
         return _answer([event._asdict() for event in applied], revision)
 
@@ -443,6 +432,10 @@ class _Calls:
         if len(uuid) > _LONGEST_UUID:
             raise BadRequest(f"the uuid in the URL has more than {_LONGEST_UUID:,} characters")
         return Key(kind.name, uuid)
+
+
+def _call(request: Request, caller: Caller) -> Call:
+    return Call(caller, requests.condition(request.headers), requests.fence(request.headers))
 
 
 def _answer(

@@ -3,8 +3,6 @@
 Why it exists: the decision must be readable and testable without a server. The rules are Contrail's (``aaa_mode``). It
 also finds what a change touches of the fields and entries that are the compilers' alone. ``permissions`` reads rules
 and objects and raises errors; ``auth`` identifies the caller.
-
-Pure functions of values.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
-"""Carries out one ``/sync``: many creates, updates, writes of a status and deletes in one transaction
-(docs/contrail.md B.2).
+"""Carries out one ``/sync``: creates, updates, statuses and deletes in one transaction (docs/contrail.md B.2).
 
 Why it exists: one large transaction is cheaper than many small ones, and resources that refer to each other must be
 written together. All reads of the batch are gathered first. Items may come in any order: they are sorted so that
 parents and reference targets are created before their dependents, and deleted after them. All are tried, so that an
 error can list the rejected ones.
 
-It reads etcd through the draft, and changes the draft alone; an error gets the index of its item. ``mutation`` commits,
-``resources`` and ``statuses`` make the single changes. State: the rejections of one call.
+State: the rejections of one call.
 """
 
 from __future__ import annotations
@@ -21,8 +19,8 @@ from typing import Any, NamedTuple
 from intentc.model import Key, Kind, Name, Schema, kebab, snake
 from intentc.model.manifest import is_manifest, manifest_uuid
 
-from . import statuses
-from .admission.manifests import flat_body
+from . import rule_execution, statuses
+from .admission.fields import flat_body
 from .authorization import Caller
 from .documents import Document, decode_text, relationships
 from .draft import Draft
@@ -209,13 +207,11 @@ async def apply(draft: Draft, resources: Resources, items: Sequence[Item], calle
         if item.status is not None:
             key = Key(item.kind.name, item.uuid)
             with rejections.of(item):
-                document = await statuses.write(
-                    draft, draft.schema, resources, key, item.status, caller, item.condition
-                )
+                document = await statuses.write(draft, resources, key, item.status, caller, item.condition)
                 applied.append(Applied(item.kind.name, UPDATE_STATUS, document))
     rejections.raise_first()
     try:
-        await resources.verify(draft)
+        await rule_execution.verify(draft)
     except ApiError as error:
         item_of_error = written.get(Key(*error.key)) if error.key is not None else None
         if item_of_error is None:

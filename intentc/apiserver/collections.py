@@ -1,10 +1,10 @@
-"""Reads and changes single elements of properties that are maps or lists (docs/contrail.md B.2
-``/prop-collection-get``, ``/prop-collection-update``).
+"""Reads and changes single elements of properties that are maps or lists (docs/contrail.md B.2).
 
 Why it exists: two clients that each add an element must not overwrite each other's, as they would if they replaced the
 whole property. The schema says which properties are collections, and which field is the key of a map; ``annotations``
-always is one. Functions of documents: ``apply`` returns a new one, and changes none that it gets. ``service`` stages
-the result in a mutation. State: the properties that one call changes.
+always is one. ``service`` stages the result in a mutation.
+
+State: the properties that one call changes.
 """
 
 from __future__ import annotations

@@ -7,14 +7,12 @@ absent. Whoever deletes changes them before it answers, except references of rel
 compilers remove those themselves, and two writers would only fail each other. What is left after a while, because no
 compiler runs or a server has ended, any server finishes (``Sweep``).
 
-``mutation`` settles each draft before it commits it, and finishes afterwards; ``serving`` sweeps.
-
 State: of a ``Sweep``, how much it found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 from intentc.model import Key
 from intentc.model.names import escaped_segment
@@ -31,9 +29,6 @@ _MOST_BYTES = 256 << 10
 """The size of their values together."""
 _SHOWN = 5
 _READ_AT_ONCE = 100
-
-Attempt = Callable[[Callable[[Draft], Awaitable[None]]], Awaitable[None]]
-"""Stages changes on a draft and commits it, until no other writer is faster."""
 
 
 async def settle(draft: Draft) -> None:
@@ -52,30 +47,21 @@ async def settle(draft: Draft) -> None:
             await _settle_deletion(draft, key, draft.staged[key])
 
 
-async def finish(attempt: Attempt, entries: Draft, target: Key, *, everything: bool) -> None:
-    """Remove the references to a deleted resource, and delete its children, as its index entries name them; then remove
-    the note. ``everything``: also what compilers should do themselves. ``entries``: reads the entries."""
-    found = await _dependents(entries, target, forced=True)
-    remaining = found if everything else [item for item in found if not _is_compilers(entries, item, target)]
-    is_all = len(remaining) == len(found)
-    while remaining:
-        part = remaining[: await _fitting(entries, remaining)]
+async def remaining(draft: Draft, target: Key, *, everything: bool) -> tuple[list[KeyValue], bool]:
+    """The index entries of children and referrers that a deleted resource still has, and whether these are all.
+    ``everything``: also references that compilers should remove themselves."""
+    found = await _dependents(draft, target, forced=True)
+    chosen = found if everything else [item for item in found if not _is_compilers(draft, item, target)]
+    return chosen, len(chosen) == len(found)
 
-        async def stage(draft: Draft, part: Sequence[KeyValue] = part) -> None:
-            await draft.guard(draft.layout.value(target))
-            if await draft.reading.item(draft.layout.value(target)) is None:
-                await draft.load(draft.layout.holder(item.key).key for item in part)
-                for item in part:
-                    await _release(draft, item, target)
 
-        await attempt(stage)
-        remaining = remaining[len(part) :]
-
-    async def forget(draft: Draft) -> None:
-        draft.drop(draft.layout.dangling(target))
-
-    if is_all:
-        await attempt(forget)
+async def release(draft: Draft, entries: Sequence[KeyValue], target: Key) -> None:
+    """Take a deleted resource from the holders of these entries, unless it was created again."""
+    await draft.guard(draft.layout.value(target))
+    if await draft.reading.item(draft.layout.value(target)) is None:
+        await draft.load(draft.layout.holder(item.key).key for item in entries)
+        for item in entries:
+            await _release(draft, item, target)
 
 
 class Sweep:
@@ -100,7 +86,7 @@ async def _settle_deletion(draft: Draft, key: Key, staged: Staged) -> None:
     if not staged.forced:
         await _reject_held(draft, key)
     dependents = await _dependents(draft, key, forced=staged.forced)
-    if await _fitting(draft, dependents) < len(dependents):
+    if await fitting(draft, dependents) < len(dependents):
         draft.defer(key)
     else:
         for item in dependents:
@@ -147,7 +133,7 @@ def _is_compilers(draft: Draft, item: KeyValue, target: Key) -> bool:
     return holder.sort == REFERENCE and kind is not None and target.kind in kind.compiler_relations
 
 
-async def _fitting(draft: Draft, entries: Sequence[KeyValue]) -> int:
+async def fitting(draft: Draft, entries: Sequence[KeyValue]) -> int:
     """How many of the first holders one transaction may change; at least one, if there are any."""
     keys = [draft.layout.holder(item.key).key for item in entries[:_AT_ONCE]]
     await draft.load(keys)

@@ -1,11 +1,7 @@
-"""Encodes and decodes what is stored (resources, entries of the index and of pools), and finds a resource's parent and
-references.
+"""Encodes and decodes what is stored, and finds a resource's parent and references.
 
 Why it exists: values in etcd must be canonical (equal content, equal bytes) and hold a resource's own references only;
-everything else in an answer is computed from the index (``listing``). Whoever reads the store decodes with it, such as
-``draft``, ``listing`` and ``pools``; ``mutation``, ``pools`` and ``kubernetes/beside`` encode what they write.
-
-Pure functions.
+everything else in an answer is computed from the index (``listing``).
 """
 
 from __future__ import annotations

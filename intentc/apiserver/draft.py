@@ -1,29 +1,154 @@
 """Collects one mutation before its commit: what was read, what will be written, and the compares.
 
 Why it exists: creates, updates and deletes of one request are staged here first, so that rules see the resulting state
-in any order; then one compare-and-set transaction commits everything or nothing. If a compare fails because another
-writer was faster, the work is repeated on a new draft (``mutation.py``). ``resources`` and ``admission`` decide which
-values are allowed. Calls that only read use a draft, too.
+in any order; then one compare-and-set transaction commits everything or nothing (``mutation``). It decides by what it
+reads and commits under compares of exactly that, so ``Reading`` remembers each key and range with its revision. Reads
+are gathered: a batch of a hundred resources costs a few round trips. Calls that only read use a draft, too.
 
-State: one mutation under way, in memory. It reads the store (``reading``), and writes nothing there.
+What a call in the event loop may read is limited: it raises ``NeedsThread`` then, and ``threads`` makes it again.
+
+State: of one mutation, what was read and what is staged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from typing import NamedTuple
 
 import anyio
 
 from intentc.model import Key, Name, Schema
-from intentc.watch.protocol import Compare, Store, present
+from intentc.watch.protocol import (
+    Compare,
+    Get,
+    KeyValue,
+    RangeResult,
+    Relation,
+    Store,
+    StoreError,
+    Target,
+    absent,
+    prefix_end,
+    present,
+    unchanged,
+)
 
-from .admission.quotas import Demand
-from .admission.rules import Change, Rules
+from .admission.rules import Change
 from .documents import Document, decode, decode_entry, decode_fq_name, decode_text, encode, without_reference
-from .errors import Malformed
+from .errors import Malformed, from_store
 from .layout import CHILD, Layout
-from .reading import Reading
 from .secrets import Secrets
+
+MOST_ON_LOOP = 16 * 1024
+"""Bytes of a body, or of what a call reads, that are worked on in the loop: at most some 20 ms of CPU."""
+_LISTED = 8
+"""Bytes that a list may have in the place of one: it is looked at once, not compared and checked."""
+_KEY = 8
+"""What an index key counts."""
+
+
+class NeedsThread(Exception):
+    """A call in the event loop has met more than it may work on there. It has done nothing yet."""
+
+
+class Reading:
+    """Remembered reads of a store. ``limit``: operations that one transaction takes. ``most``: bytes to read until
+    ``NeedsThread`` is raised; None: any."""
+
+    def __init__(self, store: Store, limit: int, most: int | None = None) -> None:
+        self._store = store
+        self._limit = limit
+        self._most = most
+        self._read = 0
+        self._items: dict[str, KeyValue | None] = {}
+        self._ranges: dict[str, tuple[tuple[KeyValue, ...], int]] = {}
+        self.revision = 0
+        """The revision of the latest read."""
+
+    async def load(self, keys: Iterable[str]) -> None:
+        """Read many keys with as few transactions as the operation limit allows."""
+        wanted = [key for key in dict.fromkeys(keys) if key not in self._items]
+        for start in range(0, len(wanted), self._limit):
+            part = wanted[start : start + self._limit]
+            try:
+                answer = await self._store.transaction((), [Get(key) for key in part])
+            except StoreError as error:
+                raise from_store(error, writing=False) from error
+            self.revision = answer.revision
+            for key, found in zip(part, answer.results, strict=True):
+                self._items[key] = found[0] if found else None
+            self._count(sum(len(found[0].value) for found in answer.results if found))
+
+    async def item(self, key: str) -> KeyValue | None:
+        """One key of the store; None if it is absent."""
+        if key not in self._items:
+            await self.load([key])
+        return self._items[key]
+
+    def known(self, key: str) -> KeyValue | None:
+        """The same for a key that is loaded."""
+        return self._items[key]
+
+    async def load_below(self, prefixes: Iterable[str]) -> None:
+        """Read many ranges with as few transactions as the operation limit allows."""
+        wanted = [prefix for prefix in dict.fromkeys(prefixes) if prefix not in self._ranges]
+        for start in range(0, len(wanted), self._limit):
+            part = wanted[start : start + self._limit]
+            try:
+                answer = await self._store.transaction((), [Get(prefix, prefix_end(prefix)) for prefix in part])
+            except StoreError as error:
+                raise from_store(error, writing=False) from error
+            self.revision = answer.revision
+            for prefix, found in zip(part, answer.results, strict=True):
+                self._ranges[prefix] = (found, answer.revision)
+                for item in found:
+                    self._items.setdefault(item.key, item)
+            self._count(_KEY * sum(map(len, answer.results)))
+
+    async def below(self, prefix: str) -> tuple[KeyValue, ...]:
+        """All keys with ``prefix``, in order."""
+        if prefix not in self._ranges:
+            await self.load_below([prefix])
+        return self._ranges[prefix][0]
+
+    async def page(self, start: str, end: str, limit: int, revision: int) -> RangeResult:
+        """Read a page of a list, which is not remembered. Raises what the store raises."""
+        found = await self._store.range(start, end, limit=limit, revision=revision)
+        self._count(sum(len(item.value) for item in found.items) // _LISTED)
+        return found
+
+    def _count(self, size: int) -> None:
+        self._read += size
+        if self._most is not None and self._read > self._most:
+            raise NeedsThread
+
+    def seen(self, key: str) -> Compare:
+        """A compare that holds while ``key`` is as it was read."""
+        item = self._items[key]
+        return unchanged(key, item.mod_revision) if item else absent(key)
+
+    def seen_below(self, prefix: str) -> Compare:
+        """A compare that holds while nothing is added or changed below ``prefix``, which was read."""
+        revision = self._ranges[prefix][1]
+        return Compare(prefix, Target.MOD_REVISION, Relation.LESS, revision + 1, prefix_end(prefix))
+
+
+class Backend(NamedTuple):
+    """What drafts work on.
+
+    ``limit``: operations that one transaction takes (etcd's --max-txn-ops). ``pool_share``: percent of the numbers of a
+    pool that one project may hold. ``secrets``: seals and opens secrets; documents of drafts hold them as they are
+    stored. ``most_read``: as of a ``Reading``. ``pause``: waits for some seconds; for 0, lets others run.
+    """
+
+    store: Store
+    schema: Schema
+    layout: Layout
+    limit: int
+    pool_share: float
+    secrets: Secrets
+    most_read: int | None = None
+    pause: Callable[[float], Awaitable[None]] = anyio.sleep
 
 
 class Staged:
@@ -40,26 +165,13 @@ class Staged:
 class Draft:
     """The state that a mutation leads to, over what is stored. Callers must not change the documents it returns."""
 
-    def __init__(
-        self,
-        store: Store,
-        schema: Schema,
-        layout: Layout,
-        limit: int,
-        pool_share: float,
-        secrets: Secrets,
-        most_read: int | None = None,
-        pause: Callable[[float], Awaitable[None]] = anyio.sleep,
-    ) -> None:
-        self.schema = schema
-        self.pool_share = pool_share
-        """Percent of the numbers of a pool that one project may hold."""
-        self.secrets = secrets
-        """Seals and opens secrets in resources; documents of the draft hold them as they are stored."""
-        self.layout = layout
-        self.pause = pause
-        """Waits for some seconds; for 0, lets others run."""
-        self.reading = Reading(store, limit, most_read)
+    def __init__(self, backend: Backend) -> None:
+        self.schema = backend.schema
+        self.pool_share = backend.pool_share
+        self.secrets = backend.secrets
+        self.layout = backend.layout
+        self.pause = backend.pause
+        self.reading = Reading(backend.store, backend.limit, backend.most_read)
         self.staged: dict[Key, Staged] = {}
         self.writes: dict[str, bytes | None] = {}
         """Keys of the index and the pools to write; None deletes."""
@@ -68,10 +180,8 @@ class Draft:
         """(holder, uuid of a target): references that must not block the deletion of their target, in order."""
         self.deferred: dict[Key, None] = {}
         """Deleted resources with many referrers, which lose their references after the commit (``deletion.py``)."""
-        self.changes: list[tuple[Rules, Change]] = []
+        self.changes: list[tuple[Key, Change]] = []
         """Changes to verify once everything is staged, in order."""
-        self.demands: list[tuple[Key, Demand]] = []
-        """What changes add to a project's quota, to verify once everything is staged, in order."""
         self.older: set[Key] = set()
         """Resources that are stored in an older version: staging one writes it, even unchanged."""
         self._names: dict[Name, str | None] = {}

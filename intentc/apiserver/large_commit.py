@@ -9,8 +9,6 @@ transactions; the last one releases the lock. If a server ends in between, the n
 is decided and takes back what is not. Each step compares the lock's revision, so a delayed step fails, whatever clocks
 say.
 
-``mutation`` decides which commits are large. The processes on one path share nothing but etcd.
-
 State: the turn of large commits in this process, and which one is under way.
 """
 

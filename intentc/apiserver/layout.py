@@ -7,17 +7,15 @@ every watched prefix, below ``/intentc/apiserver/<path>/``, mirrors the resource
     uuid/<uuid>                                  [kind, fq_name]
     holds/<target>/<kind>/<uuid>/<sort>          a child or a reference that blocks the target's deletion
     links/<target>/<kind>/<uuid>/<sort>          one that does not (derived, or relaxed)
-    beside/<kind>/<uuid>                         what clients of the Kubernetes face keep of a resource (``kubernetes``)
+    beside/<kind>/<uuid>                         who owns which field of a manifest (``kubernetes``)
     pool/<pool>, pool-owner/…, pool-value/…      numbers (``pools.py``)
-    token/sha256/<digest>                        a log-in (``tokens.py``)
-    pool-share/<pool>/<project>                  how many numbers of a pool a project holds (``shares.py``)
+    token/sha256/<digest>                        a log-in (``auth.py``)
+    pool-share/<pool>/<project>                  how many numbers of a pool a project holds (``pools.py``)
     dangling/<kind>/<uuid>                       a deleted resource to which others still refer (``deletion.py``)
     commit/lock, commit/rest                     the large commit that is under way (``large_commit.py``)
 
 ``<sort>`` is ``child`` or ``reference``, the value is the holder's fq_name. So "nothing blocks this deletion" is one
 compare over one range. The modules that stage the keys define their values; ``mutation`` writes them.
-
-Pure: keys and prefixes from values.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""Reads resources for answers: one with its children and back references, or many by filters and pages
-(docs/contrail.md B.1).
+"""Reads resources for answers: one with its children and back references, or many (docs/contrail.md B.1).
 
 Why it exists: children and back references are not stored in a resource; they are found by the index, the ``attr``
 of a back reference in its holder's value. What the caller may not read is left out (``permissions``), or forbidden if
 its uuid was asked for. Resources whose values can't be read are left out of lists, so that one bad key does not hide
-the others; ``unreadable`` lists them with the reasons, and leaves the check of permissions to ``service``.
-``kubernetes/lists.py`` lists for the Kubernetes face.
-
-It writes nothing.
+the others; ``unreadable`` lists them with the reasons.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Why it exists: the offline compile and the engine's tests write through the same admission and the same transactions as
 a live system. Errors are interpreted by the code that reads HTTP answers.
-
-It owns no state: everything is in the server's store, which its calls read and write.
 """
 
 from __future__ import annotations
@@ -25,8 +23,8 @@ from .errors import ApiError, NotFound
 from .listing import View
 from .mutation import Fence
 from .references import ReferenceUpdate
-from .resources import Condition
-from .service import ApiServer
+from .resources import NO_CONDITION, Condition
+from .service import ApiServer, Call
 
 Result = TypeVar("Result")
 
@@ -40,35 +38,26 @@ class LocalWriteService:
 
     async def create(self, operation: Create, fence: str | None = None, /) -> Written:
         mutation = encode_mutation(operation, self._server.schema)
-        answer = self._server.create(
-            operation.kind,
-            _plain(mutation),
-            relaxed=mutation.relaxed,
-            condition=Condition(must_be_new=True),
-            fence=_fence(fence),
-        )
+        call = _call(fence, Condition(must_be_new=True))
+        answer = self._server.create(operation.kind, _plain(mutation), relaxed=mutation.relaxed, call=call)
         return Written((await _answered(answer, relates=mutation.relates)).revision)
 
     async def update(self, operation: Update, fence: str | None = None, /) -> Written:
         mutation = encode_mutation(operation, self._server.schema)
+        call = _call(fence, Condition(operation.revision))
         answer = self._server.update(
-            operation.key,
-            _plain(mutation),
-            paths=mutation.mask,
-            relaxed=mutation.relaxed,
-            condition=Condition(operation.revision),
-            fence=_fence(fence),
+            operation.key, _plain(mutation), paths=mutation.mask, relaxed=mutation.relaxed, call=call
         )
         return Written((await _answered(answer, relates=mutation.relates)).revision)
 
     async def update_status(self, operation: UpdateStatus, fence: str | None = None, /) -> Written:
         mutation = encode_mutation(operation, self._server.schema)
-        answer = self._server.update_status(operation.key, _plain(mutation), items=mutation.mask, fence=_fence(fence))
+        answer = self._server.update_status(operation.key, _plain(mutation), items=mutation.mask, call=_call(fence))
         return Written((await _answered(answer)).revision)
 
     async def delete(self, operation: Delete, fence: str | None = None, /) -> Written:
-        condition = Condition(operation.revision)
-        return Written(await _answered(self._server.delete(operation.key, condition=condition, fence=_fence(fence))))
+        call = _call(fence, Condition(operation.revision))
+        return Written(await _answered(self._server.delete(operation.key, call=call)))
 
     async def add_ref(self, operation: AddReference, fence: str | None = None, /) -> Written:
         attribute = operation.target.attribute
@@ -81,11 +70,11 @@ class LocalWriteService:
             None if attribute is None else thaw(attribute),
             operation.relaxed,
         )
-        return Written(await _answered(self._server.update_reference(update, fence=_fence(fence)), relates=True))
+        return Written(await _answered(self._server.update_reference(update, call=_call(fence)), relates=True))
 
     async def remove_ref(self, operation: RemoveReference, fence: str | None = None, /) -> Written:
         update = ReferenceUpdate(operation.key, operation.relation, False, operation.target.uuid)
-        return Written(await _answered(self._server.update_reference(update, fence=_fence(fence)), relates=True))
+        return Written(await _answered(self._server.update_reference(update, call=_call(fence)), relates=True))
 
     async def allocate(self, pool: str, owner: str, fence: str | None = None, /) -> int:
         value, _ = await _answered(self._server.allocate(pool, owner, fence=_fence(fence)))
@@ -112,7 +101,7 @@ class LocalWriteService:
             raise _failure(error) from None
 
     async def allocations(self, pool: str, owner_prefix: str, /) -> dict[str, int]:
-        return dict(await _answered(self._server.allocations(pool, owner_prefix)))
+        return {held.owner: held.value for held in await _answered(self._server.held(pool, owner_prefix))}
 
     async def all_allocations(self, owner_prefix: str, /) -> tuple[Allocation, ...]:
         return tuple(
@@ -130,6 +119,10 @@ def _plain(mutation: Mutation) -> Any:
 
 def _fence(text: str | None) -> Fence | None:
     return None if text is None else Fence.parse(text)
+
+
+def _call(fence: str | None, condition: Condition = NO_CONDITION) -> Call:
+    return Call(condition=condition, fence=_fence(fence))
 
 
 async def _answered(call: Awaitable[Result], *, relates: bool = False) -> Result:

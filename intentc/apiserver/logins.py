@@ -1,9 +1,9 @@
 """Keeps the valid tokens, and limits log-ins: how often each user and each client may try, and the tokens of a user.
 
 Why it exists: a log-in needs no token, so without limits one client could guess passwords at full speed, or fill the
-table of tokens until everybody else's are displaced. ``auth`` checks passwords, and sets the rates.
+table of tokens until everybody else's are displaced.
 
-State: attempts and digests of tokens, in memory; ``auth`` changes them, and ``tokens`` as other servers do.
+State: attempts and digests of tokens, in memory; ``auth`` changes them.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
-"""Commits a draft (``draft.py``: what a request reads and will write) at once or not at all, and has it made anew while
-other writers are faster.
+"""Commits a draft at once or not at all, and has it staged anew while other writers are faster.
 
-Why it exists: here the rules check the whole draft (``Verifier``), the index is derived from the values, and the fence
-(``Fence``, read here from its header) is compared in the transaction that writes the resources. A draft that needs more
-operations than etcd takes in one transaction is committed by ``large_commit``; ``deletion`` says what follows from
-deletions, also afterwards. Nothing else here writes values to the store. A dry run does all but the commit.
-
-It commits to the store, reads through the draft, which it completes, and waits a random time before it repeats.
+Why it exists: here the rules check the whole draft (``rule_execution``), the index is derived from the values, and the
+fence is compared in the transaction that writes the resources. A draft that needs more operations than etcd takes in
+one transaction is committed by ``large_commit``; ``deletion`` says what follows from deletions, also afterwards.
+Nothing else writes values to the store. A dry run does everything except the commit.
 
 State: of one mutation, its draft, how often it was tried, and the revision of its result.
 """
@@ -18,26 +15,25 @@ import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import anyio
 import anyio.from_thread
 
-from intentc.model import Key, Name, Schema
+from intentc.model import Key, Name
 from intentc.model.limits import LARGEST_VALUE
 from intentc.watch.keys import leader_key
 from intentc.watch.protocol import Compare, Delete, Operation, Put, Relation, RequestTooLarge, Store, StoreError, Target
 
-from . import deletion
+from . import deletion, rule_execution
 from .documents import Document, Relationship, encode, referred, relationships
-from .draft import Draft, Staged, fq_name_value
+from .draft import Backend, Draft, Staged, fq_name_value
 from .errors import ApiError, BadRequest, Busy, Conflict, PreconditionFailed, TooLarge, from_store, shortened
 from .index.entries import relation_entry
 from .index.follower import OwnWrites
 from .integers import parse_integer
 from .large_commit import LargeCommits
-from .layout import REFERENCE, Holder, Layout
-from .secrets import Secrets
+from .layout import REFERENCE, Holder
 
 Result = TypeVar("Result")
 
@@ -74,24 +70,12 @@ class Fence(NamedTuple):
 
 
 class Mutator:
-    """Makes drafts and mutations. ``limit``: operations that one transaction takes (etcd's --max-txn-ops).
-    ``pool_share``, ``secrets``: as of a ``Draft``."""
+    """Makes drafts, and commits them for ``Mutation``. ``own``: the revisions of what was committed here."""
 
-    def __init__(
-        self, store: Store, schema: Schema, layout: Layout, limit: int, pool_share: float, secrets: Secrets
-    ) -> None:
-        self.large = LargeCommits(store, layout, limit)
-        self._store = store
-        self._schema = schema
-        self._layout = layout
-        self._limit = limit
-        self._pool_share = pool_share
-        self._secrets = secrets
-        self._most_read: int | None = None
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.large = LargeCommits(backend.store, backend.layout, backend.limit)
         self.own = OwnWrites()
-        """What was committed here; ``index/follower.py`` checks what others wrote."""
-        self.pause: Callable[[float], Awaitable[None]] = anyio.sleep
-        """Waits for some seconds."""
         self.in_loop = True
 
     def over(
@@ -100,9 +84,8 @@ class Mutator:
         """The same over another way to the store. ``most_read``: as of a ``Reading``. ``pause``: waits for seconds
         outside of the event loop, in which large commits are carried out nevertheless."""
         other = copy.copy(self)
-        other._store, other._most_read = store, most_read
-        if pause is not None:
-            other.pause, other.in_loop = pause, False
+        other.backend = self.backend._replace(store=store, most_read=most_read, pause=pause or self.backend.pause)
+        other.in_loop = pause is None and self.in_loop
         return other
 
     async def run(self, function: Callable[..., Coroutine[Any, Any, Result]], *arguments: Any) -> Result:
@@ -111,55 +94,25 @@ class Mutator:
             return await function(*arguments)
         return anyio.from_thread.run(function, *arguments)
 
-    def draft(self) -> Draft:
-        """Create an empty draft."""
-        return Draft(
-            self._store,
-            self._schema,
-            self._layout,
-            self._limit,
-            self._pool_share,
-            self._secrets,
-            self._most_read,
-            self.pause,
-        )
-
-    def mutation(
-        self,
-        fence: Fence | None = None,
-        *,
-        rules: Verifier | None = None,
-        turn: anyio.Lock | None = None,
-        single: bool = True,
-        dry_run: bool = False,
-    ) -> Mutation:
-        """Begin a mutation. ``rules``: verify the draft before it is committed. ``turn``: held during each attempt.
-        ``single``: it changes one resource, with what follows from that, and may be larger than a transaction.
-        ``dry_run``: nothing is written, but everything is checked that can be without it."""
-        return Mutation(self._store, self, self._limit, fence, rules, turn, single=single, dry_run=dry_run)
-
     async def finish_deletion(self, target: Key, *, everything: bool = False) -> None:
         """Remove the references to a deleted resource that are left. ``everything``: also those of compilers."""
-
         # The deletion is committed: the call must not begin again because this reads much.
         mutator = copy.copy(self)
-        mutator._most_read = None
-
-        async def attempt(stage: Callable[[Draft], Awaitable[None]]) -> None:
-            mutation = mutator.mutation()
+        mutator.backend = self.backend._replace(most_read=None)
+        entries = Draft(mutator.backend)
+        remaining, is_all = await deletion.remaining(entries, target, everything=everything)
+        while remaining:
+            count = await deletion.fitting(entries, remaining)
+            mutation = Mutation(mutator)
             while mutation.is_open:
                 async with mutation as draft:
-                    await stage(draft)
-
-        await deletion.finish(attempt, mutator.draft(), target, everything=everything)
-
-
-class Verifier(Protocol):
-    """The rules that a whole draft must keep."""
-
-    async def verify(self, draft: Draft) -> None:
-        """Raise ``ApiError`` if the draft breaks one."""
-        ...
+                    await deletion.release(draft, remaining[:count], target)
+            remaining = remaining[count:]
+        if is_all:
+            mutation = Mutation(mutator)
+            while mutation.is_open:
+                async with mutation as draft:
+                    draft.drop(draft.layout.dangling(target))
 
 
 class Mutation:
@@ -171,31 +124,29 @@ class Mutation:
         return result, mutation.revision
 
     The block may raise; then nothing is written. Its end raises ``TooLarge``, ``PreconditionFailed`` (fence), ``Busy``,
-    ``OutcomeUnknown``, and what ``rules`` raise."""
+    ``OutcomeUnknown``, and what the rules of the kinds raise.
+
+    ``turn``: held during each attempt. ``single``: it changes one resource, with what follows from that, and may be
+    larger than a transaction. ``dry_run``: nothing is written, but everything is checked that can be without it.
+    """
 
     _draft: Draft
 
     def __init__(
         self,
-        store: Store,
         mutator: Mutator,
-        limit: int,
-        fence: Fence | None,
-        rules: Verifier | None,
-        turn: anyio.Lock | None,
+        fence: Fence | None = None,
         *,
-        single: bool,
-        dry_run: bool,
+        turn: anyio.Lock | None = None,
+        single: bool = True,
+        dry_run: bool = False,
     ) -> None:
         self.is_open = True
         """Whether the changes are to be staged (again)."""
         self.revision = 0
         """The revision at which the result holds, once the mutation is not open any more."""
-        self._store = store
         self._mutator = mutator
-        self._limit = limit
         self._fence = fence
-        self._rules = rules
         self._turns = [turn] if turn is not None else []
         self._held: list[anyio.Lock] = []
         self._single = single
@@ -206,12 +157,12 @@ class Mutation:
         if self._attempts:
             # Another writer changed what was read. With many writers a random pause lets one of them succeed.
             longest = min(_LONGEST_PAUSE_SECONDS, 0.0005 * (self._attempts - 1))
-            await self._mutator.pause(random.uniform(0, longest))  # noqa: S311
+            await self._mutator.backend.pause(random.uniform(0, longest))  # noqa: S311
         try:
             for turn in self._turns:
                 await turn.acquire()
                 self._held.append(turn)
-            self._draft = self._mutator.draft()
+            self._draft = Draft(self._mutator.backend)
             if self._fence is not None and self._fence.revision < 1:
                 # For etcd an absent key has create revision 0: the compare would hold exactly while nobody leads.
                 await self._check_fence(self._draft, self._fence)
@@ -228,8 +179,7 @@ class Mutation:
                 await self._reject(error)
                 return
             try:
-                if self._rules is not None:
-                    await self._rules.verify(self._draft)
+                await rule_execution.verify(self._draft)
                 revision = await self._commit(self._draft, self._fence)
             except ApiError as failed:
                 await self._reject(failed)
@@ -264,23 +214,23 @@ class Mutation:
         if not operations and fence is None:
             return newest
         fences = [fence.compare()] if fence is not None else []
-        large = self._mutator.large
+        large, limit = self._mutator.large, self._mutator.backend.limit
         compares = [large.is_absent, *fences, *draft.compares.values()]
         count = max(len(compares), len(operations))
-        if count > self._limit and not self._single:
+        if count > limit and not self._single:
             raise TooLarge(
-                f"this request needs {count} operations in one transaction, the limit is {self._limit}; split it, "
+                f"this request needs {count} operations in one transaction, the limit is {limit}; split it, "
                 f"or start etcd with a larger --max-txn-ops and set intentc.limits.max_txn_ops to the same"
             )
         if self._dry_run:
             return newest
         revision: int | None = None
         try:
-            if count > self._limit:
+            if count > limit:
                 parts = large.divide(draft.compares, operations)
                 revision = await self._mutator.run(large.commit, parts, fences, large.turn in self._held)
             else:
-                answer = await self._store.transaction(compares, operations, [large.is_there])
+                answer = await self._mutator.backend.store.transaction(compares, operations, [large.is_there])
                 if answer.succeeded:
                     revision = answer.revision if operations else newest
                 elif answer.results[0]:

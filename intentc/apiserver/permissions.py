@@ -4,8 +4,8 @@ Why it exists: single calls, ``/sync``, ``/ref-update``, collections and lists m
 mutation checks here, on its draft. A caller without any right is rejected before its request is read.
 ``authorization`` makes the decisions.
 
-It reads through the draft, and changes neither draft nor documents. State: what it found for a caller, kept as long as
-the draft, and the access lists that it read last, since lists of thousands of rules take longer than a call.
+State: what it found for a caller, kept as long as the draft, and the access lists that it read last, since lists of
+thousands of rules take longer than a call.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 from intentc.model import Key, Kind, Name, Schema, kebab, snake
 
 from .admission import NO_RULES, RULES
-from .admission.names import asked_for
+from .admission.rules import asked_for
 from .admission.well_known import ACCESS_LIST, DEFAULT_DOMAIN, DOMAIN, PROJECT
 from .authorization import (
     ANY,

@@ -1,17 +1,18 @@
-"""Keeps pools of numbers: creates and drops pools, allocates numbers, each to one owner, and frees them
-(docs/contrail.md B.2 /int-pool, B.6; docs/engine.md §8).
+"""Keeps pools of numbers: allocates numbers, each to one owner, and frees them (docs/contrail.md B.2 /int-pool, B.6;
+docs/engine.md §8).
 
 Why it exists: route target numbers and ids must be unique over all servers, stable, and findable by owner. The lowest
 free number comes first, unless a ``Choice`` says otherwise, as for addresses. A pool is one key with its ranges and its
 *free* ranges, so that an allocation reads one key however many numbers are taken; the keys owner → value and value →
-owner are written in the same transaction. Owner → value holds ``[value, project]`` if the number counts for a project
-(``shares.py``).
+owner are written in the same transaction. Every change of a pool writes its key, so nothing else of it needs a compare.
 
 A pool whose name ends with a colon is a *family*: nobody allocates from it, but each ``<family><part>`` is a pool of
 its own with the family's ranges. It is created with its first number and deleted with its last.
 
-It reads these keys through the draft, and stages them on the draft; ``mutation`` commits. ``allocation`` asks for what
-rules request.
+Tenants draw from pools that all of them need, directly or through compilers. So each project has a *share* of a pool,
+and its numbers are counted: owner → value holds ``[value, project]`` then. A number counts for the project of the
+resource for which it is requested: the nearest one above it, otherwise the caller's. Parts of families belong to one
+resource, and have no shares. Nor have pools that are too large to be taken: etcd is full before.
 
 State: the free ranges of a ``Pool``, while one mutation takes numbers from it.
 """
@@ -21,13 +22,17 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+from uuid import UUID
 
 import msgspec
 
-from .documents import decode_entry, decode_text, encode
+from intentc.model import Key, snake
+
+from .admission.well_known import PROJECT
+from .authorization import tenant_id
+from .documents import Document, decode_entry, decode_text, encode
 from .draft import Draft
-from .errors import BadRequest, Conflict, Exhausted
-from .shares import Use, give_back, has_shares, take
+from .errors import BadRequest, Conflict, Exhausted, QuotaExceeded
 
 
 class Pool(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -114,11 +119,6 @@ async def set_range(draft: Draft, pool: str, start: int, end: int) -> None:
     await _write(draft, pool, changed)
 
 
-async def exists(draft: Draft, pool: str) -> bool:
-    """Whether the pool exists."""
-    return await draft.read(draft.layout.pool(pool)) is not None
-
-
 async def ranges(draft: Draft, pool: str) -> list[tuple[int, int]]:
     """The ranges of a pool in order; none if it does not exist."""
     current = await _read(draft, pool)
@@ -133,7 +133,7 @@ async def drop(draft: Draft, pool: str) -> None:
     _check_name(pool)
     layout = draft.layout
     await draft.guard(layout.pool(pool))
-    if not await exists(draft, pool):
+    if await draft.read(layout.pool(pool)) is None:
         return
     for prefix in (layout.pool_owners(pool), layout.pool_values(pool), layout.pool_share(pool, "")):
         stored = [item.key for item in await draft.reading.below(prefix)]
@@ -165,7 +165,7 @@ async def allocate(
 ) -> int:
     """Allocate a number: the one of ``owner``, or ``value``, or a free one (the lowest, or that of ``choice``).
 
-    Without owner it is anonymous. ``project``: that for which it counts (``shares.py``).
+    Without owner it is anonymous. ``project``: that for which it counts.
 
     Raises ``BadRequest`` for an unknown pool, ``Exhausted`` if nothing is left or ``value`` is taken, ``QuotaExceeded``
     if the project has its share.
@@ -194,7 +194,7 @@ async def allocate(
         raise BadRequest(f"pool {pool}: {value} lies outside of {_shown(current)}")
     counts = bool(owner and project) and choice is None and await has_shares_of(draft, pool)
     if counts:
-        await take(draft, pool, project, current.size)
+        await _take_share(draft, pool, project, current.size)
     await _write(draft, pool, current)
     draft.put(draft.layout.pool_values(pool) + str(value), owner.encode())
     if owner:
@@ -230,7 +230,7 @@ async def free(draft: Draft, pool: str, *, value: int | None = None, owner: str 
         held = await draft.read(owner_key)
         project = _held(held, owner_key)[1] if held is not None else ""
         if project:
-            await give_back(draft, pool, project)
+            await _give_back_share(draft, pool, project)
     for key in held_keys:
         await draft.guard(key)
         draft.drop_for_good(key)
@@ -249,16 +249,6 @@ async def owner_of(draft: Draft, pool: str, value: int) -> str | None:
     return None if held is None else decode_text(held, value_key)
 
 
-async def allocations(draft: Draft, pool: str, owner_prefix: str) -> list[tuple[str, int]]:
-    """(owner, value) of all owners that start with ``owner_prefix``, sorted by owner."""
-    _check_name(pool)
-    prefix = draft.layout.pool_owners(pool)
-    return [
-        (item.key.removeprefix(prefix), _held(item.value, item.key)[0])
-        for item in await draft.reading.below(prefix + owner_prefix)
-    ]
-
-
 class Held(NamedTuple):
     """A number of a pool, and who holds it."""
 
@@ -269,11 +259,10 @@ class Held(NamedTuple):
 
 async def held(draft: Draft, pool: str, owner_prefix: str) -> list[Held]:
     """What owners that start with ``owner_prefix`` hold of a pool, or of all pools of a family; by pool and owner."""
-    if not is_family(pool):
-        return [Held(pool, owner, value) for owner, value in await allocations(draft, pool, owner_prefix)]
+    _check_name(pool)
     above = draft.layout.pool_owners("")[:-1]
     found = []
-    for item in await draft.reading.below(above + pool):
+    for item in await draft.reading.below(above + pool if is_family(pool) else f"{above}{pool}/{owner_prefix}"):
         part, _, owner = item.key.removeprefix(above).partition("/")
         if owner.startswith(owner_prefix):
             found.append(Held(part, owner, _held(item.value, item.key)[0]))
@@ -342,3 +331,80 @@ def _check_single(pool: str) -> None:
 
 def _shown(pool: Pool) -> str:
     return ", ".join(f"[{start}, {end})" for start, end in pool.ranges)
+
+
+DEFAULT_PERCENT = 20.0
+"""Of the numbers of a pool, for each project."""
+
+_LARGEST_SHARED = 1_000_000
+_MOST_PARENTS = 8
+
+
+class Use(NamedTuple):
+    """A pool, how many numbers it has, and how many of these are taken."""
+
+    pool: str
+    size: int
+    used: int
+
+
+def has_shares(size: int) -> bool:
+    """Whether projects have shares of a pool with this many numbers."""
+    return size <= _LARGEST_SHARED
+
+
+async def project_of(draft: Draft, document: Document | None, fallback: str = "") -> str:
+    """The project for which a number of this resource counts, as in ``tenant_id``: the one above it, or ``fallback``;
+    empty if there is none."""
+    for _ in range(_MOST_PARENTS):
+        if document is None or not document.get("parent_uuid"):
+            break
+        above = Key(snake(str(document.get("parent_type") or "")), document["parent_uuid"])
+        if above.kind == PROJECT:
+            return tenant_id(above.uuid)
+        document = await draft.readable(above)
+    return tenant_id(fallback)
+
+
+async def project_of_owner(draft: Draft, owner: str) -> str:
+    """The project of the resource that an owner names: ``<installation>/<uuid>/<purpose>`` (docs/engine.md §8)."""
+    uuid = owner.partition("/")[2].partition("/")[0]
+    known = await draft.identity(uuid) if uuid else None
+    return await project_of(draft, await draft.readable(Key(known.kind, uuid))) if known is not None else ""
+
+
+async def _take_share(draft: Draft, pool: str, project: str, size: int) -> None:
+    """Count one more number for ``project``. Raises ``QuotaExceeded`` if it has its share of the ``size`` numbers."""
+    most = max(1, int(size * draft.pool_share / 100))
+    count = await _share(draft, pool, project)
+    if count >= most:
+        shown = await _named(draft, project)
+        raise QuotaExceeded(
+            f"pool {pool}: the project {shown} holds {count:,} numbers, and its quota is {most:,} of {size:,} "
+            f"({draft.pool_share:g} %); delete what needs one no more, or let an operator raise intentc.api.pool_share"
+        )
+    draft.put(draft.layout.pool_share(pool, project), str(count + 1).encode())
+
+
+async def _give_back_share(draft: Draft, pool: str, project: str) -> None:
+    """Count one number less."""
+    count, key = await _share(draft, pool, project), draft.layout.pool_share(pool, project)
+    if count > 1:
+        draft.put(key, str(count - 1).encode())
+    else:
+        draft.drop_for_good(key)
+
+
+async def _named(draft: Draft, project: str) -> str:
+    """The name of a project, if it is known by its uuid."""
+    try:
+        known = await draft.identity(str(UUID(project)))
+    except ValueError:
+        known = None
+    return ":".join(known.fq_name) if known is not None else project
+
+
+async def _share(draft: Draft, pool: str, project: str) -> int:
+    key = draft.layout.pool_share(pool, project)
+    held = await draft.read(key)
+    return decode_entry(held, int, key) if held is not None else 0

@@ -1,9 +1,6 @@
 """Decodes and checks HTTP requests: bodies, query parameters and headers (docs/contrail.md B.1, B.2).
 
-Why it exists: ``app.py`` stays a list of calls. Nothing here touches the store. Requests to the Kubernetes face are
-read in ``kubernetes/options.py`` and ``kubernetes/received.py``.
-
-It returns values, and raises the errors that a client gets.
+Why it exists: ``app.py`` stays a list of calls. Manifests and Kubernetes' options are read in ``kubernetes/``.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """Creates, changes and deletes single resources on a draft, with all that follows (docs/contrail.md B.1, B.5, B.7).
 
-Why it exists: single calls, ``/sync``, ``/ref-update``, the Kubernetes face and seeds share these steps of a mutation.
-Each asks ``permissions``. ``admission`` has the rules of the kinds; here they are applied, the numbers that they
-request are taken, and their companions are written. ``statuses`` writes a status alone; ``mutation`` commits the draft.
-
-It reads through the draft that a call gets, and changes that draft and the documents on it alone; rules and
-``references`` complete these in place. Times come from ``sources``, and so do uuids that are not given; of kinds that
-are written as manifests they follow from the name.
+Why it exists: single calls, ``/sync``, ``/ref-update``, the Kubernetes-compatible API and seeds share these steps of a
+mutation. Each asks ``permissions``, and has the rules of the kind carried out (``rule_execution``); companions are
+written here. Uuids that are not given come from ``sources``; of kinds that are written as manifests they follow from
+the name. ``statuses`` writes a status alone; ``mutation`` commits the draft.
 """
 
 from __future__ import annotations
@@ -19,24 +16,30 @@ from intentc.model.manifest import manifest_uuid
 from intentc.model.metadata import METADATA
 from intentc.model.status import STATUS
 
-from . import allocation, quotas, references
+from . import references, rule_execution
 from .admission import NO_RULES, RULES
-from .admission.copied_status import copied_status
-from .admission.fields import IDENTITY, accept, common_fields, missing_fields
-from .admission.manifests import flat_body
-from .admission.metadata import mirrored_metadata, raise_generation, sent_metadata, stamp_new_metadata
-from .admission.quotas import demands
+from .admission.fields import IDENTITY, accept, common_fields, flat_body, missing_fields
 from .admission.rules import Change, Rules
-from .admission.stamps import stamp_changed, stamp_created
+from .admission.server_fields import (
+    add_finalizers,
+    check_ending,
+    copied_status,
+    is_being_deleted,
+    is_kept,
+    mirrored_metadata,
+    raise_generation,
+    sent_metadata,
+    stamp_changed,
+    stamp_created,
+    stamp_new_metadata,
+    with_deletion,
+)
 from .authorization import WRITE, Caller, Operation, Policy, is_compiler
 from .documents import Document, referred
 from .draft import Draft
-from .errors import ApiError, BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed
-from .finalizers import add_finalizers, check_ending, is_being_deleted, is_kept, with_deletion
-from .identity import check_uuid, place
-from .lookups import look_up
+from .errors import BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed
 from .permissions import Access, Permissions
-from .references import ReferenceUpdate
+from .references import ReferenceUpdate, check_uuid, place
 from .sources import Source
 
 _SERVER_OWNED = frozenset({"configuration_version"})
@@ -115,9 +118,7 @@ class Resources:
         await access.change(draft, key, None, document)
         by_compiler = is_compiler(self._permissions.policy, caller)
         change = Change(key.uuid, None, document, given, caller.privileged, by_compiler, caller.project_id)
-        await self._admit(draft, rules, change)
-        if rules is not NO_RULES:
-            draft.changes.append((rules, change))
+        await rule_execution.admit(draft, key, change, self._source)
         if mirror is not None:
             document[METADATA] = mirrored_metadata(None, self._mirrors(kind, document, caller), mirror.ours)
             document |= copied_status(kind, flat_body(kind, body).fields, is_new=True) or {}
@@ -130,7 +131,6 @@ class Resources:
             draft.stage_replacement(key, document)
         else:
             await draft.stage(key, document)
-        draft.demands += [(key, demand) for demand in demands(key, change)]
         await self._create_companions(draft, rules, change, caller, keep=over is not None)
         return document
 
@@ -291,9 +291,8 @@ class Resources:
         rules = RULES.get(key.kind, NO_RULES)
         change = Change(key.uuid, before, None, privileged=caller is None or caller.privileged)
         rules.check_deletion(change)
-        if rules is not NO_RULES:
-            draft.changes.append((rules, change))
-        await allocation.carry_out(draft, rules, change)
+        draft.changes.append((key, change))
+        await rule_execution.allocate(draft, key.kind, change)
         for name in rules.deleted_companions(change):
             uuid = await draft.find(name)
             if uuid is not None:
@@ -313,24 +312,6 @@ class Resources:
     def now(self) -> str:
         """The time for conditions of a status: RFC 3339, UTC, whole seconds, as Kubernetes writes it."""
         return f"{self._source.now().partition('.')[0]}Z"
-
-    async def verify(self, draft: Draft) -> None:
-        """Check each change, and the quotas, against the whole request, once everything is staged.
-
-        The error's ``key`` is that of the resource whose change is rejected.
-        """
-        changes, draft.changes = draft.changes, []
-        for rules, change in changes:
-            is_deletion = change.after is None
-            lookups = rules.deletion_lookups(change) if is_deletion else rules.final_lookups(change)
-            found = {lookup: await look_up(draft, lookup) for lookup in lookups}
-            try:
-                (rules.verify_deletion if is_deletion else rules.verify)(change, found)
-            except ApiError as error:
-                error.key = error.key or Key(rules.kind, change.uuid)
-                raise
-        added, draft.demands = draft.demands, []
-        await quotas.verify(draft, added)
 
     def _new_uuid(self, kind: Kind, name: Name) -> str:
         return manifest_uuid(kind.name, name.fq_name) if kind.written_as_manifests else self._source.uuid(name)
@@ -378,9 +359,7 @@ class Resources:
         rules = RULES.get(key.kind, NO_RULES)
         by_compiler = is_compiler(self._permissions.policy, caller)
         change = Change(key.uuid, before, after, given, caller.privileged, by_compiler, caller.project_id)
-        await self._admit(draft, rules, change)
-        if rules is not NO_RULES:
-            draft.changes.append((rules, change))
+        await rule_execution.admit(draft, key, change, self._source)
         if after == before:
             # Nothing to write; it is staged so that the answer has its revision.
             await draft.stage(key, before)
@@ -395,7 +374,6 @@ class Resources:
         raise_generation(kind, before, after)
         stamp_changed(before, after, now=self._source.now())
         await draft.stage(key, after)
-        draft.demands += [(key, demand) for demand in demands(key, change)]
         for name, fields in rules.companions_changed(change):
             uuid = await draft.find(name)
             document = await draft.readable(Key(name.kind, uuid)) if uuid is not None else None
@@ -421,11 +399,6 @@ class Resources:
             owner = (change.after.get("perms2") or {}).get("owner") or caller.project_id
             server = caller._replace(privileged=True, project_id=owner)
             await self.create(draft, self._schema.kind(kind), body, server)
-
-    async def _admit(self, draft: Draft, rules: Rules, change: Change) -> None:
-        found = {lookup: await look_up(draft, lookup) for lookup in rules.lookups(change)}
-        rules.admit(change, found, self._source)
-        await allocation.carry_out(draft, rules, change)
 
 
 def _fields_of(paths: Sequence[str]) -> frozenset[str]:

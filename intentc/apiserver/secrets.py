@@ -9,9 +9,7 @@ read etcd, copy and compare sealed texts as any others.
 are. Manifests keep Kubernetes' rules (who may read a Secret sees it), and what compilers make is read from etcd by
 bridges: both are stored as they are.
 
-Pure, except that the keys are read anew at each use, since their file may change; functions return new documents.
-
-State: what was made of the keys' text.
+State: what was made of the keys' text, which is read anew at each use.
 """
 
 from __future__ import annotations

@@ -2,11 +2,9 @@
 
 Why it exists: ``app.py`` serves it over HTTP, ``kubernetes/`` as manifests, ``local.py`` in process; all must behave
 the same. Each mutation is one compare-and-set transaction, so any number of servers may work on one etcd.
-``resources``, ``statuses``, ``batch``, ``collections`` and ``pools`` implement mutations, ``listing`` reads; here they
-are bound to the store.
 
-All state that outlives a call is in etcd, but for the readiness (``readiness``) and whether the server ends; a lock
-lets one call at a time take numbers.
+All state that outlives a call is in etcd, except the readiness and whether the server ends; a lock lets one call at a
+time take numbers.
 """
 
 from __future__ import annotations
@@ -22,29 +20,27 @@ from intentc.watch.protocol import Store
 
 from . import batch, collections, deletion, listing, pools, statuses
 from .admission import NO_RULES, RULES, SETTINGS_POOLS
-from .admission.manifests import flat_body
-from .admission.seed_objects import POOLS
+from .admission.fields import flat_body
+from .admission.well_known import POOLS
 from .authorization import READ, WRITE, Caller, Operation, Policy
 from .collections import ElementUpdate
 from .documents import Document
-from .draft import Draft
+from .draft import Backend, Draft
 from .errors import ApiError, BadRequest, Malformed, NotFound
+from .health import Readiness
 from .index.follower import Follower
 from .layout import Layout
 from .listing import WHOLE, Query, View
 from .mutation import Fence, Mutation, Mutator
-from .permissions import Permissions
-from .readiness import Readiness
+from .permissions import Access, Permissions
+from .pools import DEFAULT_PERCENT
 from .references import ReferenceUpdate
 from .resources import NO_CONDITION, Condition, Resources
 from .secrets import Secrets
-from .shares import DEFAULT_PERCENT, Use, project_of_owner
 from .sources import RandomSource, Source
 
 DEFAULT_MAX_TXN_OPS = 128
 """etcd's own default of --max-txn-ops."""
-
-ANYONE = Caller()
 
 
 class Answer(NamedTuple):
@@ -52,6 +48,17 @@ class Answer(NamedTuple):
 
     document: Document
     revision: int
+
+
+class Call(NamedTuple):
+    """Who makes a call, and on which conditions it writes."""
+
+    caller: Caller = Caller()
+    condition: Condition = NO_CONDITION
+    fence: Fence | None = None
+
+
+ANYONE, ANY_CALL = Caller(), Call()
 
 
 class ApiServer:
@@ -83,14 +90,14 @@ class ApiServer:
         self.secrets = secrets or Secrets()
         self.resources = Resources(schema, self.source, self.permissions)
         self.layout = Layout(path)
-        self._mutator = Mutator(store, schema, self.layout, max_txn_ops, pool_share, self.secrets)
+        self._mutator = Mutator(Backend(store, schema, self.layout, max_txn_ops, pool_share, self.secrets))
         self._sweep = deletion.Sweep()
         self.readiness = Readiness(store, path)
-        self.follower = Follower(store, schema, Layout(path), max_txn_ops, self._mutator.own, self._mutator.large)
+        self.follower = Follower(store, schema, self.layout, max_txn_ops, self._mutator.own, self._mutator.large)
         # Set when the server drains: answers that would go on, as watches do, end then.
         self.is_ending = anyio.Event()
         # Two requests of this process that allocate from one pool would only fail each other's transaction.
-        self._numbers: anyio.Lock | None = anyio.Lock()
+        self._allocating: anyio.Lock | None = anyio.Lock()
 
     def over(
         self,
@@ -104,7 +111,7 @@ class ApiServer:
         other = copy.copy(self)
         other.store = store
         other._mutator = self._mutator.over(store, most_read, pause)
-        other._numbers = None if pause is not None else self._numbers
+        other._allocating = None if pause is not None else self._allocating
         return other
 
     def kind(self, name: str) -> Kind:
@@ -132,16 +139,25 @@ class ApiServer:
         if document is not None:
             access.on(Key(kind.name, uuid or ""), document, WRITE)
 
-    async def create(
+    def draft(self) -> Draft:
+        """An empty draft, for reads."""
+        return Draft(self._mutator.backend)
+
+    def mutation(
         self,
-        kind: str,
-        body: Any,
-        *,
-        relaxed: Sequence[str] = (),
-        caller: Caller = ANYONE,
-        condition: Condition = NO_CONDITION,
+        *kinds: str,
         fence: Fence | None = None,
-    ) -> Answer:
+        allocates: bool = False,
+        single: bool = True,
+        dry_run: bool = False,
+    ) -> Mutation:
+        """Begin a mutation of resources of ``kinds``. ``allocates``: it takes numbers, whatever the kinds are; for the
+        others see ``Mutation``."""
+        allocates = allocates or any(RULES.get(kind, NO_RULES).takes_numbers for kind in kinds)
+        turn = self._allocating if allocates else None
+        return Mutation(self._mutator, fence, turn=turn, single=single, dry_run=dry_run)
+
+    async def create(self, kind: str, body: Any, *, relaxed: Sequence[str] = (), call: Call = ANY_CALL) -> Answer:
         """Create a resource from ``body`` (its fields); returns it as stored.
 
         ``relaxed``: uuids of targets whose deletion its references must not block.
@@ -149,19 +165,18 @@ class ApiServer:
         found = self.kind(kind)
         fields = flat_body(found, body).fields
         items = batch.parse(self.schema, [{"kind": found.name, "data": fields}]) if batch.is_readable(fields) else []
-
-        mutation = self._mutation(fence, found.name)
+        mutation = self.mutation(found.name, fence=call.fence)
         while mutation.is_open:
             async with mutation as draft:
                 await batch.gather_reads(draft, items)
-                created = await self.resources.create(draft, found, body, caller, condition)
+                created = await self.resources.create(draft, found, body, call.caller, call.condition)
                 await self.resources.relax(draft, Key(found.name, created["uuid"]), relaxed)
-                access = await self.permissions.access(draft, caller)
+                access = await self.permissions.access(draft, call.caller)
         return Answer(self.secrets.shown(found, created, access.sight()), mutation.revision)
 
     async def get(self, key: Key, view: View = WHOLE, *, caller: Caller = ANYONE) -> Answer:
         """One resource, with the back references and children that the caller may read, as far as in ``view``."""
-        draft = self._mutator.draft()
+        draft = self.draft()
         access = await self.permissions.access(draft, caller)
         access.rule(self.schema.kind(key.kind), Operation.READ)
         return Answer(*await listing.show(draft, key, access, view))
@@ -173,62 +188,41 @@ class ApiServer:
         *,
         paths: Sequence[str] | None = None,
         relaxed: Sequence[str] = (),
-        caller: Caller = ANYONE,
-        condition: Condition = NO_CONDITION,
-        fence: Fence | None = None,
+        call: Call = ANY_CALL,
     ) -> Answer:
-        """Write the fields in ``body``, or those at ``paths``; returns the written fields and the uuid.
-
-        ``relaxed``: uuids of targets whose deletion its references must not block.
-        """
-
-        mutation = self._mutation(fence, key.kind)
+        """Write the fields in ``body``, or those at ``paths``; returns the written fields and the uuid. ``relaxed``: as
+        of ``create``."""
+        mutation = self.mutation(key.kind, fence=call.fence)
         while mutation.is_open:
             async with mutation as draft:
-                written = await self.resources.update(draft, key, body, caller, condition, paths)
+                written = await self.resources.update(draft, key, body, call.caller, call.condition, paths)
                 await self.resources.relax(draft, key, relaxed)
-                access = await self.permissions.access(draft, caller)
+                access = await self.permissions.access(draft, call.caller)
         return Answer(self.secrets.shown(self.schema.kind(key.kind), written, access.sight()), mutation.revision)
 
     async def update_status(
-        self,
-        key: Key,
-        body: Any,
-        *,
-        items: Sequence[str] | None = None,
-        caller: Caller = ANYONE,
-        condition: Condition = NO_CONDITION,
-        fence: Fence | None = None,
+        self, key: Key, body: Any, *, items: Sequence[str] | None = None, call: Call = ANY_CALL
     ) -> Answer:
         """Write the status in ``body`` (``{"status": …}``), or only these items of it; nothing else of the resource
         changes. Returns ``{"uuid", "status"}``."""
         update = statuses.parse(self.schema.kind(key.kind), body, items)
-
-        mutation = self._mutation(fence, key.kind)
+        mutation = self.mutation(key.kind, fence=call.fence)
         while mutation.is_open:
             async with mutation as draft:
-                result = await statuses.write(draft, self.schema, self.resources, key, update, caller, condition)
-        return Answer(result, mutation.revision)
+                written = await statuses.write(draft, self.resources, key, update, call.caller, call.condition)
+        return Answer(written, mutation.revision)
 
-    async def delete(
-        self,
-        key: Key,
-        *,
-        caller: Caller = ANYONE,
-        condition: Condition = NO_CONDITION,
-        fence: Fence | None = None,
-    ) -> int:
+    async def delete(self, key: Key, *, call: Call = ANY_CALL) -> int:
         """Delete a resource without holders, and its own references with it; returns the revision."""
-
-        mutation = self._mutation(fence, key.kind)
+        mutation = self.mutation(key.kind, fence=call.fence)
         while mutation.is_open:
             async with mutation as draft:
-                await self.resources.delete(draft, key, caller, condition)
+                await self.resources.delete(draft, key, call.caller, call.condition)
         return mutation.revision
 
     async def find(self, kind: str, query: Query, *, caller: Caller = ANYONE) -> list[Document]:
         """The resources of a kind that match ``query`` and that the caller may read, by uuid."""
-        draft, found = self._mutator.draft(), self.kind(kind)
+        draft, found = self.draft(), self.kind(kind)
         access = await self.permissions.access(draft, caller)
         access.rule(found, Operation.READ)
         return await listing.find(draft, found, query, access)
@@ -238,18 +232,11 @@ class ApiServer:
 
         Their owners are unknown, so callers that may not read everything get none.
         """
-        draft, found = self._mutator.draft(), self.kind(kind)
+        draft, found = self.draft(), self.kind(kind)
         access = await self.permissions.access(draft, caller)
         return await listing.unreadable(draft, found) if access.reads_all else []
 
-    async def update_reference(
-        self,
-        update: ReferenceUpdate,
-        *,
-        caller: Caller = ANYONE,
-        condition: Condition = NO_CONDITION,
-        fence: Fence | None = None,
-    ) -> int:
+    async def update_reference(self, update: ReferenceUpdate, *, call: Call = ANY_CALL) -> int:
         """Add, change or remove one reference; idempotent. Returns the revision at which the result holds."""
         kind = self.kind(update.holder.kind)
         if update.relation not in kind.relations:
@@ -257,41 +244,35 @@ class ApiServer:
                 f"invalid kind {kebab(kind.name)!r} and {kebab(update.relation)!r}: no such reference; "
                 f"there are {', '.join(sorted(map(kebab, kind.relations)))}"
             )
-
-        mutation = self._mutation(fence, kind.name)
+        mutation = self.mutation(kind.name, fence=call.fence)
         while mutation.is_open:
             async with mutation as draft:
-                await self.resources.update_reference(draft, update, caller, condition)
+                await self.resources.update_reference(draft, update, call.caller, call.condition)
         return mutation.revision
 
-    async def relax_reference(
-        self, holder: str, target: str, *, caller: Caller = ANYONE, fence: Fence | None = None
-    ) -> int:
+    async def relax_reference(self, holder: str, target: str, *, call: Call = ANY_CALL) -> int:
         """Stop the reference of ``holder`` to ``target`` (uuids) from blocking the target's deletion."""
-
-        mutation = self._mutation(fence)
+        mutation = self.mutation(fence=call.fence)
         while mutation.is_open:
             async with mutation as draft:
                 key = await self._known(draft, holder)
                 document = await self.resources.existing(draft, key)
-                await self.resources.may_update(draft, key, document, frozenset(), caller)
+                await self.resources.may_update(draft, key, document, frozenset(), call.caller)
                 await self.resources.relax(draft, key, [target])
         return mutation.revision
 
     async def identify(self, kind: str, fq_name: Sequence[str], *, caller: Caller = ANYONE) -> str:
         """The uuid of the resource with this name. Raises ``NotFound``."""
-        draft = self._mutator.draft()
-        name = Name(self.kind(kind).name, tuple(fq_name))
+        draft, name = self.draft(), Name(self.kind(kind).name, tuple(fq_name))
         uuid = await draft.find(name)
+        await self._may_read(draft, Key(name.kind, uuid or ""), caller)
         if uuid is None:
-            await self._may_read(draft, Key(name.kind, ""), caller)
             raise NotFound(f"there is no {kebab(name.kind)} {':'.join(fq_name)}")
-        await self._may_read(draft, Key(name.kind, uuid), caller)
         return uuid
 
     async def name_of(self, uuid: str, *, caller: Caller = ANYONE) -> Name:
         """Kind and fq_name of a uuid. Raises ``NotFound``."""
-        draft = self._mutator.draft()
+        draft = self.draft()
         key = await self._known(draft, uuid)
         await self._may_read(draft, key, caller)
         try:
@@ -307,65 +288,48 @@ class ApiServer:
         self, uuid: str, fields: Sequence[str], position: str = "", *, caller: Caller = ANYONE
     ) -> dict[str, list[list[Any]]]:
         """Field → ``[element, position]`` of each element of these properties, or of the one at ``position``."""
-        draft = self._mutator.draft()
+        draft = self.draft()
         key = await self._known(draft, uuid)
-        await self._may_read(draft, key, caller)
-        access, kind = await self.permissions.access(draft, caller), self.schema.kind(key.kind)
+        access, kind = await self._may_read(draft, key, caller), self.schema.kind(key.kind)
         document = self.secrets.shown(kind, await self.resources.existing(draft, key), access.sight())
         return collections.read(kind, document, fields, position)
 
-    async def update_collections(
-        self, uuid: str, updates: Sequence[ElementUpdate], *, caller: Caller = ANYONE, fence: Fence | None = None
-    ) -> int:
+    async def update_collections(self, uuid: str, updates: Sequence[ElementUpdate], *, call: Call = ANY_CALL) -> int:
         """Change single elements of properties that are maps or lists; returns the revision."""
-
-        mutation = self._mutation(fence)
+        mutation = self.mutation(fence=call.fence)
         while mutation.is_open:
             async with mutation as draft:
                 key = await self._known(draft, uuid)
                 before = await self.resources.existing(draft, key)
                 changed = frozenset(update.field for update in updates)
                 # Before the updates are applied: an error would say what the resource holds.
-                await self.resources.may_update(draft, key, before, changed, caller)
+                await self.resources.may_update(draft, key, before, changed, call.caller)
                 after = collections.apply(self.schema.kind(key.kind), before, updates)
-                await self.resources.replace(draft, key, before, after, changed, caller)
+                await self.resources.replace(draft, key, before, after, changed, call.caller)
         return mutation.revision
 
-    async def sync(
-        self, elements: Any, *, caller: Caller = ANYONE, fence: Fence | None = None
-    ) -> tuple[list[batch.Applied], int]:
+    async def sync(self, elements: Any, *, call: Call = ANY_CALL) -> tuple[list[batch.Applied], int]:
         """Carry out ``[{"kind", "operation", "data", "if_match"?, "if_none_match"?, "relaxed"?,
         "field_mask"?, "mirror"?}]`` in one transaction.
 
         All items or none are applied. Returns what was done, in order, and the revision.
         """
         items = batch.parse(self.schema, elements)
-
-        mutation = self._mutation(fence, *{item.kind.name for item in items}, single=len(items) == 1)
+        mutation = self.mutation(*{item.kind.name for item in items}, fence=call.fence, single=len(items) == 1)
         try:
             while mutation.is_open:
                 async with mutation as draft:
-                    applied = await batch.apply(draft, self.resources, items, caller)
-                    access = await self.permissions.access(draft, caller)
+                    applied = await batch.apply(draft, self.resources, items, call.caller)
+                    access = await self.permissions.access(draft, call.caller)
         except ApiError as error:
             raise batch.blame(items, error) from None
         return [
             one._replace(data=self.secrets.shown(self.kind(one.kind), one.data, access.sight())) for one in applied
         ], mutation.revision
 
-    def draft(self) -> Draft:
-        """An empty draft, for reads."""
-        return self._mutator.draft()
-
-    def mutation(self, *kinds: str, dry_run: bool = False) -> Mutation:
-        """Begin a mutation of resources of ``kinds``, which is committed with all checks. ``dry_run``: everything but
-        the commit is done."""
-        return self._mutation(None, *kinds, dry_run=dry_run)
-
     async def create_pool(self, pool: str, start: int, end: int, *, fence: Fence | None = None) -> int:
         """Create the pool, or add the range [start, end) to it; returns the revision."""
-
-        mutation = self._mutation(fence)
+        mutation = self.mutation(fence=fence)
         while mutation.is_open:
             async with mutation as draft:
                 await pools.create(draft, pool, start, end)
@@ -373,8 +337,7 @@ class ApiServer:
 
     async def ensure_pool(self, pool: str, start: int, end: int) -> None:
         """Create the pool; one that is a single range from ``start`` is extended to ``end``, others stay."""
-
-        mutation = self._mutation(None)
+        mutation = self.mutation()
         while mutation.is_open:
             async with mutation as draft:
                 ranges = await pools.ranges(draft, pool)
@@ -385,8 +348,7 @@ class ApiServer:
 
     async def drop_pool(self, pool: str, *, fence: Fence | None = None) -> int:
         """Delete a pool and its allocations; idempotent. Returns the revision."""
-
-        mutation = self._mutation(fence)
+        mutation = self.mutation(fence=fence)
         while mutation.is_open:
             async with mutation as draft:
                 await pools.drop(draft, pool)
@@ -396,54 +358,43 @@ class ApiServer:
         self, pool: str, owner: str = "", value: int | None = None, *, fence: Fence | None = None
     ) -> tuple[int, int]:
         """Allocate a number to ``owner``: its existing one, else ``value``, else the lowest free; with the revision."""
-
-        mutation = self._mutator.mutation(fence, turn=self._numbers)
+        mutation = self.mutation(fence=fence, allocates=True)
         while mutation.is_open:
             async with mutation as draft:
-                project = await project_of_owner(draft, owner) if await pools.has_shares_of(draft, pool) else ""
-                result = await pools.allocate(draft, pool, owner, value, project=project)
-        return result, mutation.revision
+                project = await pools.project_of_owner(draft, owner) if await pools.has_shares_of(draft, pool) else ""
+                allocated = await pools.allocate(draft, pool, owner, value, project=project)
+        return allocated, mutation.revision
 
     async def free(self, pool: str, *, value: int | None = None, owner: str = "", fence: Fence | None = None) -> int:
         """Free a number, by value, owner or both; idempotent. Returns the revision."""
-
-        mutation = self._mutator.mutation(fence, turn=self._numbers)
+        mutation = self.mutation(fence=fence, allocates=True)
         while mutation.is_open:
             async with mutation as draft:
                 await pools.free(draft, pool, value=value, owner=owner)
         return mutation.revision
 
-    async def allocations(self, pool: str, owner_prefix: str) -> list[tuple[str, int]]:
-        """(owner, value) of all owners that begin with ``owner_prefix``, sorted."""
-        return await pools.allocations(self._mutator.draft(), pool, owner_prefix)
-
     async def held(self, pool: str, owner_prefix: str) -> list[pools.Held]:
-        """The same with the pools, which a family has several of (``pools.py``)."""
-        return await pools.held(self._mutator.draft(), pool, owner_prefix)
+        """The allocations of all owners that begin with ``owner_prefix``, by pool (a family has several) and owner."""
+        return await pools.held(self.draft(), pool, owner_prefix)
 
-    async def pools(self) -> list[Use]:
+    async def pools(self) -> list[pools.Use]:
         """How many numbers of the installation's pools are taken, without those of families and addresses."""
         names = [pool for pool, _, _ in POOLS] + [pool for pool, _, _ in SETTINGS_POOLS]
-        return await pools.use(self._mutator.draft(), names)
+        return await pools.use(self.draft(), names)
 
     async def owner_of(self, pool: str, value: int) -> str:
         """The owner of a number. Raises ``NotFound`` if it is free."""
-        owner = await pools.owner_of(self._mutator.draft(), pool, value)
+        owner = await pools.owner_of(self.draft(), pool, value)
         if owner is None:
             raise NotFound(f"pool {pool}: {value} is free")
         return owner
 
     async def sweep(self) -> None:
         """Remove the references to deleted resources for which nothing was done since the call before."""
-        for target in await self._sweep.due(self._mutator.draft()):
+        for target in await self._sweep.due(self.draft()):
             await self._mutator.finish_deletion(target, everything=True)
 
-    def _mutation(self, fence: Fence | None, *kinds: str, single: bool = True, dry_run: bool = False) -> Mutation:
-        takes_numbers = any(RULES.get(kind, NO_RULES).takes_numbers for kind in kinds)
-        turn = self._numbers if takes_numbers else None
-        return self._mutator.mutation(fence, rules=self.resources, turn=turn, single=single, dry_run=dry_run)
-
-    async def _may_read(self, draft: Draft, key: Key, caller: Caller) -> None:
+    async def _may_read(self, draft: Draft, key: Key, caller: Caller) -> Access:
         """Require that the caller may read ``key``; with an empty uuid only the kind is checked.
 
         Reads nothing for callers that may read everything.
@@ -452,6 +403,7 @@ class ApiServer:
         access.rule(self.schema.kind(key.kind), Operation.READ)
         if key.uuid and not access.reads_all:
             access.on(key, await draft.readable(key) or {}, READ)
+        return access
 
     async def _known(self, draft: Draft, uuid: str) -> Key:
         known = await draft.identity(uuid)

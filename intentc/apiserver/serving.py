@@ -1,9 +1,6 @@
 """Runs the API server: a socket, uvicorn, the follower of etcd, seeds.
 
 Why it exists: ``intentc apiserver``, ``intentc dev`` and the tests share it. They handle commands and signals.
-
-State: the listening socket and the server's tasks, until the block is left. It writes the seeds; ``app`` answers
-requests.
 """
 
 from __future__ import annotations
@@ -27,17 +24,15 @@ from intentc.model import Schema
 from intentc.watch.protocol import Store
 
 from .app import create_app
-from .auth import Keystone
+from .auth import Keystone, SharedTokens
 from .authorization import Mode, Policy
 from .errors import ApiError
 from .kubernetes.catalog import served_schema
-from .resealing import keep_sealed
+from .pools import DEFAULT_PERCENT
 from .secrets import Secrets
-from .seeds import write_seeds
 from .service import DEFAULT_MAX_TXN_OPS, ApiServer
-from .shares import DEFAULT_PERCENT
 from .sources import Source
-from .tokens import SharedTokens
+from .startup import keep_sealed, write_seeds
 
 _LOG = logging.getLogger(__name__)
 

@@ -2,8 +2,6 @@
 
 Why it exists: a live server uses random uuids and the clock; an offline compile must give the same bytes for the same
 input every time, so its source derives them from their purpose.
-
-A live source reads the clock and random bytes.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """Writes the status of a resource, and nothing else of it (docs/engine.md §5.8).
 
 Why it exists: users write a resource and others its status; neither write may change what the other wrote. So a status
-has calls of its own, is left out of all other writes but a bridge's copies (``admission/copied_status.py``), and its
-write changes no version, no time and no generation of the resource. Single items can be written, by a mask, so that
-several writers need not agree on the rest. The record of what compilers claim is written along, and only compilers
-change claimed items.
-
-It changes the draft alone.
+has calls of its own, is left out of all other writes except a bridge's copies, and its write changes no version, no
+time and no generation of the resource. Single items can be written, by a mask, so that several writers need not agree
+on the rest. The record of what compilers claim is written along, and only compilers change claimed items.
 """
 
 from __future__ import annotations
@@ -16,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from intentc.model import Key, Kind, Schema, kebab
+from intentc.model import Key, Kind, kebab
 from intentc.model.status import STATUS, STATUS_CLAIMS, Status, claims_of, timed, with_claims, without_empty
 from intentc.model.values import FrozenMap, decode_hook, thaw, without_nulls
 
@@ -63,7 +60,6 @@ def parse(kind: Kind, body: Any, items: Sequence[str] | None) -> StatusUpdate:
 
 async def write(
     draft: Draft,
-    schema: Schema,
     resources: Resources,
     key: Key,
     update: StatusUpdate,
@@ -71,10 +67,9 @@ async def write(
     condition: Condition = NO_CONDITION,
 ) -> Document:
     """Stage a new status; returns ``{"uuid", "status"}``. Raises ``NotFound``, ``Forbidden``, ``BadRequest``."""
-    kind = schema.kind(key.kind)
+    kind = draft.schema.kind(key.kind)
     declared = kind.status
-    if declared is None:
-        raise BadRequest(f"{kebab(kind.name)} has no status")
+    assert declared is not None  # "parse" has checked it
     before = await resources.existing(draft, key, condition)
     access = await resources.may_update(draft, key, before, frozenset({STATUS}), caller)
     stored = msgspec.convert(before.get(STATUS) or {}, declared.struct, dec_hook=decode_hook)

@@ -4,11 +4,8 @@ Why it exists: admission, patches and the conversion of manifests are plain Pyth
 byte, and nobody else is answered while they run in the loop. So a call that meets something large in the loop (a body,
 or what it reads from etcd) is broken off before it works on it, and made again in a thread. There every access to the
 store is carried out in the loop, so the code of a call is the same in both places, and etcd's clients stay in one loop.
-
 Nothing is written before a call's last step, so one that is broken off has done nothing. Few threads work at once,
 since they take turns with the loop; who would wait behind many others gets 429.
-
-State: the threads' limiter.
 """
 
 from __future__ import annotations
@@ -27,8 +24,8 @@ from starlette.responses import Response
 from intentc.loading.bodies import LARGEST
 from intentc.watch.protocol import Compare, Operation, RangeResult, Store, TransactionResult
 
+from .draft import MOST_ON_LOOP, NeedsThread
 from .errors import ApiError, TooLarge, TooManyRequests
-from .reading import MOST_ON_LOOP, NeedsThread
 from .service import ApiServer
 
 Result = TypeVar("Result")

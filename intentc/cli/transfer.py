@@ -78,8 +78,7 @@ def faultless(resources: list[Loaded], errors: list[InvalidInput], schema: Schem
 
 def _field_faults(resources: Iterable[Loaded], schema: Schema) -> Iterator[InvalidInput]:
     """The errors that an API server finds in a resource alone: unknown fields, and values of another type."""
-    from intentc.apiserver.admission.fields import accept
-    from intentc.apiserver.admission.manifests import flat_body
+    from intentc.apiserver.admission.fields import accept, flat_body
     from intentc.apiserver.errors import ApiError
 
     for resource in resources:

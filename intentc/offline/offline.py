@@ -14,10 +14,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from intentc.apiserver.startup import write_seeds
+
 from ..apiserver.admission import RULES
 from ..apiserver.admission.rules import Change, Number
 from ..apiserver.local import LocalWriteService
-from ..apiserver.seeds import write_seeds
 from ..apiserver.service import ApiServer
 from ..apiserver.sources import DerivedSource, Source
 from ..engine.applier import LastGoodValues

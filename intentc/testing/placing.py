@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from intentc.apiserver.admission.metadata import raise_generation, sent_metadata, stamp_new_metadata
+from intentc.apiserver.admission.server_fields import raise_generation, sent_metadata, stamp_new_metadata
 from intentc.apiserver.sources import DerivedSource
 from intentc.loading.resources import Loaded
 from intentc.model import InvalidInput, Key, Kind, Name, Schema, kebab, snake

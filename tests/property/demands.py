@@ -47,7 +47,7 @@ async def check_numbers(system: SimulatedSystem) -> None:
 async def check_ports(system: SimulatedSystem) -> None:
     """Ports of BGP services have one owner each, a service, and a client that carries them."""
     world = await system.world()
-    ports = dict(await system.server.allocations(PORT_POOL, ""))
+    ports = {held.owner: held.value for held in await system.server.held(PORT_POOL, "")}
     assert len(set(ports.values())) == len(ports), f"a port has two owners: {ports}"
     carried = [
         (router.get("bgp_router_parameters") or {}).get("source_port")

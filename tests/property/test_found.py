@@ -68,7 +68,7 @@ async def test_a_given_number_is_kept_for_its_owner_until_that_comes() -> None:
     await offline.seed()
     names = [(PROJECT.kind, PROJECT.fq_name), ("virtual_network", NAMES[0])]
     await offline.apply([{"kind": kind, "data": {"fq_name": list(fq_name)}} for kind, fq_name in names])
-    numbers = await offline.server.allocations(POOL, "")
+    numbers = await offline.server.held(POOL, "")
     assert len(numbers) > 1
     targets = [r["fq_name"] for r in offline.outputs() if r["kind"] == "route_target"]
     assert targets == [["target:64512:8000100"]]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from intentc import Compiler
-from intentc.apiserver.admission.seed_objects import ADDRESS_POOLS
+from intentc.apiserver.admission.well_known import ADDRESS_POOLS
 from intentc.apiserver.app import create_app
 from intentc.apiserver.sources import RandomSource
 from intentc.cli.client import ApiClient, Touching

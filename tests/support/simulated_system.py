@@ -16,8 +16,8 @@ import msgspec
 
 from intentc.apiserver.errors import ApiError, Malformed
 from intentc.apiserver.local import LocalWriteService
-from intentc.apiserver.seeds import write_seeds
 from intentc.apiserver.service import ApiServer
+from intentc.apiserver.startup import write_seeds
 from intentc.engine.assembly import assemble
 from intentc.engine.engine import Engine
 from intentc.model import AddReference, Batch, Create, Delete, Key, Name, RemoveReference, Snapshot, Update
@@ -343,7 +343,7 @@ class SimulatedSystem:
 
     async def numbers(self) -> dict[str, int]:
         """Owner → route target number, as they are allocated."""
-        return dict(await self.server.allocations(POOL, ""))
+        return {held.owner: held.value for held in await self.server.held(POOL, "")}
 
     async def outcome(self) -> tuple[Expected, Expected]:
         """What is there, and what should be there according to the oracle."""

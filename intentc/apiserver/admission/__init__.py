@@ -1,11 +1,9 @@
 """Completes and rejects resources, kind by kind (docs/contrail.md B.5, B.7, B.8).
 
-Why it exists: the server over etcd and the offline compile must agree. Generic rules are in ``manifests``, ``fields``,
-``metadata``, ``copied_status``, ``stamps`` and ``quotas``; each subject with rules of its own has a file, and
-``checked_only`` has two small ones. Rules declare what they need to read, which numbers they request, and what is
-created along with a resource (``rules.py``); the server reads and writes. Here each kind has its rules, and the pools
-are listed whose range follows from settings. ``prepare``, ``admit``, ``stamps`` and ``metadata`` change documents that
-they get, in place.
+Why it exists: the server over etcd and the offline compile must agree. Each subject has a module; ``fields`` and
+``server_fields`` have what concerns all kinds. Rules declare what they need to read, which numbers they request, and
+what is created along with a resource (``rules``); the server reads and writes (``rule_execution``). A new rule is a
+class in one of the modules, and an entry in ``RULES``.
 """
 
 from __future__ import annotations
@@ -14,22 +12,24 @@ from collections.abc import Callable, Mapping
 
 from intentc.model import Name
 
-from .bgp import BgpAsAServiceRules, BgpRouterRules, SubClusterRules
-from .bgpvpns import BgpVpnRules
-from .checked_only import ApiAccessListRules, ServiceInstanceRules
-from .global_system_config import PORT_POOL, GlobalSystemConfigRules, ports_of
-from .ip_addresses import AliasIpRules, FloatingIpRules, InstanceIpRules
+from ..documents import Document
+from .bgp import BgpAsAServiceRules, BgpRouterRules, BgpVpnRules, SubClusterRules
+from .installation import (
+    PORT_POOL,
+    ApiAccessListRules,
+    ApplicationPolicySetRules,
+    GlobalSystemConfigRules,
+    ProjectRules,
+    ports_of,
+)
+from .ipams import NetworkIpamRules, VirtualDnsRecordRules, VirtualDnsRules
 from .logical_router import LogicalRouterRules
-from .names import FirewallRuleRules, VirtualDnsRecordRules, VirtualDnsRules
-from .network_ipam import NetworkIpamRules
-from .policy_rules import NetworkPolicyRules
-from .project import ApplicationPolicySetRules, ProjectRules
-from .route_target import RouteTargetRules
-from .routes import RouteTableRules, RoutingInstanceRules, RoutingPolicyRules
-from .rules import Document, Rules
-from .security_group import SecurityGroupRules
+from .policies import FirewallRuleRules, NetworkPolicyRules, SecurityGroupRules
+from .ports import AliasIpRules, FloatingIpRules, InstanceIpRules, VirtualMachineInterfaceRules
+from .route_targets import RouteTargetRules
+from .routes import RouteTableRules, RoutingInstanceRules, RoutingPolicyRules, ServiceInstanceRules
+from .rules import Rules
 from .tags import TagRules, TagTypeRules
-from .virtual_machine_interface import VirtualMachineInterfaceRules
 from .virtual_network import BridgeDomainRules, VirtualNetworkRules
 
 RULES: Mapping[str, Rules] = {

@@ -1,6 +1,8 @@
-"""Checks BGP routers, BGP as a service, and sub-clusters (docs/contrail.md B.7).
+"""Checks BGP routers, BGP as a service, sub-clusters and BGP VPNs, and which networks and routers may refer to BGP VPNs
+(docs/contrail.md B.7).
 
-It only checks: nothing that it gets is changed. The server reads and commits.
+A network and a router that has a port in it must not both have a BGP VPN. A router takes type l3 only; a network whose
+forwarding mode is not l2_l3 takes those of its mode.
 """
 
 from __future__ import annotations
@@ -8,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
+from ..documents import Document
 from ..errors import BadRequest
-from . import users_targets
-from .rules import ByName, ByUuid, Change, Document, Following, Found, Lookup, Rules, Uuids
+from ..sources import Source
+from . import route_targets
+from .rules import ByName, ByUuid, Change, Following, Found, Lookup, Referrers, Rules
 from .subnets import parse_address
 
 _CONFIG = ByName("global_system_config", ("default-global-system-config",))
@@ -27,7 +31,7 @@ class BgpRouterRules(Rules):
     def lookups(self, change: Change) -> Iterable[Lookup]:
         return _lookups_of_systems(_parameters(change.before), _parameters(change.after))
 
-    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
+    def admit(self, change: Change, found: Found, uuids: Source) -> None:
         parameters = _parameters(change.after)
         _check_systems("bgp_router_parameters", _parameters(change.before), parameters, found)
         zones = (change.after or {}).get(_ZONES) or ()
@@ -64,9 +68,8 @@ class BgpAsAServiceRules(Rules):
     def lookups(self, change: Change) -> Iterable[Lookup]:
         return _lookups_of_systems(_of_service(change.before), _of_service(change.after))
 
-    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
-        after = change.after
-        assert after is not None
+    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+        after = change.new
         if change.before is not None and change.changes("bgpaas_shared"):
             raise BadRequest("bgpaas_shared can't change; delete the service and create another")
         address = after.get("bgpaas_ip_address")
@@ -88,7 +91,7 @@ class SubClusterRules(Rules):
 
     kind: ClassVar[str] = "sub_cluster"
 
-    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
+    def admit(self, change: Change, found: Found, uuids: Source) -> None:
         if change.before is not None and change.changes("sub_cluster_asn"):
             raise BadRequest("sub_cluster_asn can't change; delete the sub-cluster and create another")
 
@@ -113,7 +116,7 @@ def _new_long(before: Document, after: Document) -> Iterator[tuple[str, Any]]:
     """(field, autonomous system) for each changed one that has four bytes."""
     for field in _SYSTEMS:
         system = after.get(field)
-        if isinstance(system, int) and system > users_targets.LONGEST_TWO_BYTE_SYSTEM and system != before.get(field):
+        if isinstance(system, int) and system > route_targets.LONGEST_TWO_BYTE_SYSTEM and system != before.get(field):
             yield field, system
 
 
@@ -133,3 +136,96 @@ def _check_systems(where: str, before: Document, after: Document, found: Found) 
             raise BadRequest(
                 f"{where}: {field} {system} needs enable_4byte_as of the global system config; set it first"
             )
+
+
+_VPNS = "bgpvpn_refs"
+
+
+class BgpVpnRules(Rules):
+    """No list may name a route target that the compiler allocates; the type stays while something refers to it."""
+
+    kind: ClassVar[str] = "bgpvpn"
+
+    def lookups(self, change: Change) -> Iterable[Referrers]:
+        if change.before is not None and type_of(change.before) != type_of(change.after or {}):
+            for kind in ("virtual_network", "logical_router"):
+                yield Referrers(ByUuid(self.kind, change.uuid), kind)
+
+    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+        for lookup in self.lookups(change):
+            for holder in found[lookup]:
+                raise BadRequest(
+                    f"bgpvpn_type can't change while {lookup.kind} {':'.join(holder['fq_name'])} refers to this "
+                    f"BGP VPN; remove that reference first"
+                )
+
+    def final_lookups(self, change: Change) -> Iterable[Lookup]:
+        return route_targets.lookups_of_lists(self.kind, change)
+
+    def verify(self, change: Change, found: Found) -> None:
+        route_targets.check_lists(self.kind, change, found)
+
+
+def type_of(bgpvpn: Document) -> str:
+    """The type of a BGP VPN."""
+    return bgpvpn.get("bgpvpn_type") or "l3"
+
+
+def lookups_of_network(change: Change) -> Iterable[Lookup]:
+    """The resources that ``check_network`` needs."""
+    if not (change.after or {}).get(_VPNS):
+        return
+    network = ByUuid("virtual_network", change.uuid)
+    if change.changes(_VPNS) or change.changes("virtual_network_properties"):
+        yield Following(network, ("bgpvpn",))
+    if change.changes(_VPNS) and change.before is not None:
+        yield _routers(change)
+
+
+def check_network(change: Change, found: Found) -> None:
+    """Check the BGP VPNs of a network. Raises ``BadRequest``."""
+    after = change.after or {}
+    mode = (after.get("virtual_network_properties") or {}).get("forwarding_mode") or "l2_l3"
+    for bgpvpn in found.get(Following(ByUuid("virtual_network", change.uuid), ("bgpvpn",)), ()):
+        if mode not in ("l2_l3", type_of(bgpvpn)):
+            raise BadRequest(
+                f"{_VPNS}: {':'.join(bgpvpn['fq_name'])} has bgpvpn_type {type_of(bgpvpn)}, which does not fit "
+                f"forwarding_mode {mode}; set l2_l3, or choose another"
+            )
+    for router in found.get(_routers(change), ()):
+        if router.get(_VPNS):
+            raise BadRequest(
+                f"{_VPNS}: the logical router {':'.join(router['fq_name'])} has a port in this network and a BGP VPN "
+                f"({':'.join(router[_VPNS][0]['to'])}); remove one of the two"
+            )
+
+
+def lookups_of_router(change: Change) -> Iterable[Lookup]:
+    """The resources that ``check_router`` needs."""
+    if (change.after or {}).get(_VPNS) and (change.changes(_VPNS) or change.changes("virtual_machine_interface_refs")):
+        yield _of_router(change, "bgpvpn")
+        yield _of_router(change, "virtual_machine_interface", "virtual_network")
+
+
+def check_router(change: Change, found: Found) -> None:
+    """Check the BGP VPNs of a router. Raises ``BadRequest``."""
+    for bgpvpn in found.get(_of_router(change, "bgpvpn"), ()):
+        if type_of(bgpvpn) != "l3":
+            raise BadRequest(
+                f"{_VPNS}: {':'.join(bgpvpn['fq_name'])} has bgpvpn_type {type_of(bgpvpn)}; a router takes l3 only"
+            )
+    for network in found.get(_of_router(change, "virtual_machine_interface", "virtual_network"), ()):
+        if network.get(_VPNS):
+            raise BadRequest(
+                f"{_VPNS}: the network {':'.join(network['fq_name'])}, in which the router has a port, has a BGP VPN "
+                f"({':'.join(network[_VPNS][0]['to'])}); remove one of the two"
+            )
+
+
+def _routers(change: Change) -> Referrers:
+    ports = Referrers(ByUuid("virtual_network", change.uuid), "virtual_machine_interface")
+    return Referrers(ports, "logical_router")
+
+
+def _of_router(change: Change, *path: str) -> Following:
+    return Following(ByUuid("logical_router", change.uuid), path)

@@ -1,30 +1,31 @@
-"""Checks the fields and the status that clients send, and their types, before any other code reads them.
+"""Flattens and checks what clients send, before any other code reads it: fields, types, manifests, the status.
 
 Why it exists: a misspelt field must not be dropped silently, and rules may rely on the form of their input. The schema
 defines types, enums and bounds. Decoding elsewhere is lenient (an old value must not hide a resource); admission is
-strict. It also knows the fields that all kinds have, those under which children are shown, and those that are required.
-
-It changes nothing that it gets. State: a cache of the fields of answers by kind.
+strict. Clients may send Kubernetes-shaped kinds as manifests, or flat; only the flat form is stored.
 """
 
 from __future__ import annotations
 
 import difflib
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from intentc.loading import in_words, unknown_field
-from intentc.loading.checking import checked_kind, checked_status
-from intentc.model import Kind, Schema, kebab
+from intentc.loading import did_you_mean, in_words, unknown_field
+from intentc.loading.checking import DESCRIBED_NAME, NAME, checked_kind, checked_status
+from intentc.loading.checking import LONGEST_NAME as LONGEST_NAME
+from intentc.model import MARK_KEY, Kind, Schema, kebab
+from intentc.model.manifest import flattened, is_half_manifest, is_manifest
 from intentc.model.metadata import METADATA
+from intentc.model.pruning import pruned
 from intentc.model.status import STATUS, STATUS_CLAIMS
 from intentc.model.stored_versions import STORED_VERSION
 from intentc.model.values import decode_hook, without_nulls
 
-from ..errors import BadRequest
-from .rules import Document
+from ..documents import Document
+from ..errors import BadRequest, shortened
 
 IDENTITY = frozenset({"uuid", "name", "fq_name", "parent_type", "parent_uuid"})
 COMMON = IDENTITY | {"display_name", "id_perms", "perms2", "annotations", "configuration_version", STORED_VERSION}
@@ -125,3 +126,91 @@ def _unknown(kind: Kind, name: str) -> str:
     near = difflib.get_close_matches(name, known, 2)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     return f"{kebab(kind.name)} has no field {name!r}{hint}"
+
+
+METADATA_FIELDS = frozenset(
+    {
+        "annotations",
+        "creationTimestamp",
+        "deletionGracePeriodSeconds",
+        "deletionTimestamp",
+        "finalizers",
+        "generateName",
+        "generation",
+        "labels",
+        "managedFields",
+        "name",
+        "namespace",
+        "ownerReferences",
+        "resourceVersion",
+        "selfLink",
+        "uid",
+    }
+)
+"""What Kubernetes knows in ``metadata``."""
+
+_FILLED_IN = frozenset({"configuration_version", "display_name", "id_perms", "name", "perms2"})
+"""Fields of the flat form that a manifest has no place for: the server's own."""
+
+
+class Body(NamedTuple):
+    """A body in stored form. ``whole``: it was a manifest, which describes the whole resource: other fields are
+    cleared."""
+
+    fields: Any
+    whole: bool
+
+
+def flat_body(kind: Kind, body: Any) -> Body:
+    """Flatten ``body``. Raises ``BadRequest`` for a manifest that is none of ``kind``."""
+    where = kebab(kind.name)
+    if not isinstance(body, dict):
+        raise BadRequest(f"{where} must be a JSON object")
+    if not (kind.written_as_manifests and is_manifest(body)):
+        if kind.written_as_manifests and is_half_manifest(body):
+            # An opaque kind would take them for fields that nobody reads.
+            raise BadRequest(f"{where}: this is half a manifest; take out fq_name, or what only manifests have")
+        return Body(pruned(kind, body), False)
+    given = body.get("kind")
+    if given is not None and str(given).lower() not in (kind.name.replace("_", ""), kind.manifests.kind.lower()):
+        raise BadRequest(f"{where}: the manifest's kind is {given!r}")
+    try:
+        fields = flattened(body, kind.manifests)
+    except msgspec.ValidationError as error:
+        raise BadRequest(f"{where}: {error}") from None
+    for name in body["metadata"]:
+        if name not in METADATA_FIELDS:
+            raise BadRequest(f"{where} has no field 'metadata.{name}'{did_you_mean(name, METADATA_FIELDS)}")
+    for name in sorted(_FILLED_IN & fields.keys()):
+        raise BadRequest(f"{where} has no field {name!r}")
+    return Body(pruned(kind, fields), True)
+
+
+def check_place(kind: Kind, document: Document) -> None:
+    """Check that ``fq_name`` is [namespace, name], or [name] where there is no namespace, as Kubernetes allows them
+    (RFC 1123). Raises ``BadRequest``.
+
+    Names from annotations may also have the characters that people use there.
+    """
+    fq_name = document.get("fq_name") or []
+    form = "[name]" if kind.manifests.cluster_scoped else "[namespace, name]"
+    if len(fq_name) != form.count(",") + 1:
+        raise BadRequest(f"{kebab(kind.name)}: fq_name must be {form}")
+    pairs = (document.get("annotations") or {}).get("key_value_pair") or ()
+    allowed = DESCRIBED_NAME if any(pair["key"] == MARK_KEY for pair in pairs) else NAME
+    for part in fq_name:
+        if not allowed.fullmatch(part) or len(part) > LONGEST_NAME:
+            raise BadRequest(f"{kebab(kind.name)}: {no_name(part)}")
+
+
+def is_name(text: str) -> bool:
+    """Whether Kubernetes allows a name or a namespace (RFC 1123)."""
+    return len(text) <= LONGEST_NAME and NAME.fullmatch(text) is not None
+
+
+def no_name(text: str) -> str:
+    """What to say about a name that is not allowed."""
+    return (
+        f"{shortened(text)!r} is no name; give at most {LONGEST_NAME} lower-case letters, digits, - and ., with a "
+        "letter or digit at both ends"
+    )

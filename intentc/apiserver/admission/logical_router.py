@@ -1,8 +1,7 @@
-"""Completes and checks logical routers: the ports and networks that they connect, route targets, BGP VPNs, and the
-internal network of those in vxlan routing mode (docs/contrail.md B.5.11, B.7).
+"""Completes and checks logical routers (docs/contrail.md B.5.11, B.7).
 
-``prepare`` and ``admit`` change the list of networks of the document that they get, in place; nothing else is changed.
-``users_targets`` and ``bgpvpns`` have rules that other kinds share. The server reads and commits.
+They connect ports and networks, have route targets and BGP VPNs (``route_targets``, ``bgp``), and in vxlan routing mode
+an internal network.
 """
 
 from __future__ import annotations
@@ -12,10 +11,12 @@ from typing import Any, ClassVar
 
 from intentc.model.names import Name
 
+from ..documents import Document
 from ..errors import BadRequest, Conflict
 from ..integers import parse_integer
-from . import bgpvpns, users_targets
-from .rules import ByName, ByUuid, Change, Document, Found, Lookup, Rules, Uuids
+from ..sources import Source
+from . import bgp, route_targets
+from .rules import ByName, ByUuid, Change, Found, Lookup, Rules
 
 _GATEWAY, _INTERNAL = "ExternalGateway", "InternalVirtualNetwork"
 _SORT = "logical_router_virtual_network_type"
@@ -50,9 +51,8 @@ class LogicalRouterRules(Rules):
         if change.before is None:
             yield ByName(_NETWORK, _internal_network(change.uuid, after).fq_name)
 
-    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
-        after = change.after
-        assert after is not None
+    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+        after = change.new
         if change.before is not None and change.changes("logical_router_type"):
             raise BadRequest("logical_router_type can't change; delete the router and create another")
         vxlan_id = after.get(_VXLAN_ID)
@@ -79,18 +79,17 @@ class LogicalRouterRules(Rules):
                 _check_port(document, gateways)
 
     def final_lookups(self, change: Change) -> Iterable[Lookup]:
-        yield from users_targets.lookups_of_lists(self.kind, change)
-        yield from users_targets.lookups_of_references(self.kind, change)
-        yield from bgpvpns.lookups_of_router(change)
+        yield from route_targets.lookups_of_lists(self.kind, change)
+        yield from route_targets.lookups_of_references(self.kind, change)
+        yield from bgp.lookups_of_router(change)
 
     def verify(self, change: Change, found: Found) -> None:
-        users_targets.check_lists(self.kind, change, found)
-        users_targets.check_references(self.kind, change, found)
-        bgpvpns.check_router(change, found)
+        route_targets.check_lists(self.kind, change, found)
+        route_targets.check_references(self.kind, change, found)
+        bgp.check_router(change, found)
 
     def companions(self, change: Change) -> Iterable[tuple[str, Document]]:
-        after = change.after
-        assert after is not None
+        after = change.new
         name = _internal_network(change.uuid, after)
         for reference in after.get(_NETWORKS) or ():
             if reference["to"] == list(name.fq_name):
@@ -108,15 +107,13 @@ class LogicalRouterRules(Rules):
                 )
 
     def companions_changed(self, change: Change) -> Iterable[tuple[Name, Document]]:
-        assert change.before is not None and change.after is not None
-        before, after = _copied(change.before), _copied(change.after)
+        before, after = _copied(change.old), _copied(change.new)
         if before != after:
-            yield _internal_network(change.uuid, change.after), {"route_target_list": None, **after}
+            yield _internal_network(change.uuid, change.new), {"route_target_list": None, **after}
 
     def deleted_companions(self, change: Change) -> Iterable[Name]:
-        assert change.before is not None
-        if any(map(_is_internal, change.before.get(_NETWORKS) or ())):
-            yield _internal_network(change.uuid, change.before)
+        if any(map(_is_internal, change.old.get(_NETWORKS) or ())):
+            yield _internal_network(change.uuid, change.old)
 
 
 def _internal_network(uuid: str, router: Document) -> Name:
@@ -134,7 +131,7 @@ def _is_internal(reference: Document) -> bool:
     return (reference.get("attr") or {}).get(_SORT) == _INTERNAL
 
 
-def _keep_internal(change: Change, after: Document, found: Found, uuids: Uuids) -> None:
+def _keep_internal(change: Change, after: Document, found: Found, uuids: Source) -> None:
     """Let a router in vxlan routing mode refer to its internal network, and to no other as one."""
     name = _internal_network(change.uuid, after)
     for reference in (after.get(_NETWORKS) or ()) if change.changes(_NETWORKS) else ():

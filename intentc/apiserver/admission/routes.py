@@ -1,7 +1,4 @@
-"""Checks route tables, routing policies, and the static routes of routing instances (docs/contrail.md B.7).
-
-It only checks: nothing that it gets is changed. The server reads and commits.
-"""
+"""Checks route tables, routing policies, routing instances and service instances (docs/contrail.md B.7)."""
 
 from __future__ import annotations
 
@@ -10,10 +7,11 @@ from typing import ClassVar
 
 from intentc.model.names import Name
 
+from ..documents import Document
 from ..errors import BadRequest, Conflict, Forbidden
-from . import users_targets
-from .names import named
-from .rules import ByUuid, Change, Document, Found, Lookup, Rules, Uuids
+from ..sources import Source
+from . import route_targets
+from .rules import ByUuid, Change, Found, Lookup, Rules, named
 
 _BY_ADDRESS = "ip-address"
 _IS_PRIMARY = "routing_instance_is_default"
@@ -30,7 +28,7 @@ class RouteTableRules(Rules):
             if route.get("next_hop_type") != _BY_ADDRESS:
                 yield from named("service_instance", route.get("next_hop"))
 
-    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
+    def admit(self, change: Change, found: Found, uuids: Source) -> None:
         if not change.changes("routes"):
             return
         places: dict[str, int] = {}
@@ -47,10 +45,10 @@ class _NamesRouteTargets(Rules):
     """No route target that the compiler allocates may be named."""
 
     def final_lookups(self, change: Change) -> Iterable[Lookup]:
-        return users_targets.lookups_of_lists(self.kind, change)
+        return route_targets.lookups_of_lists(self.kind, change)
 
     def verify(self, change: Change, found: Found) -> None:
-        users_targets.check_lists(self.kind, change, found)
+        route_targets.check_lists(self.kind, change, found)
 
 
 class RoutingPolicyRules(_NamesRouteTargets):
@@ -58,7 +56,7 @@ class RoutingPolicyRules(_NamesRouteTargets):
 
     kind: ClassVar[str] = "routing_policy"
 
-    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
+    def admit(self, change: Change, found: Found, uuids: Source) -> None:
         if change.before is not None and change.changes("term_type"):
             raise Forbidden("term_type can't change; delete the policy and create another")
 
@@ -69,7 +67,7 @@ class RoutingInstanceRules(_NamesRouteTargets):
 
     kind: ClassVar[str] = "routing_instance"
 
-    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
+    def admit(self, change: Change, found: Found, uuids: Source) -> None:
         if change.privileged or not change.changes(_IS_PRIMARY):
             return
         if change.before is not None:
@@ -93,3 +91,25 @@ class RoutingInstanceRules(_NamesRouteTargets):
                     f"this is the primary routing instance of the network {':'.join(network['fq_name'])}, and is "
                     f"deleted with it; delete the network"
                 )
+
+
+_SIDES = ("left", "right", "management")
+_TEMPLATES = "service_template_refs"
+
+
+class ServiceInstanceRules(Rules):
+    """An instance has one template at most: its mode and interfaces come from there. It changes the lists of the
+    networks that it names (docs/contrail.md D.8.6), or gets ports in them (D.8.10)."""
+
+    kind: ClassVar[str] = "service_instance"
+
+    def joined(self, document: Document) -> Iterable[Name]:
+        properties = document.get("service_instance_properties") or {}
+        for interface in properties.get("interface_list") or ():
+            yield from named("virtual_network", interface.get("virtual_network"))
+        yield from named("virtual_network", *(properties.get(f"{side}_virtual_network") for side in _SIDES))
+
+    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+        templates = (change.after or {}).get(_TEMPLATES) or ()
+        if len(templates) > 1 and change.changes(_TEMPLATES):
+            raise BadRequest(f"{_TEMPLATES}: a service instance has one template; leave the others out")

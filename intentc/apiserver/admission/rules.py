@@ -1,27 +1,26 @@
-"""Declares the interface of one kind's rules.
+"""Declares the interface of one kind's rules, and finds the objects that resources name in texts.
 
 Rules say what they read, check and fill in, which numbers and addresses they request, and which other resources
-(companions) are created, changed and deleted along with one. ``subnet_changes`` says what follows from a change of
-subnets.
+(companions) are created, changed and deleted along with one.
 
 Why it exists: rules do no I/O, and still depend on other resources (a port on its network). So they *name* what they
-need, and the server reads it (``apiserver/lookups.py``, ``apiserver/allocation.py``). The default of each part is
-"nothing".
+need, and ``rule_execution`` reads and allocates it. The default of each part is "nothing". ``prepare`` and ``admit``
+may change the document that they get, in place; the other parts of a rule change nothing.
 
-``prepare`` and ``admit`` may change the document that they get, in place; the other parts of a rule change nothing. The
-server reads, allocates and commits.
+A name in a text does what a reference does, so a user must have the same right to what it names (``joined``;
+docs/security.md, "Names that act like references").
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 from intentc.model.names import Name
 
+from ..documents import Document
+from ..sources import Source
 from .subnets import IPAddress, Subnet
-
-Document = dict[str, Any]
 
 
 class ByUuid(NamedTuple):
@@ -32,17 +31,11 @@ class ByUuid(NamedTuple):
 
 
 class ByName(NamedTuple):
-    """The resource with this name: none or one."""
+    """The resource with this name: none or one. ``is_guarded``: the commit fails if it changes."""
 
     kind: str
     fq_name: tuple[str, ...]
-
-
-class UnchangedByName(NamedTuple):
-    """The resource with this name: none or one. The commit fails if it changes."""
-
-    kind: str
-    fq_name: tuple[str, ...]
+    is_guarded: bool = False
 
 
 class ChildrenOf(NamedTuple):
@@ -74,7 +67,7 @@ class Referrers(NamedTuple):
     kind: str
 
 
-Lookup = ByUuid | ByName | UnchangedByName | ChildrenOf | Every | Following | Referrers
+Lookup = ByUuid | ByName | ChildrenOf | Every | Following | Referrers
 Found = Mapping[Lookup, Sequence[Document]]
 
 
@@ -171,16 +164,22 @@ class Change(NamedTuple):
         """Whether the client gave ``field`` another value than before (missing, null and zero are equal)."""
         return field in self.given and self.value(self.before, field) != self.value(self.after, field)
 
+    @property
+    def new(self) -> Document:
+        """The new version, of a creation or a change."""
+        assert self.after is not None
+        return self.after
+
+    @property
+    def old(self) -> Document:
+        """The stored version, of a change or a deletion."""
+        assert self.before is not None
+        return self.before
+
     @staticmethod
     def value(document: Document | None, field: str) -> Any:
         """The value of a field; None for all forms of unset."""
         return ((document or {}).get(field)) or None
-
-
-class Uuids(Protocol):
-    """The part of ``Source`` that rules use."""
-
-    def uuid(self, name: Name, purpose: str = "") -> str: ...
 
 
 class Rules:
@@ -211,7 +210,7 @@ class Rules:
         """The resources that ``admit`` needs."""
         return ()
 
-    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
+    def admit(self, change: Change, found: Found, uuids: Source) -> None:
         """Check a creation or a change and complete ``change.after``. Raises subclasses of ``ApiError``."""
 
     def final_lookups(self, change: Change) -> Iterable[Lookup]:
@@ -254,3 +253,43 @@ class Rules:
 
     def verify_deletion(self, change: Change, found: Found) -> None:
         """Check a deletion against the whole request. Raises subclasses of ``ApiError``."""
+
+
+_PARTS = {"service_instance": 3, "virtual_DNS": 2}
+"""Kinds in whose place a text may be something else, such as an address → the number of parts of their names."""
+
+_INSTANCE = "routing_instance"
+_NO_INSTANCE = "-1"
+"""Contrail's clients write this where they mean no routing instance."""
+
+
+def named(kind: str, *texts: str | None) -> Iterator[Name]:
+    """The objects of a kind that these texts name: fq_names joined by colons."""
+    for text in texts:
+        parts = tuple((text or "").split(":"))
+        if text and len(parts) == _PARTS.get(kind, len(parts)):
+            yield Name(kind, parts)
+
+
+def asked_for(name: Name) -> tuple[Name, ...]:
+    """The named object, and those above it of which a right is enough: a network, for its routing instances."""
+    if name.kind == _INSTANCE:
+        return name, Name("virtual_network", name.fq_name[:-1])
+    return (name,)
+
+
+def named_by_action(action: Document | None) -> Iterator[Name]:
+    """What the ``action_list`` of a rule names: services, routing instances, and how packets are marked."""
+    action = action or {}
+    yield from mirrored_to(action)
+    yield from named("service_instance", *(action.get("apply_service") or ()))
+    yield from named(_INSTANCE, action.get("assign_routing_instance"))
+    yield from named("qos_config", action.get("qos_action"))
+
+
+def mirrored_to(mirrored: Document | None) -> Iterator[Name]:
+    """What ``mirror_to`` of a rule or of a port names: an analyzer, and the routing instance that leads to it."""
+    target = (mirrored or {}).get("mirror_to") or {}
+    yield from named("service_instance", target.get("analyzer_name"))
+    instance = target.get("routing_instance")
+    yield from named(_INSTANCE, instance if instance != _NO_INSTANCE else None)

@@ -1,12 +1,8 @@
-"""Completes and checks the subnets of networks and IPAMs, and says which of their addresses may be allocated
-(docs/contrail.md B.8).
+"""Completes and checks the subnets of networks and IPAMs, and says which addresses are free (docs/contrail.md B.8).
 
-Why it exists: a pool holds plain numbers (``apiserver/pools.py``). Here an address becomes a number of its subnet's
-pool, and back. A subnet's pool contains all its addresses; allocation pools only limit what the server chooses, and
-what clients may request. So a change of allocation pools needs no change of the pool. ``virtual_network`` and
-``network_ipam`` use it for what clients send, ``ip_addresses`` for the addresses that other resources request.
-
-It returns new values, and changes nothing that it gets. The server reads, allocates and commits.
+Why it exists: a pool holds plain numbers (``pools.py``). Here an address becomes a number of its subnet's pool, and
+back. A subnet's pool contains all its addresses; allocation pools only limit what the server chooses, and what clients
+may request. So a change of allocation pools needs no change of the pool.
 """
 
 from __future__ import annotations
@@ -17,7 +13,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ..errors import BadRequest
-from .seed_objects import ADDRESS_POOLS
+from .well_known import ADDRESS_POOLS
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network

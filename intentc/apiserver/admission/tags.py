@@ -1,9 +1,6 @@
 """Completes and checks tags and their types: names and ids (docs/contrail.md B.5.12, B.6, B.7).
 
 The id of a tag is its type's id followed by a number of its own, both with four hexadecimal digits.
-
-``prepare`` and ``admit`` complete the document that they get in place; nothing else is changed. The server reads,
-allocates and commits.
 """
 
 from __future__ import annotations
@@ -13,8 +10,10 @@ from typing import ClassVar
 
 from intentc.model.names import Name
 
+from ..documents import Document
 from ..errors import BadRequest
-from .rules import ByName, Change, Document, Found, Lookup, Number, Release, Rules, Uuids
+from ..sources import Source
+from .rules import ByName, Change, Found, Lookup, Number, Release, Rules
 
 POOL, TYPE_POOL = "tag_id", "tag_type_id"
 _KNOWN_TYPES = {
@@ -49,9 +48,8 @@ class TagRules(Rules):
         if change.before is None and (change.after or {}).get(_TYPE):
             yield _type_of(change.after or {})
 
-    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
-        after = change.after
-        assert after is not None
+    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+        after = change.new
         if change.before is not None:
             _reject_changes(change, (_TYPE, _VALUE, "display_name", _ID, _TYPE_REFS))
             return
@@ -73,8 +71,7 @@ class TagRules(Rules):
         return (*_type_number(change.after[_TYPE], _ID), Number(POOL, change.uuid, field=_ID, form="{1}{0:04x}"))
 
     def companions(self, change: Change) -> Iterable[tuple[str, Document]]:
-        after = change.after
-        assert after is not None
+        after = change.new
         reference = after[_TYPE_REFS][0]
         yield _KIND, {"uuid": reference["uuid"], "fq_name": reference["to"], "id_perms": {"user_visible": False}}
 
@@ -85,9 +82,8 @@ class TagTypeRules(Rules):
     kind: ClassVar[str] = _KIND
     takes_numbers: ClassVar[bool] = True
 
-    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
-        after = change.after
-        assert after is not None
+    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+        after = change.new
         if change.before is not None:
             _reject_changes(change, ("display_name", _TYPE_ID))
             return
@@ -96,8 +92,7 @@ class TagTypeRules(Rules):
 
     def numbers(self, change: Change) -> Iterable[Number | Release]:
         if change.after is None:
-            assert change.before is not None
-            return (Release(TYPE_POOL, _type_owner(change.before["fq_name"][-1])),)
+            return (Release(TYPE_POOL, _type_owner(change.old["fq_name"][-1])),)
         return _type_number(change.after["fq_name"][-1], _TYPE_ID) if change.before is None else ()
 
 

@@ -1,8 +1,7 @@
-"""Completes and checks networks (numbers, primary routing instance, connections, route targets, BGP VPNs, subnets) and
-bridge domains (docs/contrail.md B.5.7, B.7, B.8).
+"""Completes and checks networks and bridge domains (docs/contrail.md B.5.7, B.7, B.8).
 
-``admit`` completes ``change.after`` in place; nothing else is changed. ``subnets``, ``users_targets`` and ``bgpvpns``
-have the rules that other kinds share. The server reads, allocates and commits.
+A network has numbers, a primary routing instance, connections, route targets, BGP VPNs and subnets; ``subnets``,
+``route_targets`` and ``bgp`` have the rules that other kinds share.
 """
 
 from __future__ import annotations
@@ -13,21 +12,21 @@ from typing import ClassVar
 
 from intentc.model.names import Name
 
+from ..documents import Document
 from ..errors import BadRequest, Conflict, Forbidden
-from . import bgpvpns, users_targets
+from ..sources import Source
+from . import bgp, route_targets
 from .rules import (
     AddressAction,
     ByUuid,
     Change,
     ChildrenOf,
-    Document,
     Found,
     Lookup,
     Number,
     Referrers,
     Release,
     Rules,
-    Uuids,
     subnet_changes,
 )
 from .subnets import check_overlaps, completed, entries_of, flat_subnets, own_subnets
@@ -53,9 +52,8 @@ class VirtualNetworkRules(Rules):
     def lookups(self, change: Change) -> Iterable[Lookup]:
         return (*self._joined(change), *self._ipams(change))
 
-    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
-        after = change.after
-        assert after is not None
+    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+        after = change.new
         if change.changes("virtual_network_network_id") and not change.privileged:
             raise Forbidden("virtual_network_network_id is given by the server; leave it out")
         _check_provider_properties(change)
@@ -69,12 +67,12 @@ class VirtualNetworkRules(Rules):
             check_overlaps([*own_subnets(after), *(one for ipam in ipams for one in flat_subnets(ipam))], _IPAM_REFS)
 
     def final_lookups(self, change: Change) -> Iterable[Lookup]:
-        yield from users_targets.lookups_of_lists(self.kind, change)
-        yield from bgpvpns.lookups_of_network(change)
+        yield from route_targets.lookups_of_lists(self.kind, change)
+        yield from bgp.lookups_of_network(change)
 
     def verify(self, change: Change, found: Found) -> None:
-        users_targets.check_lists(self.kind, change, found)
-        bgpvpns.check_network(change, found)
+        route_targets.check_lists(self.kind, change, found)
+        bgp.check_network(change, found)
 
     def address_lookups(self, change: Change) -> Iterable[Lookup]:
         for reference in _left_ipams(change):
@@ -118,8 +116,7 @@ class VirtualNetworkRules(Rules):
             yield Number(POOL, change.uuid, field="virtual_network_network_id")
 
     def companions(self, change: Change) -> Iterable[tuple[str, Document]]:
-        after = change.after
-        assert after is not None
+        after = change.new
         instance: Document = {
             "fq_name": [*after["fq_name"], after["fq_name"][-1]],
             "parent_type": "virtual-network",
@@ -132,13 +129,11 @@ class VirtualNetworkRules(Rules):
 
     def companions_changed(self, change: Change) -> Iterable[tuple[Name, Document]]:
         if change.changes("fabric_snat"):
-            assert change.after is not None
-            copied = {"routing_instance_fabric_snat": bool(change.after.get("fabric_snat"))}
-            yield _primary_instance(change.after), copied
+            copied = {"routing_instance_fabric_snat": bool(change.new.get("fabric_snat"))}
+            yield _primary_instance(change.new), copied
 
     def deleted_companions(self, change: Change) -> Iterable[Name]:
-        assert change.before is not None
-        yield _primary_instance(change.before)
+        yield _primary_instance(change.old)
 
 
 class BridgeDomainRules(Rules):
@@ -150,7 +145,7 @@ class BridgeDomainRules(Rules):
         if change.before is None:
             yield ChildrenOf((change.after or {}).get("parent_uuid", ""), self.kind)
 
-    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
+    def admit(self, change: Change, found: Found, uuids: Source) -> None:
         for lookup in self.lookups(change):
             for other in found[lookup]:
                 raise BadRequest(
@@ -199,7 +194,7 @@ def _check_provider_properties(change: Change) -> None:
         raise BadRequest(f"{field} can't change while the network is a provider network; delete it and create another")
 
 
-def _completed(change: Change, after: Document, uuids: Uuids) -> list[Document]:
+def _completed(change: Change, after: Document, uuids: Source) -> list[Document]:
     """The references to IPAMs with completed subnets."""
     name = Name("virtual_network", tuple(after["fq_name"]))
     fresh = (uuids.uuid(name, f"subnet {place}") for place in count())
@@ -253,7 +248,7 @@ def _check_users_targets(network: Document) -> None:
     if not network.get("multi_policy_service_chains_enabled"):
         return
     both, imported, exported = (
-        set((network.get(field) or {}).get("route_target") or ()) for field in users_targets.LISTS["virtual_network"]
+        set((network.get(field) or {}).get("route_target") or ()) for field in route_targets.LISTS["virtual_network"]
     )
     if both:
         raise BadRequest(

@@ -1,17 +1,23 @@
-"""Derives the index entries of a stored resource, and the resource to which an entry belongs.
+"""Derives the index entries of stored resources, and finds the resources whose entries in etcd differ.
 
 Why it exists: writes of the API server, its checks of what others wrote, and the search for entries without a resource
-must agree on both. ``Layout`` defines the keys.
-
-Pure functions.
+must agree. What others wrote or deleted while no API server ran shows only in a comparison of the whole index. It costs
+one read of the index, in pages, and a number for each entry in memory. Both sides are not read at one revision: a write
+in between makes its resource a suspect at most, and ``repair`` reads suspects anew.
 """
 
 from __future__ import annotations
 
-from intentc.model import Key, Kind, Name, escaped_segment
+from collections.abc import AsyncIterator, Iterable
 
-from ..documents import Document, Relationship, decode_entry, encode, relationships
-from ..errors import BrokenEntry
+import anyio.lowlevel
+
+from intentc.model import Key, Kind, Name, Schema, escaped_segment
+from intentc.model.events import Change
+from intentc.watch.protocol import KeyValue, Store, prefix_end
+
+from ..documents import Document, Relationship, decode, decode_entry, encode, relationships
+from ..errors import BrokenEntry, Malformed
 from ..layout import CHILD, Holder, Layout
 
 _PARTS_OF_RELATION = 3
@@ -65,3 +71,80 @@ def owner(layout: Layout, entry: str, value: bytes) -> Key | None:
             return Key(kind, escaped_segment(segment))
         case _:
             return None
+
+
+PARTS = ("name", "uuid", "holds", "links", "beside")
+"""The parts of the index that follow from values."""
+_PAGE = 1_000
+_BETWEEN_CHECKPOINTS = 50
+
+Suspects = dict[Key, set[str]]
+"""Resources to check, each with entries in etcd that seem to be wrong."""
+
+
+async def suspects(store: Store, schema: Schema, layout: Layout, changes: Iterable[Change]) -> Suspects:
+    """The resources whose entries differ from those that follow from ``changes``, the values of all resources.
+
+    A value that can't be read keeps its entries. Raises ``StoreError``.
+    """
+    expected: dict[int, Key] = {}
+    relaxed: dict[int, int] = {}
+    stored: set[Key] = set()
+    unreadable: set[Key] = set()
+    for count, change in enumerate(changes):
+        if count % _BETWEEN_CHECKPOINTS == 0:
+            await anyio.lowlevel.checkpoint()
+        key = Key(change.kind, change.uuid)
+        try:
+            wanted = wanted_entries(schema, layout, key, change.value)
+        except Malformed:
+            unreadable.add(key)
+            continue
+        stored.add(key)
+        for entry, value in wanted.items():
+            expected[hash((entry, value))] = key
+            if other := relaxed_entry(layout, entry):
+                relaxed[hash((other, value))] = hash((entry, value))
+    found: Suspects = {}
+    for part in PARTS:
+        async for item in _items(store, layout.index(part)):
+            present = hash((item.key, item.value))
+            if expected.pop(present, None) or expected.pop(relaxed.get(present, present), None):
+                continue
+            key_of_entry = owner(layout, item.key, item.value)
+            is_kept = part == "beside" and key_of_entry in stored
+            if key_of_entry and key_of_entry.kind in schema and key_of_entry not in unreadable and not is_kept:
+                found.setdefault(key_of_entry, set()).add(item.key)
+    for count, key in enumerate(expected.values()):
+        if count % _PAGE == 0:
+            await anyio.lowlevel.checkpoint()
+        found.setdefault(key, set())
+    return found
+
+
+def wanted_entries(schema: Schema, layout: Layout, key: Key, value: bytes | None) -> dict[str, bytes]:
+    """The entries that follow from a value; none if it is absent or of a kind that is not served. Raises
+    ``Malformed``."""
+    kind = schema.kinds.get(key.kind)
+    if value is None or kind is None or not kind.stored:
+        return {}
+    where = layout.value(key)
+    document = decode(kind, value, where, key.uuid)
+    try:
+        return entries(layout, kind, key, document)
+    except Exception as error:
+        # No value that others wrote may end the server.
+        raise Malformed(f"the value of {where} can't be indexed: {error!r}") from error
+
+
+async def _items(store: Store, prefix: str) -> AsyncIterator[KeyValue]:
+    start, end = prefix, prefix_end(prefix)
+    while True:
+        page = await store.range(start, end, limit=_PAGE)
+        for count, item in enumerate(page.items):
+            if count % _BETWEEN_CHECKPOINTS == 0:
+                await anyio.lowlevel.checkpoint()
+            yield item
+        if not page.more:
+            return
+        start = page.items[-1].key + "\0"

@@ -1,12 +1,12 @@
 """Follows etcd, and has the entries checked of each resource that this API server did not write itself.
 
 Why it exists: the API server's own transactions write values and entries together; whoever writes values straight into
-etcd does not. The watch is the one of the compilers (``watch/source.py``): a listing first, and after a gap, whose
-values are compared with the whole index (``sweep``), then every change. Changes are collected for some milliseconds and
-checked one by one, so that own writes have been noted by then and are skipped. Other API servers' writes are checked,
-too, which costs one or two reads each.
+etcd does not. The watch is that of the compilers (``watch/source.py``): a listing first, and after a gap, whose values
+are compared with the whole index, then every change. Changes are collected for some milliseconds and checked one by
+one, so that own writes have been noted by then and are skipped. Other API servers' writes are checked, too, which costs
+one or two reads each.
 
-State: changes to check, and which resources have lost their name to which; in memory. It writes entries of the index.
+State: changes to check, and which resources have lost their name to which; in memory.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from intentc.watch.source import Source
 from ..errors import ApiError, Busy, Malformed, from_store
 from ..large_commit import LargeCommits
 from ..layout import Layout
+from .entries import Suspects, suspects, wanted_entries
 from .repair import Repair
-from .sweep import Suspects, suspects, wanted_entries
 
 _LOGGER = logging.getLogger(__name__)
 _GATHERING = 0.02

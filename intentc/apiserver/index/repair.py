@@ -17,12 +17,11 @@ from intentc.model import Key, Name, Schema
 from intentc.watch.protocol import Compare, Delete, KeyValue, Put, Store
 
 from ..documents import decode_entry, decode_fq_name
+from ..draft import Reading
 from ..errors import BrokenEntry, Malformed
 from ..large_commit import LargeCommits
 from ..layout import Layout
-from ..reading import Reading
-from .entries import owner, relaxed_entry
-from .sweep import wanted_entries
+from .entries import owner, relaxed_entry, wanted_entries
 
 _ATTEMPTS = 20
 

@@ -306,7 +306,7 @@ class Face:
         after = with_server_fields(found.manifest, after)
         with rejections(place.offered, after):
             update = statuses.parse(place.offered.kind, {"status": after.get("status") or {}}, None)
-            await statuses.write(draft, self.server.schema, self.server.resources, found.key, update, caller)
+            await statuses.write(draft, self.server.resources, found.key, update, caller)
 
     async def _note_owner(
         self, draft: Draft, place: Place, found: _Found, last_applied: str, options: WriteOptions

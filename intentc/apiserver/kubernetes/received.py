@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..admission.manifests import is_name, no_name
+from ..admission.fields import is_name, no_name
 from ..errors import shortened
 from .catalog import Offered
 from .failures import Answered, Invalid

@@ -27,12 +27,12 @@ from intentc.model import Key, Name
 from intentc.model.problem import InvalidInput
 from intentc.watch.protocol import StoreError
 
-from ..admission.manifests import LONGEST_NAME
+from ..admission.fields import LONGEST_NAME
 from ..authorization import Caller, Operation, is_administrator
 from ..documents import encode_list
+from ..draft import NeedsThread
 from ..errors import ApiError, from_store
 from ..logins import network_of
-from ..reading import NeedsThread
 from ..requests import decode, unreadable
 from ..service import ApiServer
 from ..threads import Threads

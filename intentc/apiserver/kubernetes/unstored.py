@@ -21,7 +21,7 @@ from intentc.model.manifest import flattened, manifest_of, place_in_manifest
 from intentc.model.pruning import declared_part, pruned
 from intentc.model.types import FieldSpec
 
-from ..admission.manifests import METADATA_FIELDS
+from ..admission.fields import METADATA_FIELDS
 from ..errors import BadRequest, shortened
 from .catalog import Offered
 from .failures import Invalid

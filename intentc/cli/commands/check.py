@@ -113,7 +113,7 @@ async def _reads(
 async def _live(configuration: Configuration) -> list[Finding]:
     import anyio
 
-    from intentc.apiserver.index.rules import broken_rules
+    from intentc.apiserver.index.broken_rules import broken_rules
     from intentc.logic.dependencies.check import Finding
     from intentc.plugins import declared
 

@@ -18,7 +18,7 @@ from itertools import islice
 
 import msgspec
 
-from intentc.apiserver.admission.seed_objects import ADDRESS_POOLS, POOLS
+from intentc.apiserver.admission.well_known import ADDRESS_POOLS, POOLS
 from intentc.apiserver.documents import decode, decode_entry, encode, relationships
 from intentc.apiserver.draft import fq_name_value
 from intentc.apiserver.errors import BrokenEntry, Malformed

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Set
 from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
-from intentc.apiserver.admission.seed_objects import ADDRESS_POOLS
+from intentc.apiserver.admission.well_known import ADDRESS_POOLS
 from intentc.apiserver.app import create_app
 from intentc.apiserver.documents import Document, decode, decode_entry
 from intentc.apiserver.errors import BrokenEntry, Malformed

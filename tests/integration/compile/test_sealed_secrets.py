@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from intentc.apiserver.resealing import reseal
 from intentc.apiserver.secrets import PREFIX, Secrets
 from intentc.apiserver.service import ApiServer
+from intentc.apiserver.startup import reseal
 from intentc.model import Key
 from intentc.writing.endpoint import Endpoint
 from intentc.writing.http import http_services

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from intentc.apiserver.errors import ApiError
-from intentc.apiserver.seeds import write_seeds
 from intentc.apiserver.service import ApiServer
+from intentc.apiserver.startup import write_seeds
 from intentc.loading import load_schema
 from intentc.model import Key, Schema
 from intentc.watch.memory import MemoryStore

@@ -9,8 +9,8 @@ import pytest
 
 from intentc.apiserver.authorization import Caller, Mode, Policy
 from intentc.apiserver.documents import encode
-from intentc.apiserver.seeds import write_seeds
 from intentc.apiserver.service import ApiServer
+from intentc.apiserver.startup import write_seeds
 from intentc.loading import load_schema
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put

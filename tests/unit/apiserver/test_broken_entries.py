@@ -52,7 +52,7 @@ def calls(api: Api, network: str, policy: str) -> list[Any]:
         server.allocate("virtual_network_id", "owner"),
         server.allocate("virtual_network_id", ":".join([*PROJECT, "n"])),
         server.owner_of("virtual_network_id", 7),
-        server.allocations("virtual_network_id", ""),
+        server.held("virtual_network_id", ""),
         server.free("virtual_network_id", value=7),
         server.free("virtual_network_id", owner=":".join([*PROJECT, "n"])),
         server.create_pool("virtual_network_id", 100_000, 100_001),
@@ -82,7 +82,7 @@ async def test_no_call_fails_over_garbage_in_the_index_or_in_pools(
         ("uuid", lambda api, network: api.server.name_of(network)),
         ("holds", lambda api, network: api.get("virtual_network", network)),
         ("pool", lambda api, network: api.server.allocate("virtual_network_id", "x")),
-        ("pool-owner", lambda api, network: api.server.allocations("virtual_network_id", "")),
+        ("pool-owner", lambda api, network: api.server.held("virtual_network_id", "")),
     ],
 )
 async def test_the_message_names_the_key_and_what_to_do(api: Api, store: MemoryStore, part: str, call: Any) -> None:

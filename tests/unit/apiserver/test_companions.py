@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from intentc.apiserver.errors import ApiError
-from intentc.apiserver.seeds import write_seeds
+from intentc.apiserver.startup import write_seeds
 from intentc.model import Key
 from intentc.watch.memory import MemoryStore
 

@@ -9,7 +9,7 @@ import pytest
 
 from intentc.apiserver.authorization import Caller, Mode, Policy
 from intentc.apiserver.errors import ApiError
-from intentc.apiserver.service import ApiServer
+from intentc.apiserver.service import ApiServer, Call
 from intentc.loading import load_schema
 from intentc.model import Key
 from intentc.model.manifest import manifest_uuid
@@ -177,4 +177,4 @@ async def test_only_compilers_mirror(store: MemoryStore) -> None:
     api = ApiServer(store, SCHEMA, policy=Policy(mode=Mode.CLOUD_ADMIN))
     caller = Caller(user_id="somebody", roles=frozenset({"member"}))
     with rejected(403):
-        await api.sync(mirrored(), caller=caller)
+        await api.sync(mirrored(), call=Call(caller))

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from intentc.apiserver.errors import ApiError
+from intentc.apiserver.index.entries import PARTS, wanted_entries
 from intentc.apiserver.index.repair import Repair, Repaired
-from intentc.apiserver.index.sweep import PARTS, wanted_entries
 from intentc.apiserver.layout import Layout
 from intentc.apiserver.service import ApiServer
 from intentc.model import Key, Schema

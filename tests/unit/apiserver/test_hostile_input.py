@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from intentc.apiserver import requests
 from intentc.apiserver.errors import ApiError, BadRequest
-from intentc.apiserver.seeds import write_seeds
 from intentc.apiserver.service import ApiServer
+from intentc.apiserver.startup import write_seeds
 from intentc.loading import load_schema
 from intentc.watch.memory import MemoryStore
 from tests.property.profiles import share

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from intentc.apiserver.app import create_app
 from intentc.apiserver.auth import Keystone, StaticRole, StaticUser
-from intentc.apiserver.seeds import write_seeds
 from intentc.apiserver.service import ApiServer
+from intentc.apiserver.startup import write_seeds
 from intentc.loading import load_schema
 from intentc.watch.memory import MemoryStore
 

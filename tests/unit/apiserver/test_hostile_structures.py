@@ -16,8 +16,8 @@ from intentc.apiserver.admission.fields import accept
 from intentc.apiserver.collections import ElementUpdate
 from intentc.apiserver.errors import ApiError, BadRequest
 from intentc.apiserver.references import ReferenceUpdate
-from intentc.apiserver.seeds import write_seeds
 from intentc.apiserver.service import ApiServer
+from intentc.apiserver.startup import write_seeds
 from intentc.model import Key, Kind
 from intentc.watch.memory import MemoryStore
 from tests.property.profiles import share

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from intentc.apiserver.errors import Conflict
-from intentc.apiserver.seeds import write_seeds
+from intentc.apiserver.startup import write_seeds
 from intentc.model import Key
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put

@@ -8,8 +8,8 @@ import pytest
 
 from intentc.apiserver import permissions
 from intentc.apiserver.authorization import Caller, Mode, Policy, rules_in
-from intentc.apiserver.seeds import write_seeds
-from intentc.apiserver.service import ApiServer
+from intentc.apiserver.service import ApiServer, Call
+from intentc.apiserver.startup import write_seeds
 from intentc.model import Key, Schema
 from intentc.watch.memory import MemoryStore
 
@@ -40,7 +40,7 @@ async def test_a_list_is_parsed_again_only_if_it_changes(
     server = ApiServer(store, schema, policy=Policy(Mode.RBAC))
     await write_seeds(server)
     names = {"fq_name": [PROJECT[0], "l"], "parent_type": "domain"}
-    made = await server.create("api_access_list", {**names, "api_access_list_entries": rules("C")}, caller=ADMIN)
+    made = await server.create("api_access_list", {**names, "api_access_list_entries": rules("C")}, call=Call(ADMIN))
 
     async def read() -> None:
         await server.may_read(schema.kind("virtual_network"), MEMBER)
@@ -51,10 +51,10 @@ async def test_a_list_is_parsed_again_only_if_it_changes(
     once = len(parsed)
     assert sum(len((entries or {}).get("rbac_rule", ())) > 1_000 for entries in parsed) == 1
     key = Key("api_access_list", made.document["uuid"])
-    await server.update(key, {"api_access_list_entries": rules("R")}, caller=ADMIN)
+    await server.update(key, {"api_access_list_entries": rules("R")}, call=Call(ADMIN))
     for _ in range(3):
         await read()
     assert len(parsed) == once + 1
-    await server.delete(key, caller=ADMIN)
+    await server.delete(key, call=Call(ADMIN))
     with rejected(403, "virtual-network"):
         await read()

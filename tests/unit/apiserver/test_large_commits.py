@@ -12,7 +12,7 @@ from intentc.apiserver import large_commit
 from intentc.apiserver.errors import ApiError
 from intentc.apiserver.large_commit import LargeCommits
 from intentc.apiserver.mutation import Fence
-from intentc.apiserver.service import ANYONE, ApiServer
+from intentc.apiserver.service import ANYONE, ApiServer, Call
 from intentc.model import Key, Schema
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Compare, Delete, Operation, Put, StoreUnavailable, TransactionResult
@@ -265,7 +265,7 @@ async def test_a_former_leader_commits_nothing_large(api: Api, store: Written) -
 
     store.at = depose
     with rejected(412, "fence"):
-        await api.server.create("virtual_network", body, fence=Fence("default", fence))
+        await api.server.create("virtual_network", body, call=Call(fence=Fence("default", fence)))
     store.at = None
     assert await keys(store, "commit/") == []
     assert not [key for key in await keys(store, "name/virtual_network/") if key.endswith(":n")]

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from intentc.apiserver.local import LocalWriteService
-from intentc.apiserver.seeds import write_seeds
 from intentc.apiserver.service import ApiServer
 from intentc.apiserver.sources import DerivedSource
+from intentc.apiserver.startup import write_seeds
 from intentc.model import (
     AddReference,
     Create,

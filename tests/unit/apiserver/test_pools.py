@@ -8,8 +8,8 @@ import anyio
 import pytest
 
 from intentc.apiserver.pools import Pool
-from intentc.apiserver.seeds import write_seeds
 from intentc.apiserver.service import ApiServer
+from intentc.apiserver.startup import write_seeds
 from intentc.model import Key, Schema
 from intentc.watch.memory import MemoryStore
 
@@ -50,7 +50,7 @@ async def test_owners_and_numbers_are_found_both_ways(api: Api) -> None:
     await api.server.create_pool("p", 0, 100)
     for owner in ("a/1/x", "a/2/x", "b/1/x"):
         await api.server.allocate("p", owner)
-    assert await api.server.allocations("p", "a/") == [("a/1/x", 0), ("a/2/x", 1)]
+    assert await api.server.held("p", "a/") == [("p", "a/1/x", 0), ("p", "a/2/x", 1)]
     assert await api.server.owner_of("p", 2) == "b/1/x"
     with rejected(404):
         await api.server.owner_of("p", 3)
@@ -63,9 +63,9 @@ async def test_freeing_is_idempotent_and_by_value_owner_or_both(api: Api) -> Non
     for _ in range(2):
         await api.server.free("p", value=0)
         await api.server.free("p", owner="b")
-    assert await api.server.allocations("p", "") == [("c", 2)]
+    assert await api.server.held("p", "") == [("p", "c", 2)]
     await api.server.free("p", value=2, owner="somebody else")
-    assert await api.server.allocations("p", "") == [("c", 2)]
+    assert await api.server.held("p", "") == [("p", "c", 2)]
 
 
 async def test_overlapping_ranges_are_rejected_and_others_joined(api: Api) -> None:

@@ -12,8 +12,8 @@ from intentc.apiserver.errors import ApiError
 from intentc.apiserver.mutation import Fence
 from intentc.apiserver.references import ReferenceUpdate
 from intentc.apiserver.resources import Condition
-from intentc.apiserver.seeds import write_seeds
-from intentc.apiserver.service import ApiServer
+from intentc.apiserver.service import ApiServer, Call
+from intentc.apiserver.startup import write_seeds
 from intentc.model import Key, Schema
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Compare, Operation, Put, StoreUnavailable, TransactionResult
@@ -99,7 +99,7 @@ async def test_a_late_free_never_takes_the_number_from_the_next_owner(schema: Sc
     store.rival = None
     if store.turn > 0:
         await free_and_give()  # the rival's turn had not come
-    holders = await server.allocations("p", "")
+    holders = [(held.owner, held.value) for held in await server.held("p", "")]
     if by == "value" and not holders:
         # Freed whoever held it: then it was the next owner's, and all of it is gone.
         assert (await server.allocate("p", "c"))[0] == value
@@ -128,7 +128,7 @@ async def test_repeated_frees_on_two_servers_never_give_a_number_to_two(
     async with anyio.create_task_group() as tasks:
         for number in range(8):
             tasks.start_soon(live, number)
-    holders = await api.server.allocations(pool, "")
+    holders = [(held.owner, held.value) for held in await api.server.held(pool, "")]
     assert len(holders) == 8
     assert len({value for _, value in holders}) == 8
     for owner, value in holders:
@@ -169,29 +169,31 @@ async def test_a_target_is_never_deleted_under_a_new_reference(store: MemoryStor
 async def test_if_match_holds_or_nothing_is_written(api: Api) -> None:
     made = await api.server.create("network_policy", {"fq_name": [*PROJECT, "p"]})
     key = Key("network_policy", made.document["uuid"])
-    changed = await api.server.update(key, {"display_name": "x"}, condition=Condition(made.revision))
+    changed = await api.server.update(key, {"display_name": "x"}, call=Call(condition=Condition(made.revision)))
     assert changed.revision > made.revision
     with rejected(412, "If-Match", str(changed.revision)):
-        await api.server.update(key, {"display_name": "y"}, condition=Condition(made.revision))
+        await api.server.update(key, {"display_name": "y"}, call=Call(condition=Condition(made.revision)))
     with rejected(412):
-        await api.server.delete(key, condition=Condition(made.revision))
-    await api.server.delete(key, condition=Condition(changed.revision))
+        await api.server.delete(key, call=Call(condition=Condition(made.revision)))
+    await api.server.delete(key, call=Call(condition=Condition(changed.revision)))
 
 
 async def test_a_write_with_an_old_fence_is_rejected(store: MemoryStore, api: Api) -> None:
     await store.transaction((), [Put("/intentc/default/leader", b"me")])
     fence = (await store.range("/intentc/default/leader")).items[0].create_revision
-    made = await api.server.create("network_policy", {"fq_name": [*PROJECT, "p"]}, fence=Fence("default", fence))
+    made = await api.server.create(
+        "network_policy", {"fq_name": [*PROJECT, "p"]}, call=Call(fence=Fence("default", fence))
+    )
     old = Fence("default", fence - 1)
     key = Key("network_policy", made.document["uuid"])
     before = (await store.range("/")).revision
     for call in (
-        api.server.create("network_policy", {"fq_name": [*PROJECT, "q"]}, fence=old),
-        api.server.update(key, {"display_name": "x"}, fence=old),
-        api.server.update(key, {}, fence=old),
-        api.server.delete(key, fence=old),
+        api.server.create("network_policy", {"fq_name": [*PROJECT, "q"]}, call=Call(fence=old)),
+        api.server.update(key, {"display_name": "x"}, call=Call(fence=old)),
+        api.server.update(key, {}, call=Call(fence=old)),
+        api.server.delete(key, call=Call(fence=old)),
         api.server.allocate("route_target_number", "o", fence=old),
-        api.server.sync([{"kind": "project", "data": {"fq_name": ["default-domain", "x"]}}], fence=old),
+        api.server.sync([{"kind": "project", "data": {"fq_name": ["default-domain", "x"]}}], call=Call(fence=old)),
     ):
         with rejected(412):
             await call
@@ -202,7 +204,7 @@ async def test_nobody_writes_with_a_fence_of_0_while_nobody_leads(store: MemoryS
     """An absent key has create revision 0, so etcd's own compare would hold."""
     before = (await store.range("/")).revision
     with rejected(412, "fence default/0", "nobody leads"):
-        await api.server.create("network_policy", {"fq_name": [*PROJECT, "p"]}, fence=Fence("default", 0))
+        await api.server.create("network_policy", {"fq_name": [*PROJECT, "p"]}, call=Call(fence=Fence("default", 0)))
     with rejected(412, "fence default/0"):
         await api.server.allocate("route_target_number", "o", fence=Fence("default", 0))
     assert (await store.range("/")).revision == before
@@ -210,7 +212,7 @@ async def test_nobody_writes_with_a_fence_of_0_while_nobody_leads(store: MemoryS
 
 async def test_the_rejection_of_a_fence_begins_with_the_word(api: Api) -> None:
     with pytest.raises(ApiError, match=r"^fence nobody/7"):
-        await api.server.create("network_policy", {"fq_name": [*PROJECT, "p"]}, fence=Fence("nobody", 7))
+        await api.server.create("network_policy", {"fq_name": [*PROJECT, "p"]}, call=Call(fence=Fence("nobody", 7)))
 
 
 async def test_a_fence_that_is_none_is_rejected() -> None:

@@ -10,7 +10,7 @@ from pytest_mock import MockerFixture
 
 from intentc.apiserver.app import create_app
 from intentc.apiserver.auth import Keystone
-from intentc.apiserver.readiness import Readiness
+from intentc.apiserver.health import Readiness
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import StoreUnavailable
 

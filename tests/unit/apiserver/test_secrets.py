@@ -13,10 +13,9 @@ from intentc.apiserver.app import create_app
 from intentc.apiserver.auth import Keystone, StaticRole, StaticUser
 from intentc.apiserver.authorization import Mode, Policy
 from intentc.apiserver.documents import encode
-from intentc.apiserver.resealing import reseal
 from intentc.apiserver.secrets import PREFIX, Secrets
-from intentc.apiserver.seeds import write_seeds
 from intentc.apiserver.service import ApiServer
+from intentc.apiserver.startup import reseal, write_seeds
 from intentc.model import Schema
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.apiserver.admission.seed_objects import OBJECTS
+from intentc.apiserver.admission.well_known import OBJECTS
 from intentc.apiserver.authorization import Caller
-from intentc.apiserver.seeds import write_seeds
-from intentc.apiserver.service import ApiServer
+from intentc.apiserver.service import ApiServer, Call
 from intentc.apiserver.sources import DerivedSource
+from intentc.apiserver.startup import write_seeds
 from intentc.model import Schema
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import KeyValue, prefix_end
@@ -50,7 +50,7 @@ async def test_an_etcd_that_takes_small_transactions_gets_the_same(schema: Schem
 async def test_what_is_there_stays_and_what_is_missing_is_written(store: MemoryStore, schema: Schema) -> None:
     server = a_server(store, schema)
     kind, body = OBJECTS[0]
-    await server.create(kind, body, caller=Caller(privileged=True))
+    await server.create(kind, body, call=Call(Caller(privileged=True)))
     (first,) = await objects(store)
     await write_seeds(server)
     found = {item.key: item for item in await objects(store)}

@@ -11,8 +11,8 @@ import pytest
 from intentc.apiserver.app import create_app
 from intentc.apiserver.auth import Keystone, StaticRole, StaticUser
 from intentc.apiserver.authorization import Mode, Policy
-from intentc.apiserver.seeds import write_seeds
 from intentc.apiserver.service import ApiServer
+from intentc.apiserver.startup import write_seeds
 from intentc.model import Schema
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import prefix_end
@@ -118,8 +118,8 @@ async def test_numbers_of_an_older_server_are_read_and_freed(api: Api, store: Me
     for number in range(4):
         await api.server.allocate(PORTS, f"default/{mine}/p{number}")
     await api.server.free(PORTS, owner="default/unknown/p")
-    listed = await api.server.allocations(PORTS, "default/")
-    assert sorted(value for _, value in listed) == [50002, 50003, 50004, 50005]
+    listed = await api.server.held(PORTS, "default/")
+    assert sorted(held.value for held in listed) == [50002, 50003, 50004, 50005]
     entries = await below(store, "pool-owner/bgpaas_port/")
     assert len(entries) == 4 and all(json.loads(value)[1] for value in entries)
 

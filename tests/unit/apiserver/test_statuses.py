@@ -12,7 +12,7 @@ from intentc.apiserver.app import create_app
 from intentc.apiserver.authorization import Caller, Mode, Policy
 from intentc.apiserver.errors import BadRequest, Forbidden, NotFound, PreconditionFailed
 from intentc.apiserver.resources import Condition
-from intentc.apiserver.service import ApiServer
+from intentc.apiserver.service import ApiServer, Call
 from intentc.model import Key
 from intentc.watch.memory import MemoryStore
 from tests.support.gate_system import Clock, gates
@@ -95,9 +95,9 @@ async def test_an_equal_status_writes_nothing(server: ApiServer) -> None:
 async def test_it_is_compared_and_set_and_needs_its_resource(server: ApiServer) -> None:
     key = await made(server)
     revision = (await server.get(key)).revision
-    await server.update_status(key, {"status": {"state": "red"}}, condition=Condition(revision))
+    await server.update_status(key, {"status": {"state": "red"}}, call=Call(condition=Condition(revision)))
     with pytest.raises(PreconditionFailed):
-        await server.update_status(key, {"status": {"state": "blue"}}, condition=Condition(revision))
+        await server.update_status(key, {"status": {"state": "blue"}}, call=Call(condition=Condition(revision)))
     with pytest.raises(NotFound):
         await server.update_status(Key("gate", "00000000-0000-4000-8000-000000000000"), {"status": {}})
 
@@ -143,12 +143,12 @@ async def test_who_is_no_compiler_leaves_what_compilers_claim(server: ApiServer)
     compiler = Caller(user_id="compiler", roles=frozenset({policy.cloud_admin_role}))
     person = Caller(user_id="person", roles=frozenset({policy.cloud_admin_role}))
     claims = {"installation": "one", "items": ["state"]}
-    await guarded.update_status(key, {"status": {"state": "red"}, "status_claims": claims}, caller=compiler)
-    await guarded.update_status(key, {"status": {"phase": "dusk"}}, items=["phase"], caller=person)
+    await guarded.update_status(key, {"status": {"state": "red"}, "status_claims": claims}, call=Call(compiler))
+    await guarded.update_status(key, {"status": {"phase": "dusk"}}, items=["phase"], call=Call(person))
     with pytest.raises(Forbidden, match="state of its status"):
-        await guarded.update_status(key, {"status": {"state": "blue"}}, items=["state"], caller=person)
+        await guarded.update_status(key, {"status": {"state": "blue"}}, items=["state"], call=Call(person))
     with pytest.raises(Forbidden, match="the record of what compilers claim"):
-        await guarded.update_status(key, {"status_claims": claims}, items=[], caller=person)
+        await guarded.update_status(key, {"status_claims": claims}, items=[], call=Call(person))
     assert (await stored(server, key))["status"] == {"state": "red", "phase": "dusk"}
 
 

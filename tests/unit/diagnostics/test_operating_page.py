@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from intentc.apiserver.metrics import SIZE, USED
+from intentc.apiserver.health import SIZE, USED
 from intentc.bridges.azure.metrics import metrics as metrics_of_publisher
 from intentc.bridges.kubernetes.metrics import metrics as metrics_of_bridge
 from intentc.bridges.xds.metrics import Figures

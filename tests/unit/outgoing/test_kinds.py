@@ -8,7 +8,7 @@ import pytest
 
 from intentc.apiserver.authorization import Caller, Mode, Policy
 from intentc.apiserver.errors import ApiError
-from intentc.apiserver.service import ApiServer
+from intentc.apiserver.service import ApiServer, Call
 from intentc.loading import load_schema
 from intentc.model.kind import Writer
 from intentc.outgoing import FINALIZER, MANIFEST, OBSERVED, claimed_fields
@@ -43,6 +43,6 @@ async def test_nobody_but_a_compiler_makes_a_bridge_create_something() -> None:
     api = ApiServer(MemoryStore(), SCHEMA, policy=policy)
     data = {"fq_name": ["default", "mine"], **claimed_fields(ROLE)}
     with pytest.raises(ApiError) as caught:
-        await api.create(MANIFEST, data, caller=Caller(user_id="admin"))
+        await api.create(MANIFEST, data, call=Call(Caller(user_id="admin")))
     assert caught.value.status == 403
-    await api.create(MANIFEST, data, caller=Caller(user_id="intentc"))
+    await api.create(MANIFEST, data, call=Call(Caller(user_id="intentc")))

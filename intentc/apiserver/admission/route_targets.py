@@ -1,22 +1,23 @@
-"""Rejects users' route targets that the compiler could allocate (docs/contrail.md B.7, D.1).
+"""Checks the names of route targets, and that no user's is one that compilers allocate (docs/contrail.md B.7, D.1).
 
 A network that names the target of another one joins the two, whoever owns the other one. So the route targets that
 users create, and those that networks, routers, BGP VPNs, static routes and routing policies name, must be outside the
 automatic range of the installation's autonomous system: when they are written, and when the autonomous system changes.
 The compiler handles those that exist nevertheless.
-
-It only checks: nothing that it gets is changed. The server reads and commits.
 """
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
+from ..documents import Document
 from ..errors import BadRequest
-from .rules import ByUuid, Change, Document, Every, Found, Lookup, UnchangedByName
-from .seed_objects import OBJECTS
-from .well_known import mark_of
+from ..integers import parse_integer
+from ..sources import Source
+from .rules import ByName, ByUuid, Change, Every, Found, Lookup, Rules
+from .well_known import OBJECTS, mark_of
 
 LISTS: Mapping[str, tuple[str, ...]] = {
     "virtual_network": ("route_target_list", "import_route_target_list", "export_route_target_list"),
@@ -38,7 +39,7 @@ FIRST_SHORT_OF_USERS = 32_768
 """Under an autonomous system of four bytes the compiler's numbers lie between these two; the others are users'."""
 
 _TARGET = "route_target"
-_SYSTEM = UnchangedByName("global_system_config", ("default-global-system-config",))
+_SYSTEM = ByName("global_system_config", ("default-global-system-config",), True)
 _NAMING = tuple(Every(kind) for kind in LISTS)
 _TARGETS = Every(_TARGET)
 _SEEDED = frozenset(tuple(fields["fq_name"]) for kind, fields in OBJECTS if kind == _TARGET)
@@ -112,8 +113,7 @@ def check_target(change: Change, found: Found) -> None:
 
     Only compilers, which mark them, and the server create automatic ones.
     """
-    assert change.after is not None
-    target, system = ":".join(change.after["fq_name"]), _system_in(found)
+    target, system = ":".join(change.new["fq_name"]), _system_in(found)
     if change.before is None and is_automatic(target, system) and not _is_compilers(change):
         raise BadRequest(
             f"{target} lies in the range from which the compiler numbers route targets ({_range(system)}), so the "
@@ -224,3 +224,42 @@ def _range(system: int) -> str:
 
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= len("0004294967295")
+
+
+class RouteTargetRules(Rules):
+    """The rules of route targets: ``target:<autonomous system or IPv4 address>:<number>``.
+
+    Only the compiler creates those that it allocates.
+    """
+
+    kind: ClassVar[str] = "route_target"
+
+    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+        name = ":".join(change.new["fq_name"])
+        if not is_route_target(name):
+            raise BadRequest(f"{name!r} is no route target; name it target:<autonomous system or address>:<number>")
+
+    def final_lookups(self, change: Change) -> Iterable[Lookup]:
+        return lookups_of_target(change)
+
+    def verify(self, change: Change, found: Found) -> None:
+        check_target(change, found)
+
+
+def is_route_target(name: str) -> bool:
+    """Whether ``name`` has the form of a route target."""
+    parts = name.split(":")
+    if len(parts) != 3 or parts[0] != "target" or not _is_part(parts[2]):
+        return False
+    if _is_part(parts[1]):
+        return True
+    try:
+        ipaddress.IPv4Address(parts[1])
+    except ValueError:
+        return False
+    return True
+
+
+def _is_part(text: str) -> bool:
+    number = parse_integer(text)
+    return number is not None and number < 1 << 32

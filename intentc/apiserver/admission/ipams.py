@@ -1,7 +1,4 @@
-"""Completes and checks IPAMs: only a flat one has subnets of its own (docs/contrail.md B.7, B.8).
-
-``admit`` completes ``change.after`` in place; nothing else is changed. The server reads, allocates and commits.
-"""
+"""Completes and checks IPAMs (docs/contrail.md B.7, B.8), and finds what name servers name."""
 
 from __future__ import annotations
 
@@ -11,19 +8,19 @@ from typing import ClassVar
 
 from intentc.model.names import Name
 
+from ..documents import Document
 from ..errors import BadRequest
-from .names import named
+from ..sources import Source
 from .rules import (
     AddressAction,
     ByUuid,
     Change,
-    Document,
     Following,
     Found,
     Lookup,
     Referrers,
     Rules,
-    Uuids,
+    named,
     subnet_changes,
 )
 from .subnets import FLAT, check_overlaps, completed, flat_subnets, own_subnets
@@ -46,9 +43,8 @@ class NetworkIpamRules(Rules):
         if change.before is not None and _SUBNETS in change.given:
             yield from (self._networks(change), self._others(change))
 
-    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
-        after = change.after
-        assert after is not None
+    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+        after = change.new
         if change.before is not None:
             for field in ("ipam_subnet_method", "ipam_subnetting"):
                 if change.changes(field):
@@ -83,3 +79,22 @@ class NetworkIpamRules(Rules):
 
     def _others(self, change: Change) -> Following:
         return Following(self._networks(change), (self.kind,))
+
+
+class VirtualDnsRules(Rules):
+    """A name server may name another one, which answers what it does not know."""
+
+    kind: ClassVar[str] = "virtual_DNS"
+
+    def joined(self, document: Document) -> Iterable[Name]:
+        return named("virtual_DNS", (document.get("virtual_DNS_data") or {}).get("next_virtual_DNS"))
+
+
+class VirtualDnsRecordRules(Rules):
+    """A record of the type NS may name another name server, to which it delegates a domain."""
+
+    kind: ClassVar[str] = "virtual_DNS_record"
+
+    def joined(self, document: Document) -> Iterable[Name]:
+        record = document.get("virtual_DNS_record_data") or {}
+        return named("virtual_DNS", record.get("record_data") if record.get("record_type") == "NS" else None)

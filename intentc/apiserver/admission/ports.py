@@ -1,10 +1,8 @@
-"""Completes and checks instance IPs, floating IPs and alias IPs: each gets an address (docs/contrail.md B.8).
+"""Completes and checks ports, instance IPs, floating IPs and alias IPs (docs/contrail.md B.5.8, B.8).
 
-An instance IP takes it from the subnets of its network, or from a flat IPAM or a virtual router to which it refers; a
-floating IP and an alias IP from the network of their pool. The address can't change; it is freed with the resource, or
-when the resource no longer refers to where it came from. ``subnets`` knows which addresses are free to give.
-
-``admit`` changes ``change.after`` in place; nothing else is changed. The server reads, allocates and commits.
+An instance IP takes its address from the subnets of its network, or from a flat IPAM or a virtual router to which it
+refers; a floating IP and an alias IP from the network of their pool. The address can't change; it is freed with the
+resource, or when the resource no longer refers to where it came from. ``subnets`` knows which addresses are free.
 """
 
 from __future__ import annotations
@@ -12,31 +10,87 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from intentc.model.names import Name
+
+from ..documents import Document
 from ..errors import BadRequest
+from ..sources import Source
 from .rules import (
     Address,
     AddressAction,
+    ByName,
     ByUuid,
     Change,
-    Document,
     Following,
     Found,
     Lookup,
     Release,
     Rules,
-    UnchangedByName,
-    Uuids,
+    mirrored_to,
 )
 from .subnets import Subnet, flat_subnets, known_address, parse_address, subnets_of, subnets_of_router
+
+_MAC_FIELD = "virtual_machine_interface_mac_addresses"
+
+
+class VirtualMachineInterfaceRules(Rules):
+    """The rules of ports.
+
+    A port has at least one network. Without a MAC address it gets one derived from its uuid. A new port, and one that
+    moves to another network, gets a reference to that network's primary routing instance. The network of a port that is
+    mirrored is linked with its analyzer's (docs/contrail.md D.8.7).
+    """
+
+    kind: ClassVar[str] = "virtual_machine_interface"
+
+    def joined(self, document: Document) -> Iterable[Name]:
+        return mirrored_to((document.get("virtual_machine_interface_properties") or {}).get("interface_mirror"))
+
+    def lookups(self, change: Change) -> Iterable[Lookup]:
+        before = {instance.fq_name for instance in _primary_instances(change.before or {})}
+        return [instance for instance in _primary_instances(change.after or {}) if instance.fq_name not in before]
+
+    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+        after = change.new
+        if not after.get("virtual_network_refs"):
+            raise BadRequest("a virtual machine interface needs a network; give virtual_network_refs")
+        if not (after.get(_MAC_FIELD) or {}).get("mac_address"):
+            after[_MAC_FIELD] = {"mac_address": [_mac_address(change.uuid)]}
+        references: list[Document] = list(after.get("routing_instance_refs") or ())
+        if change.before is not None and "routing_instance_refs" not in change.given:
+            left = {i.fq_name for i in _primary_instances(change.before)} - {
+                i.fq_name for i in _primary_instances(after)
+            }
+            references = [reference for reference in references if tuple(reference["to"]) not in left]
+        held = {reference["uuid"] for reference in references}
+        for lookup in self.lookups(change):
+            for instance in found[lookup]:
+                if instance["uuid"] not in held:
+                    references.append(
+                        {"uuid": instance["uuid"], "to": instance["fq_name"], "attr": {"direction": "both"}}
+                    )
+        if references:
+            after["routing_instance_refs"] = references
+        else:
+            after.pop("routing_instance_refs", None)
+
+
+def _primary_instances(document: Document) -> list[ByName]:
+    return [
+        ByName("routing_instance", (*network["to"], network["to"][-1]))
+        for network in document.get("virtual_network_refs") or ()
+    ]
+
+
+def _mac_address(uuid: str) -> str:
+    return f"02:{uuid[0:2]}:{uuid[2:4]}:{uuid[4:6]}:{uuid[6:8]}:{uuid[9:11]}"
+
 
 _PROJECT = ("default-domain", "default-project")
 _NOT_MANAGED = frozenset({(*_PROJECT, "ip-fabric"), (*_PROJECT, "__link_local__")})
 """Networks whose addresses belong to hosts: the server gives none out."""
 _ROUTER = "virtual_router"
 _VERSIONS = {"v4": 4, "v6": 6}
-
-Source = UnchangedByName
-"""The network, flat IPAM or virtual router from which an address comes."""
 
 
 class _AddressRules(Rules):
@@ -46,7 +100,7 @@ class _AddressRules(Rules):
     field: ClassVar[str]
     family_field: ClassVar[str]
 
-    def source(self, document: Document | None) -> Source | None:
+    def source(self, document: Document | None) -> ByName | None:
         """The source of a resource's address; None if the server gives none out."""
         raise NotImplementedError
 
@@ -54,9 +108,8 @@ class _AddressRules(Rules):
         """The request for an address from ``subnets``, which are not empty."""
         return Address(change.uuid, tuple(subnets), self.field, self._address_of(after))
 
-    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
-        after = change.after
-        assert after is not None
+    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+        after = change.new
         given, family = self._address_of(after), after.get(self.family_field)
         if given and (change.changes(self.field) or change.changes(self.family_field)):
             address = parse_address(given, self.field)
@@ -96,7 +149,7 @@ class _AddressRules(Rules):
         if change.after is not None and after is not None and (before is None or not self._address_of(change.after)):
             yield self._request(change, change.after, after, found)
 
-    def _request(self, change: Change, after: Document, source: Source, found: Found) -> Address:
+    def _request(self, change: Change, after: Document, source: ByName, found: Found) -> Address:
         subnets, given, family = _subnets(source, found), self._address_of(after), after.get(self.family_field)
         shown, name = ", ".join(map(str, subnets)) or "none", ":".join(source.fq_name)
         if given:
@@ -132,21 +185,20 @@ class InstanceIpRules(_AddressRules):
     field: ClassVar[str] = "instance_ip_address"
     family_field: ClassVar[str] = "instance_ip_family"
 
-    def source(self, document: Document | None) -> Source | None:
+    def source(self, document: Document | None) -> ByName | None:
         document = document or {}
         for relation in ("virtual_network", "network_ipam", _ROUTER):
             for reference in document.get(f"{relation}_refs") or ():
                 name = tuple(reference["to"])
-                return None if name in _NOT_MANAGED else Source(relation, name)
+                return None if name in _NOT_MANAGED else ByName(relation, name, True)
         return None
 
     def lookups(self, change: Change) -> Iterable[Lookup]:
         for port in (change.after or {}).get("virtual_machine_interface_refs") or ():
             yield ByUuid("virtual_machine_interface", port["uuid"])
 
-    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
-        after = change.after
-        assert after is not None
+    def admit(self, change: Change, found: Found, uuids: Source) -> None:
+        after = change.new
         if after.get("virtual_router_refs") and (after.get("virtual_network_refs") or after.get("network_ipam_refs")):
             raise BadRequest(
                 "virtual_router_refs: an instance IP of a virtual router can't refer to a network or an IPAM as well; "
@@ -192,7 +244,7 @@ class FloatingIpRules(_AddressRules):
     field: ClassVar[str] = "floating_ip_address"
     family_field: ClassVar[str] = "floating_ip_address_family"
 
-    def source(self, document: Document | None) -> Source | None:
+    def source(self, document: Document | None) -> ByName | None:
         if document is None or document.get("parent_type") != "floating-ip-pool":
             return None
         return _of_pool(document)
@@ -217,25 +269,25 @@ class AliasIpRules(_AddressRules):
     field: ClassVar[str] = "alias_ip_address"
     family_field: ClassVar[str] = "alias_ip_address_family"
 
-    def source(self, document: Document | None) -> Source | None:
+    def source(self, document: Document | None) -> ByName | None:
         return None if document is None else _of_pool(document)
 
 
-def _of_pool(document: Document) -> Source | None:
+def _of_pool(document: Document) -> ByName | None:
     """The network above the pool above a floating or alias IP."""
     name = tuple(document["fq_name"][:-2])
-    return None if name in _NOT_MANAGED else Source("virtual_network", name)
+    return None if name in _NOT_MANAGED else ByName("virtual_network", name, True)
 
 
-def _pool_of(document: Document) -> UnchangedByName:
-    return UnchangedByName("floating_ip_pool", tuple(document["fq_name"][:-1]))
+def _pool_of(document: Document) -> ByName:
+    return ByName("floating_ip_pool", tuple(document["fq_name"][:-1]), True)
 
 
-def _lookups_of(source: Source) -> tuple[Lookup, ...]:
+def _lookups_of(source: ByName) -> tuple[Lookup, ...]:
     return (source,) if source.kind == "network_ipam" else (source, Following(source, ("network_ipam",)))
 
 
-def _subnets(source: Source, found: Found) -> list[Subnet]:
+def _subnets(source: ByName, found: Found) -> list[Subnet]:
     holders = found.get(source, ())
     if source.kind == "network_ipam":
         return [subnet for ipam in holders for subnet in flat_subnets(ipam)]

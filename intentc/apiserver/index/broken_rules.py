@@ -22,7 +22,7 @@ from intentc.watch.protocol import Store
 from ..documents import decode, relationships
 from ..errors import Malformed
 from ..layout import CHILD, Layout
-from .sweep import suspects
+from .entries import suspects
 
 _BETWEEN_CHECKPOINTS = 50
 ERROR, WARNING, NOTE = "error", "warning", "note"

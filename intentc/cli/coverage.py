@@ -1,7 +1,6 @@
 """Compares the reaction map with recorded reads, for ``intentc check --reads``.
 
-``intentc.logic.coverage`` counts missing and idle reactions over files, the running service counts its own. This module
-turns both into findings.
+``intentc.logic.coverage`` finds missing and idle reactions over files; the running service counts missing ones.
 
 It reads files, or asks the diagnostics; it prints on stderr.
 """
@@ -9,7 +8,6 @@ It reads files, or asks the diagnostics; it prints on stderr.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -32,8 +30,7 @@ async def of_files(files: tuple[str, ...], configuration: Configuration) -> Cove
     "needed"}``."""
     import msgspec
 
-    from intentc.logic.coverage import coverage
-    from intentc.logic.dependencies.check_reads import Idle, idle_reactions, missing_reaction
+    from intentc.logic.coverage import coverage, idle_reactions, missing_reaction
     from intentc.offline.offline import Offline
     from intentc.plugins import installed
 
@@ -61,11 +58,7 @@ async def of_files(files: tuple[str, ...], configuration: Configuration) -> Cove
         )
         for one in found.missing
     ]
-    idle = [
-        Idle(use.edge, use.source, f"{use.walks} walks here, to nobody who reads what changed" if use.walks else "")
-        for use in found.idle
-    ]
-    findings += idle_reactions(idle, "in these files")
+    findings += idle_reactions(found)
     edges = [
         {
             **use.edge._asdict(),
@@ -80,19 +73,16 @@ async def of_files(files: tuple[str, ...], configuration: Configuration) -> Cove
 
 
 async def of_the_running(configuration: Configuration) -> Coverage:
-    """Query the running compiler, which counts since it started. ``missing``: ``{"reader", "read", "count"}``;
-    ``edges``: ``{"kind", "cause", "to", "everyone", "source", "walks", "idle", "ran", "changed"}``; ``since``: seconds
-    since 1970. The map is the one in force there."""
+    """Query the running compiler. ``missing``: ``{"reader", "read", "count"}``, counted since it has this map;
+    ``edges``: ``{"kind", "cause", "to", "everyone", "source"}`` of the map in force there."""
+    from intentc.logic.coverage import missing_reaction
     from intentc.logic.dependencies import Finding, ReactionMap
-    from intentc.logic.dependencies.check_reads import Idle, idle_reactions, missing_reaction
-    from intentc.logic.dependencies.edges import Edge
     from intentc.logic.dependencies.reactions import Reaction, Visit
     from intentc.plugins import installed
 
     from .waiting import asked
 
     answer = await asked(configuration.intentc.diagnostics, "/reactions")
-    since = datetime.fromtimestamp(answer["since"], UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     reactions = ReactionMap(
         Reaction(edge["kind"], edge["cause"], (Visit(edge["to"], edge["everyone"], edge["source"]),), edge["source"])
         for edge in answer["edges"]
@@ -100,18 +90,6 @@ async def of_the_running(configuration: Configuration) -> Coverage:
     schema = installed(configuration).schema
     findings = [Finding(**found) for found in answer["findings"]]
     for one in answer["missing"]:
-        count = f"{one['count']} times since {since}"
+        count = f"{one['count']} times so far"
         findings.append(missing_reaction(one["reader"], one["read"], count, reactions, schema))
-    idle = [
-        Idle(
-            Edge(edge["kind"], edge["cause"], edge["to"]),
-            edge["source"],
-            f"{edge['walks']} walks since {since}, {edge['ran']} evaluations, none of which changed anything"
-            if edge["walks"]
-            else "",
-        )
-        for edge in answer["edges"]
-        if not edge["changed"]
-    ]
-    findings += idle_reactions(idle, f"since {since}")
-    return Coverage(findings, {key: answer[key] for key in ("missing", "edges", "since")})
+    return Coverage(findings, {key: answer[key] for key in ("missing", "edges")})

@@ -74,8 +74,6 @@ COUNTERS = (
     Figure("intentc_evaluation_seconds", "Time that evaluations took.", "counters.evaluation_seconds"),
     Figure("intentc_slow_evaluations", "Evaluations over 2 ms; their intents have a cooldown.",
            "counters.slow_evaluations"),
-    Figure("intentc_walks", "Map traversals that reached an intent: idle "
-           "(answered from memory), unchanged (evaluated without effect), changed.", "counters.walks", "result"),
     Figure("intentc_idle_walks", "Intents that only the reaction map named, answered from memory.",
            "counters.idle_walks"),
     Figure("intentc_missing_reactions", "Evaluations that a recorded read required and the reaction map did not.",

@@ -33,7 +33,6 @@ from .api_throttle import ApiThrottle
 from .applier import Applier, LastGoodValues
 from .claims import Claims
 from .drift import Drift
-from .edges import edges_of
 from .evaluator import Evaluator
 from .live import Progress
 from .log_fields import LogFields
@@ -150,10 +149,10 @@ class Engine:
             logic=logic, book=book, planner=planner, states=states, drift=drift, scheduler=scheduler, objects=objects
         )
         self.throttle = throttle
-        self.reloads = ReloadRecord(self._evaluator.edges.since)
+        self.reloads = ReloadRecord()
         self.world: LiveWorld = logic
         self.planner, self.runner, self.states = planner, runner, states
-        self.jobs, self.objects, self.edges = scheduler, objects, self._evaluator.edges
+        self.jobs, self.objects = scheduler, objects
         self.names = names
         self.journal = journal  # 9
 
@@ -327,10 +326,11 @@ class Engine:
         self, reactions: ReactionMap, settings: Mapping[str, Any], unset: Iterable[str], *, other_edges: bool
     ) -> None:
         """Use this reaction map from now on, set ``settings``, and remove those named by ``unset``. The intents that
-        read them are evaluated. ``other_edges``: whether the edges differ from those of the former map; then the caller
-        enqueues the intents that this may concern (``resync``)."""
+        read them are evaluated. ``other_edges``: whether the edges differ from those of the former map; then missing
+        reactions are counted anew, and the caller enqueues the intents that this may concern (``resync``)."""
         self._logic.set_reactions(reactions)
-        self._evaluator.set_edges(edges_of(reactions), other_edges=other_edges)
+        if other_edges:
+            self._evaluator.missing_reactions.clear()
         for name, value in settings.items():
             self._scheduler.schedule(self._logic.set_setting(name, value).jobs)
         for name in unset:

@@ -5,9 +5,9 @@ control after a few milliseconds at the latest (docs/engine.md §1.7). An expens
 evaluation; one that fails is retried with back-off; one that a directive stops is not evaluated, or only for its facts.
 ``evaluation`` defines how an evaluation runs, ``claims`` what becomes of its claims.
 
-State, in memory: cooldowns, whether other tasks have their turn now, the paths of unfinished runs, counters (those of
-``edges``, too), and the missing reactions. It changes the state tables of intents, recorded reads and facts in
-``logic``, claims, ``allocations``, the journal and the scheduler.
+State, in memory: cooldowns, whether other tasks have their turn now, the paths of unfinished runs, counters, and the
+missing reactions. It changes the state tables of intents, recorded reads and facts in ``logic``, claims,
+``allocations``, the journal and the scheduler.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from ..model.reads import object_read
 from ..reconcile.backoff import Backoff
 from .allocations import Allocations
 from .claims import Claims
-from .edges import Edge, Edges
 from .log_fields import LogFields
 from .scheduler import Scheduler
 from .slices import Slice
@@ -88,8 +87,6 @@ class Evaluator:
         """The total time of all jobs, and how many were slow enough to start a cooldown."""
         self.slow_runs = 0
         self.idle_walks = 0
-        self.edges = Edges()
-        """The counters of each edge of the reaction map."""
         self._begun: dict[Key, Path] = {}
         """The paths of runs that did not complete: what resumes them (an allocation, time) has no path."""
         self.missing_reactions: dict[tuple[str, str], int] = {}
@@ -165,11 +162,8 @@ class Evaluator:
         job = self._scheduler.take_cause(key)
         if job.missing is not None:
             self.note_missing(job.missing, key)
-        edge = None if job.over_facts else self.edges.walked(job.path)
         if not job.by_readers and key in self._states.evaluated:
             self.idle_walks += 1
-            if edge is not None:
-                edge.idle += 1
             return
         if self._stopped(key):
             return
@@ -208,10 +202,6 @@ class Evaluator:
             if self._states.cut_off(member, problem):
                 self._log_held(member, problem.reason, path)
         objects = _in_order(changed, outcome.claims)
-        if edge is not None:
-            edge.ran += 1
-            if objects or affected.jobs or affected.deleted:
-                edge.changed += 1
         self._claims.plan(objects, resync=self._scheduler.is_resync(key))
         self._journal.add(
             Entry(
@@ -303,14 +293,6 @@ class Evaluator:
             return self._runner.run(key)
         return Outcome(key, Status.DONE, frozenset({object_read(key)}))
 
-    def set_edges(self, edges: Iterable[Edge], *, other_edges: bool) -> None:
-        """A reaction map with these edges was loaded: forget the counters of all other ones. ``other_edges``: whether
-        it differs from the former map; it may then have the missing reactions, and those that it lacks as well are
-        found again."""
-        self.edges.keep(edges)
-        if other_edges:
-            self.missing_reactions.clear()
-
     def note_missing(self, pair: tuple[str, str], key: Key | None = None) -> None:
         """Count a missing reaction: a change ran an intent, or made it stale, that no path of the map reaches. ``key``:
         the intent, if it is known."""
@@ -328,7 +310,7 @@ def _led_by(path: Path, jobs: Mapping[Key, Job]) -> Mapping[Key, Job]:
         return jobs
     if len(path) >= _LONGEST_PATH:
         path = (path[0], *path[2 - _LONGEST_PATH :])
-    return {key: Job(job.by_readers, (*path, key), job.missing, True) for key, job in jobs.items()}
+    return {key: Job(job.by_readers, (*path, key), job.missing) for key, job in jobs.items()}
 
 
 def _ended(key: Key, dropped: Iterable[Name], revision: int) -> Entry:

@@ -12,7 +12,6 @@ from ..evaluation import Naming, Runner
 from ..journal import Journal
 from ..logic import LiveWorld
 from ..planning import Planner
-from .edges import Edges
 from .object_queue import ObjectQueue
 from .reload_record import ReloadRecord
 from .scheduler import Scheduler
@@ -93,9 +92,6 @@ class Live(Protocol):
 
     @property
     def objects(self) -> ObjectQueue: ...
-
-    @property
-    def edges(self) -> Edges: ...
 
     @property
     def reloads(self) -> ReloadRecord: ...

@@ -14,8 +14,8 @@ class ReloadRecord:
     start; ``failures``: failed ones; ``last_error``: why the last one failed, None if it didn't; ``under_way``: whether
     one is requested or under way."""
 
-    def __init__(self, loaded_at: float) -> None:
-        self.loaded_at = loaded_at
+    def __init__(self) -> None:
+        self.loaded_at = time.time()
         self.reloads = 0
         self.failures = 0
         self.last_error: str | None = None

@@ -17,13 +17,11 @@ class Job(NamedTuple):
 
     ``by_readers``: something that it read has changed, or it trusts the reaction map, so it must run; otherwise the
     walk reached it, and its memo may answer. ``path``: the reaction path from the changed object, () if the walk did
-    not reach it. ``missing``: (kind of this intent, kind whose change it read) if the map should have led here.
-    ``over_facts``: the last step of the path leads from an intent to a reader of its facts, which no map describes."""
+    not reach it. ``missing``: (kind of this intent, kind whose change it read) if the map should have led here."""
 
     by_readers: bool
     path: Path = ()
     missing: tuple[str, str] | None = None
-    over_facts: bool = False
 
 
 class Affected(NamedTuple):

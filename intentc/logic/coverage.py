@@ -2,24 +2,23 @@
 
 Recorded reads run every affected intent, so neither makes an output wrong: a missing reaction is a map that says less
 than was meant, an idle edge one that says more than this world needs. It examines a converged world; it evaluates and
-changes nothing there. The map need not be the world's own. ``dependencies/check_reads.py`` words the findings,
-``dependencies/check.py`` checks a map by itself, ``engine/edges.py`` counts in a running service. State: the counts of
-one comparison.
+changes nothing there. The map need not be the world's own. ``dependencies/check.py`` checks a map
+by itself. State: the counts of one comparison.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Mapping
+import itertools
+from collections.abc import Collection, Generator, Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
 
 from intentc.logic.cache import State, Transition
 from intentc.logic.cache.states import NO_OFFERS
-from intentc.logic.dependencies import DependencyProcessor, Path, ReactionMap
-from intentc.logic.dependencies.edges import Declared, Edge, along, edges
-from intentc.logic.dependencies.reactions import SELF
-from intentc.model import Key, Read
+from intentc.logic.dependencies import DependencyProcessor, Finding, Path, ReactionMap
+from intentc.logic.dependencies.reactions import SELF, Declared, Edge, edges
+from intentc.model import Key, Read, Schema
 from intentc.model.reads import TAKEN, index_read, name_read, object_read, sources_read
 
 from .changes import ChangedReads
@@ -100,6 +99,58 @@ def slices(logic: LiveWorld, reactions: ReactionMap | None = None) -> Generator[
             steps = 0
             yield
     return look.coverage()
+
+
+def missing_reaction(reader: str, read: str, example: str, reactions: ReactionMap, schema: Schema) -> Finding:
+    """The finding for intents of kind ``reader`` that read the kind ``read`` without a path of the map. ``example``:
+    how often, or an example."""
+    return Finding(
+        _place(reader, read, reactions),
+        "warning",
+        "MissingReaction",
+        f"{reader} reads {read}, but no path of the map leads there ({example}): {_addition(reader, read, schema)}",
+    )
+
+
+def idle_reactions(found: Coverage) -> Iterator[Finding]:
+    """The findings for idle edges: each walked edge on its own, the others of one entry together."""
+    unwalked: dict[tuple[str, str, str], list[str]] = {}
+    for edge, _, source, count, _ in found.idle:
+        if count:
+            walks = f"{count} walks here, to nobody who reads what changed"
+            advice = f"keep it if it is meant, or take {edge.to} out of `{edge.kind}: {edge.cause}:`"
+            yield Finding(source, "note", "IdleReaction", f"{edge}: {walks}; {advice}")
+        else:
+            unwalked.setdefault((edge.kind, edge.cause, source), []).append(edge.to)
+    for (kind, cause, source), kinds in unwalked.items():
+        edge = Edge(kind, cause, ", ".join(kinds))
+        changed = kind if cause == SELF else cause
+        yield Finding(
+            source,
+            "note",
+            "IdleReaction",
+            f"{edge}: no walk led to an intent this way in these files, so nothing is known of its use; change any "
+            f"{changed}",
+        )
+
+
+def _place(reader: str, read: str, reactions: ReactionMap) -> str:
+    """The place for the addition: the entry of what is read, else one of the reader, else the map."""
+    by_state = {(reaction.kind, reaction.cause): reaction.source for reaction in reactions}
+    of_kind = {reaction.kind: reaction.source for reaction in reversed(list(reactions))}
+    found = by_state.get((read, SELF)) or of_kind.get(read) or of_kind.get(reader)
+    return found or next(iter(by_state.values()), "")
+
+
+def _addition(reader: str, read: str, schema: Schema) -> str:
+    tied = any(
+        source.name == one
+        for one, other in ((reader, read), (read, reader))
+        for source, _ in schema.referring.get(other, ())
+    )
+    step = reader if tied else f"{{all: {reader}}}"
+    why = "" if tied else f", since {read} and {reader} have no relation"
+    return f"add {step} to `{read}: self:`{why}, and `{read}: []` to {reader}"
 
 
 class _Look:
@@ -229,3 +280,11 @@ class _Look:
             case _:
                 example = ""
         return f"{example} (none is there)"
+
+
+def along(path: Path) -> Iterator[Edge]:
+    """The edges that a walk took, from its origin on; none for a path of one key."""
+    cause = SELF
+    for here, there in itertools.pairwise(path):
+        yield Edge(here.kind, cause, there.kind)
+        cause = here.kind

@@ -105,7 +105,7 @@ class Service(LiveWorld):
         facts = self._forget(deleted)
         jobs = self._jobs(changes.reads, walked)
         for key, job in facts.jobs.items():
-            led = job._replace(path=(*deleted, key), over_facts=True) if len(deleted) == 1 else job
+            led = job._replace(path=(*deleted, key)) if len(deleted) == 1 else job
             jobs[key] = jobs[key]._replace(by_readers=True) if key in jobs else led
         return Affected(
             self._in_order(jobs), _objects(transitions), frozenset(deleted | facts.deleted), _new_problems(transitions)

@@ -25,8 +25,7 @@ from intentc.evaluation import Compiler
 from intentc.loading.configuration import Configuration, Loaded
 from intentc.loading.configuration.sections import Section
 from intentc.logic.dependencies import ReactionMap, findings
-from intentc.logic.dependencies.edges import Edge, edges
-from intentc.logic.dependencies.reactions import load
+from intentc.logic.dependencies.reactions import Edge, edges, load
 from intentc.model import InvalidInput, Key
 from intentc.plugins import check_settings, reaction_maps
 

@@ -17,7 +17,7 @@ import pytest
 from intentc.inspection.why.why import why
 from intentc.loading.yaml import load_documents
 from intentc.logic.coverage import Coverage, coverage
-from intentc.logic.dependencies.edges import Edge
+from intentc.logic.dependencies.reactions import Edge
 from intentc.model import Name
 from intentc.model.provenance import claimed_parts
 from intentc.offline import offline

@@ -168,10 +168,6 @@ class Answered:
                     "to": "security_group",
                     "everyone": False,
                     "source": "reactions/contrail.yml:12",
-                    "walks": 7,
-                    "idle": 2,
-                    "ran": 5,
-                    "changed": 3,
                 },
                 {
                     "kind": "project",
@@ -179,10 +175,6 @@ class Answered:
                     "to": "security_group",
                     "everyone": True,
                     "source": "reactions/contrail.yml:15",
-                    "walks": 4,
-                    "idle": 4,
-                    "ran": 0,
-                    "changed": 0,
                 },
             ],
             "findings": [
@@ -197,7 +189,6 @@ class Answered:
             "loaded_at": NOW,
             "reloads": 1,
             "last_error": None,
-            "since": NOW,
         }
         self.lines: list[dict[str, Any]] = [line(1), write(2), line(3, intent=DATABASE, path=[DATABASE])]
         self.rejections: dict[type, Unanswerable] = {}

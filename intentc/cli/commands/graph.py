@@ -61,7 +61,7 @@ def command(
 def _print_map(output: str, configuration: Configuration) -> None:
     from intentc.cli.drawing import Arrow, Node
     from intentc.logic.dependencies.check import layers
-    from intentc.logic.dependencies.edges import edges
+    from intentc.logic.dependencies.reactions import edges
     from intentc.plugins import installed
 
     compilers = installed(configuration)

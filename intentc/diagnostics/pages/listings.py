@@ -19,7 +19,6 @@ OBJECTS = 50
 QUARANTINED = 50
 LINES = 60
 SORTS = ("evaluation", "write")
-ORDERS = ("map", "walks", "idle")
 _FINDINGS = 100
 _EDGES = 400
 
@@ -119,28 +118,12 @@ def line_list(query: JournalQuery, answer: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def reaction_list(answer: Mapping[str, Any], parameters: Mapping[str, str]) -> dict[str, Any]:
-    """Return the template's values. ``sort``: the map's order, or the most walked or most idle edges first. Raises
-    ``BadQuery``."""
-    order = choice(parameters, "sort", ORDERS) or "map"
-    edges = [{**edge, "use": _use(edge)} for edge in answer["edges"]]
-    if order != "map":
-        edges.sort(key=lambda edge: -edge[order])
-    never = sum(edge["use"] == "never changed an output" for edge in edges)
+def reaction_list(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the template's values."""
     return {
         "answer": answer,
-        "order": order,
-        "orders": ORDERS,
-        "edges": edges[:_EDGES],
-        "edges_total": len(edges),
-        "unwalked": sum(not edge["walks"] for edge in edges),
-        "unchanging": never,
+        "edges": answer["edges"][:_EDGES],
+        "edges_total": len(answer["edges"]),
         "findings": answer["findings"][:_FINDINGS],
         "missing": answer["missing"][:_FINDINGS],
     }
-
-
-def _use(edge: Mapping[str, Any]) -> str:
-    if not edge["walks"]:
-        return "not walked"
-    return "changed outputs" if edge["changed"] else "never changed an output"

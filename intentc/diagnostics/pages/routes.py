@@ -35,8 +35,7 @@ def page_routes(process: Process, reader: Reader) -> list[Route]:
         return await _page(process, "object.html", **await one_object.about(reader, one_object.wanted_of(given)))
 
     async def reactions(given: Mapping[str, str]) -> Response:
-        answer = await reader.ask(Reactions())
-        return await _page(process, "reactions.html", **listings.reaction_list(answer, given))
+        return await _page(process, "reactions.html", **listings.reaction_list(await reader.ask(Reactions())))
 
     async def quarantine(given: Mapping[str, str]) -> Response:
         answer = await reader.ask(listings.quarantine_query(given))

@@ -1,6 +1,6 @@
-"""Shows the reaction map in force with each edge's counters, the map's findings, missing reactions, and reloads.
+"""Shows the reaction map in force, its findings, missing reactions, and reloads.
 
-``engine/edges.py`` counts; ``logic/dependencies/check.py`` computes the findings.
+``logic/dependencies/check.py`` computes the findings.
 
 It reads the engine and changes nothing; the map is checked in a thread. State: the findings, by map.
 """
@@ -22,7 +22,7 @@ _PROVED: WeakKeyDictionary[ReactionMap, list[Finding]] = WeakKeyDictionary()
 
 async def reactions(live: Live) -> dict[str, Any]:
     """Answer ``GET /reactions``: edges in the map's order, each once; kinds by their rank."""
-    world, counts, loaded = live.world, live.edges, live.reloads
+    world, loaded = live.world, live.reloads
     reaction_map = world.reactions
     found = await _proved(reaction_map, world.schema)
     edges: dict[tuple[str, str, str, bool], dict[str, Any]] = {}
@@ -37,7 +37,6 @@ async def reactions(live: Live) -> dict[str, Any]:
                     "to": visit.kind,
                     "everyone": visit.everyone,
                     "source": visit.source,
-                    **counts.of(edge)._asdict(),
                 },
             )
     kinds = dict.fromkeys(reaction.kind for reaction in reaction_map)
@@ -54,7 +53,6 @@ async def reactions(live: Live) -> dict[str, Any]:
         "loaded_at": loaded.loaded_at,
         "reloads": loaded.reloads,
         "last_error": loaded.last_error,
-        "since": counts.since,
     }
 
 

@@ -79,7 +79,6 @@ def report(live: Live, *, converged: bool) -> dict[str, Any]:
             "evaluation_seconds": round(progress.evaluation_seconds, 6),
             "slow_evaluations": progress.slow_evaluations,
             "idle_walks": progress.idle_walks,
-            "walks": live.edges.totals(),
             "missing_reactions": {
                 f"{reader} <- {read}": count for (reader, read), count in sorted(progress.missing_reactions.items())
             },

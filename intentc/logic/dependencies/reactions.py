@@ -86,6 +86,36 @@ class ReactionMap:
         return len(self._reactions)
 
 
+class Edge(NamedTuple):
+    """Leads from an intent of ``kind`` that was reached by ``cause`` to intents of the kind ``to``."""
+
+    kind: str
+    cause: str
+    to: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} (from {self.cause}) → {self.to}"
+
+
+class Declared(NamedTuple):
+    """How a map declares an edge. ``everyone``: to all of the kind, related or not; ``source``: file:line of its first
+    place."""
+
+    everyone: bool
+    source: str
+
+
+def edges(reactions: ReactionMap) -> dict[Edge, Declared]:
+    """Every edge of a map, in order."""
+    found: dict[Edge, Declared] = {}
+    for reaction in reactions:
+        for visit in reaction.visits:
+            edge = Edge(reaction.kind, reaction.cause, visit.kind)
+            former = found.get(edge, Declared(visit.everyone, visit.source))
+            found[edge] = former._replace(everyone=former.everyone or visit.everyone)
+    return found
+
+
 def load(*texts: str | Path) -> ReactionMap:
     """The joined map of these texts, or of files where a ``Path`` is given. Raises ``InvalidInput`` with file:line for
     any other form. An empty file is an error, since a file that is being written looks like that and would end all

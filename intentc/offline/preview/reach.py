@@ -14,8 +14,7 @@ import msgspec
 
 from intentc.logic import LiveWorld
 from intentc.logic.dependencies import DependencyProcessor, ReactionMap
-from intentc.logic.dependencies.edges import Declared, Edge, edges
-from intentc.logic.dependencies.reactions import SELF
+from intentc.logic.dependencies.reactions import SELF, Declared, Edge, edges
 from intentc.model import Key
 
 LOOKED_AT = 2_000

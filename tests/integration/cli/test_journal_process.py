@@ -142,8 +142,6 @@ async def test_the_journal_and_the_reactions_of_a_process_can_be_asked_for(world
     assert answer["lines"][-1]["intent"] == {"kind": "security_group", "name": GROUP, "uuid": group}
     assert answer["last"] >= answer["lines"][-1]["sequence"]
     reactions = (await service.get("/reactions")).json()
-    walked = [edge for edge in reactions["edges"] if edge["walks"]]
-    assert all(edge["walks"] == edge["idle"] + edge["ran"] for edge in walked)
     assert reactions["missing"] == []
     assert {finding["severity"] for finding in reactions["findings"]} <= {"note"}
 

@@ -92,18 +92,13 @@ def running(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("running")
-def test_without_files_the_running_compiler_is_asked_which_counts_since_its_start(intentc: Intentc) -> None:
+def test_without_files_the_running_compiler_is_asked_for_what_it_counted(intentc: Intentc) -> None:
     ended = intentc("check", "--reads", "-o", "json")
     assert ended.code == 0
     found = reads(ended.out)
     assert found["missing"] == []
-    assert found["since"] > 0
-    edges = {(edge["kind"], edge["cause"], edge["to"]): edge for edge in found["edges"]}
-    assert edges["port_tuple", "virtual_machine_interface", "service_instance"]["walks"] == 0
-    messages = {finding["message"] for finding in json.loads(ended.out)["findings"]}
-    place = "port_tuple (from virtual_machine_interface) → service_instance: "
-    (idle,) = [message for message in messages if message.startswith(place)]
-    assert "no walk led to an intent this way since 20" in idle
+    edges = {(edge["kind"], edge["cause"], edge["to"]) for edge in found["edges"]}
+    assert ("port_tuple", "virtual_machine_interface", "service_instance") in edges
 
 
 def test_nobody_who_runs_is_reported(intentc: Intentc, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,13 +84,6 @@ def test_who_is_held_on_account_of_another_is_helped_by_looking_at_that_one() ->
     assert [row["command"] for row in shown["rows"]] == ["intentc why security_group d:shop:database"]
 
 
-def test_a_map_of_which_not_all_was_walked_says_why(browser: TestClient, asked: Answered) -> None:
-    said = "Not walked: no change since the first load has led over the edge"
-    assert said not in browser.get("/pages/reactions").text
-    asked.map["edges"][0]["walks"] = 0
-    assert said in browser.get("/pages/reactions").text
-
-
 def test_a_write_shows_the_fields_that_it_sets(browser: TestClient, asked: Answered) -> None:
     asked.lines = [write(1, fields=["display_name", "<b>"])]
     text = text_of(browser.get("/pages/journal").text)

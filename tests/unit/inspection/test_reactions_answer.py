@@ -1,4 +1,4 @@
-"""What is answered about the reaction map: its edges with their figures, its findings, what it leaves out."""
+"""What is answered about the reaction map: its edges, its findings, what it leaves out."""
 
 from __future__ import annotations
 
@@ -22,23 +22,17 @@ async def box_system() -> AsyncIterator[BoxSystem]:
     box_system.close()
 
 
-async def test_each_edge_is_reported_with_its_place_and_its_figures(box_system: BoxSystem) -> None:
-    await box_system.boxes("b")
-    await box_system.boxes("a", text="see b", box_refs=[{"to": ["b"]}])
-    await box_system.boxes("c", box_refs=[{"to": ["b"]}])
-    await box_system.change("b", text="other")
+async def test_each_edge_is_reported_with_its_place(box_system: BoxSystem) -> None:
     answer = await reactions(box_system.engine)
     assert answer["kinds"] == ["box"]
     (edge,) = answer["edges"]
-    assert {key: edge[key] for key in ("kind", "cause", "to", "everyone", "source")} == {
+    assert edge == {
         "kind": "box",
         "cause": "self",
         "to": "box",
         "everyone": False,
         "source": "here",
     }
-    assert edge["walks"] == edge["idle"] + edge["ran"]
-    assert (edge["idle"] >= 1, edge["changed"]) == (True, 1)
 
 
 async def test_findings_come_with_file_and_line() -> None:
@@ -66,4 +60,4 @@ async def test_missing_reactions_are_reported_with_their_number(box_system: BoxS
 async def test_since_when_the_map_is_in_force_is_reported(box_system: BoxSystem) -> None:
     answer = await reactions(box_system.engine)
     assert (answer["reloads"], answer["last_error"]) == (0, None)
-    assert answer["loaded_at"] == answer["since"] > 0
+    assert answer["loaded_at"] > 0

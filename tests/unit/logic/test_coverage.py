@@ -10,7 +10,7 @@ import pytest
 from intentc.logic import Service
 from intentc.logic.coverage import Coverage, coverage, slices
 from intentc.logic.dependencies import ReactionMap, load
-from intentc.logic.dependencies.edges import Edge
+from intentc.logic.dependencies.reactions import Edge
 from intentc.model import Change, Fact, Read
 from intentc.model.reads import fact_read, index_read, name_read, object_read, sources_read, targets_read
 from tests.support.toy_kinds import key, put, reference, snapshot, toy_schema

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from intentc.logic import Service
 from intentc.logic.coverage import coverage
 from intentc.logic.dependencies import ReactionMap
-from intentc.logic.dependencies.edges import Edge
-from intentc.logic.dependencies.reactions import SELF, Reaction, Visit
+from intentc.logic.dependencies.reactions import SELF, Edge, Reaction, Visit
 from intentc.model import Change, Key, Read, Snapshot
 from intentc.model.reads import index_read, name_read, object_read, sources_read, targets_read
 from tests.property.profiles import share

@@ -288,16 +288,6 @@ async def test_after_a_wrong_map_the_next_right_one_is_taken(workshop: Workshop)
     assert (status["reloads"], status["failures"], status["last_error"]) == (1, 1, None)
 
 
-async def test_counts_of_reactions_that_stay_are_kept_and_others_go(workshop: Workshop) -> None:
-    await workshop.change("saw", "sharpened")
-    figures_of = workshop.engine.edges.of
-    assert figures_of(("tool", "self", "shelf")).walks == 1
-    await workshop.reload(FURTHER)
-    assert figures_of(("tool", "self", "shelf")).walks == 1
-    await workshop.reload(WITHOUT)
-    assert figures_of(("tool", "self", "shelf")).walks == 0
-
-
 async def test_a_setting_that_has_changed_has_its_readers_evaluated_again(workshop: Workshop) -> None:
     workshop.configure(intentc={"settings": {"colour": "blue", "smell": "oak"}})
     assert await workshop.reload()

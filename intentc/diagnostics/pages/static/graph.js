@@ -53,9 +53,7 @@ const look = () => [
   },
   { selector: "edge.labelled", style: { label: "data(label)" } },
   { selector: "edge.dashed", style: { "line-style": "dashed" } },
-  { selector: "edge.weighed", style: { width: "data(width)" } },
   { selector: "edge.pointed", style: { label: "data(label)", "z-index": 1 } },
-  { selector: "edge.unwalked", style: { opacity: 0.45 } },
   // Within a column: out of the side and back, past what stands between.
   {
     selector: "edge.beside",
@@ -146,10 +144,8 @@ function reactions(answer) {
   for (const edge of answer.edges) {
     if (edge.kind === edge.to) to_itself.add(edge.kind);
     const id = JSON.stringify([edge.kind, edge.to]);
-    const arrow = arrows.get(id) || { from: edge.kind, to: edge.to, causes: [], walks: 0, changed: 0 };
+    const arrow = arrows.get(id) || { from: edge.kind, to: edge.to, causes: [] };
     arrow.causes.push(edge.cause);
-    arrow.walks += edge.walks;
-    arrow.changed += edge.changed;
     arrows.set(id, arrow);
   }
   const kinds = [...new Set(answer.edges.flatMap((edge) => [edge.kind, edge.to]))];
@@ -166,10 +162,10 @@ function reactions(answer) {
     })),
     edges: drawn.map(([id, arrow]) => ({
       data: {
-        id: `edge ${id}`, source: arrow.from, target: arrow.to, width: 1 + Math.min(4, Math.log10(1 + arrow.walks)),
-        shown: `${arrow.from} → ${arrow.to} through ${arrow.causes.join(", ")}: ${arrow.walks} walks, ${arrow.changed} changed an output`,
+        id: `edge ${id}`, source: arrow.from, target: arrow.to,
+        shown: `${arrow.from} → ${arrow.to} through ${arrow.causes.join(", ")}`,
       },
-      classes: ["weighed", arrow.changed ? "" : arrow.walks ? "dashed" : "unwalked"],
+      classes: [],
     })),
     shown: "Choose a kind to see its own arrows, or an arrow for its causes. Drag to move; the wheel zooms with Ctrl.",
   };

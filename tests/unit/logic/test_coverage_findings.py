@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from intentc.logic.coverage import Coverage, Use, along, idle_reactions, missing_reaction
 from intentc.logic.dependencies import load
-from intentc.logic.dependencies.check_reads import Idle, idle_reactions, missing_reaction
-from intentc.logic.dependencies.edges import Edge, along, edges
+from intentc.logic.dependencies.reactions import Edge, edges
 from tests.support.toy_kinds import keys, toy_schema
 
 MAP = load("intent-compiler:\n  net:\n    self: [policy]\n  policy:\n    net: []\n    self: [{all: group}, net]\n")
@@ -35,16 +35,17 @@ def test_in_an_empty_map_it_is_missing_all_the_same() -> None:
 
 
 def test_an_idle_edge_is_reported_with_its_walks() -> None:
-    (found,) = idle_reactions([Idle(Edge("net", "self", "policy"), "map.yml:3", "4 walks, none needed")], "here")
+    (found,) = idle_reactions(Coverage((), (Use(Edge("net", "self", "policy"), False, "map.yml:3", 4, 0),)))
     assert (found.severity, found.reason, found.source) == ("note", "IdleReaction", "map.yml:3")
     assert found.message == (
-        "net (from self) → policy: 4 walks, none needed; keep it if it is meant, or take policy out of `net: self:`"
+        "net (from self) → policy: 4 walks here, to nobody who reads what changed; keep it if it is meant, or take "
+        "policy out of `net: self:`"
     )
 
 
 def test_unwalked_edges_of_one_entry_are_reported_together() -> None:
-    idle = [Idle(Edge("net", "self", to), "map.yml:3", "") for to in ("policy", "port")]
-    (found,) = idle_reactions(idle, "in these files")
+    uses = tuple(Use(Edge("net", "self", to), False, "map.yml:3", 0, 0) for to in ("policy", "port"))
+    (found,) = idle_reactions(Coverage((), uses))
     assert found.message == (
         "net (from self) → policy, port: no walk led to an intent this way in these files, so nothing is known of "
         "its use; change any net"

@@ -1,4 +1,4 @@
-"""Walks are counted at the last edge of their path, and the journal shows the path."""
+"""The journal shows by which path a change led to an evaluation."""
 
 from __future__ import annotations
 
@@ -6,75 +6,17 @@ from typing import Any
 
 import pytest
 
-from intentc.engine.edges import Edges, Figures, edges_of
 from intentc.journal import Entry, Write
 from intentc.model import Key
 from intentc.testing import MemoryService, service_for
-from tests.support.box_system import BoxSystem, boxes_and_parts, part
+from tests.support.box_system import BoxSystem, part
 from tests.support.toy.compiler import compiler
 
 pytestmark = pytest.mark.anyio
 
-EDGE = ("box", "self", "box")
-A, B, C = (Key(kind, kind) for kind in "abc")
-
 
 def referring(name: str) -> dict[str, Any]:
     return {"box_refs": [{"to": [name]}]}
-
-
-def test_the_last_edge_of_a_path_is_counted_with_the_cause_before_it() -> None:
-    edges = Edges()
-    edges.walked((A, B))
-    edges.walked((A, B, C))
-    edges.walked((A, B, C))
-    assert edges.of(("a", "self", "b")).walks == 1
-    assert edges.of(("b", "a", "c")).walks == 2
-    assert edges.of(("b", "self", "c")) == Figures()
-
-
-@pytest.mark.parametrize("path", [(), (A,)])
-def test_a_change_that_concerns_itself_alone_walks_no_edge(path: tuple[Key, ...]) -> None:
-    assert Edges().walked(path) is None
-
-
-def test_what_is_no_longer_in_the_map_is_forgotten_and_the_rest_goes_on() -> None:
-    edges = Edges()
-    edges.walked((A, B))
-    edges.walked((B, C))
-    edges.keep([("a", "self", "b")])
-    assert (edges.of(("a", "self", "b")).walks, edges.of(("b", "self", "c")).walks) == (1, 0)
-
-
-def test_the_edges_of_a_map_are_named_once_each() -> None:
-    assert list(edges_of(boxes_and_parts().reactions)) == [EDGE]
-
-
-async def test_an_intent_that_reads_nothing_of_what_changed_is_idle_on_the_edge(box_system: BoxSystem) -> None:
-    await box_system.boxes("b")
-    await box_system.boxes("a", **referring("b"))
-    before = box_system.engine.edges.of(EDGE)
-    await box_system.change("b", text="other")
-    after = box_system.engine.edges.of(EDGE)
-    assert [now - then for now, then in zip(after, before, strict=True)] == [1, 1, 0, 0]
-
-
-async def test_an_intent_whose_output_changes_by_it_is_counted_as_changed(box_system: BoxSystem) -> None:
-    await box_system.boxes("b")
-    await box_system.boxes("a", text="see b", **referring("b"))
-    before = box_system.engine.edges.of(EDGE)
-    await box_system.change("b", text="other")
-    after = box_system.engine.edges.of(EDGE)
-    assert [now - then for now, then in zip(after, before, strict=True)] == [1, 0, 1, 1]
-
-
-async def test_an_intent_that_runs_and_wants_the_same_is_not(box_system: BoxSystem) -> None:
-    await box_system.boxes("b")
-    await box_system.boxes("a", text="see b", **referring("b"))
-    before = box_system.engine.edges.of(EDGE)
-    await box_system.change("b", **referring("b"))
-    after = box_system.engine.edges.of(EDGE)
-    assert [now - then for now, then in zip(after, before, strict=True)] == [1, 0, 1, 0]
 
 
 async def test_the_journal_shows_the_path_and_the_revision_of_its_source(box_system: BoxSystem) -> None:
@@ -129,8 +71,6 @@ async def test_where_the_map_and_a_fact_lead_to_an_intent_the_path_is_that_of_th
     service = await toy()
     gateway, path = await path_to_the_gateway(service)
     assert [key.kind for key in path] == ["toy_pod", "toy_service", "toy_route", "toy_gateway"]
-    edges = service.offline.engine._evaluator.edges
-    assert edges.of(("toy_route", "toy_service", "toy_gateway")) == Figures(walks=1, idle=0, ran=1, changed=1)
     assert gateway.objects
 
 
@@ -140,7 +80,6 @@ async def test_where_the_map_stops_short_the_path_goes_over_the_fact() -> None:
     logic.reactions._next["toy_route", "toy_service"] = ()
     _, path = await path_to_the_gateway(service)
     assert [key.kind for key in path] == ["toy_pod", "toy_service", "toy_gateway"]
-    assert service.offline.engine.edges.of(("toy_service", "toy_pod", "toy_gateway")) == Figures()
 
 
 async def toy() -> MemoryService:

@@ -14,8 +14,7 @@ import msgspec
 
 from intentc import Context, View
 
-from .gateway_service import service_upstream
-from .http_gateway import AuthFilter
+from .http_gateway import AuthFilter, service_upstream
 from .plain import boolean, typed
 from .routing.header_changes import Report
 from .settings.header_rules import addition

@@ -21,8 +21,8 @@ from .envoy.tls_sockets import upstream_tls
 from .faults import Faults
 from .reasons import clusters as reasons
 from .reasons.clusters import cluster_parts, endpoint_parts
-from .secret_state import names
 from .this_gateway import gateway_namespace
+from .tls_context import names
 from .upstreams.resolvers import Discovery, service_endpoints
 from .upstreams.targets import allowed_targets, forbidden
 from .upstreams.upstream import ClusterUse, Unreachable, Upstream

@@ -13,8 +13,7 @@ import msgspec
 
 from .elements import Origin
 from .envoy.route import PARTS, forwarding_route, redirecting_route, rejecting_route
-from .routing.route_action import Forward, GroupMember
-from .routing.route_match import RouteMatch
+from .routing.route_action import Forward, GroupMember, RouteMatch
 from .routing.sharing import Sharing, sharing
 from .upstreams.upstream import ClusterUse
 

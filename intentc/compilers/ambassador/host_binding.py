@@ -19,8 +19,7 @@ from intentc import Context, Fact
 
 from .elements import Origin
 from .routing.hostnames import ANY
-from .routing.route_action import GroupMember
-from .routing.route_match import group_name
+from .routing.route_action import GroupMember, group_name
 from .tls_context import TLSSettings
 
 HOSTS = "any"

@@ -26,12 +26,10 @@ from .hostname_binding import (
     strictest,
     takes,
 )
-from .listener_settings import OpenListener
+from .listener import LISTENERS, OpenListener
 from .routing.hostnames import aligned
 from .tls_context import TLSSettings
 
-LISTENERS = "all"
-"""The only name of the fact ``open_listener``."""
 IRREGULAR = "irregular"
 """The name of the fact ``hostname_binding`` that lists the hostnames that route tables don't look up one by one."""
 

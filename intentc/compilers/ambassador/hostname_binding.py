@@ -14,7 +14,7 @@ import msgspec
 
 from .elements import Origin
 from .host_binding import HostBinding
-from .listener_settings import OpenListener
+from .listener import OpenListener
 from .tls_context import TLSSettings
 
 _STRICTNESS = {"Route": 0, "Redirect": 1, "Reject": 2}

@@ -15,16 +15,27 @@ from typing import Any, NamedTuple
 from intentc import Claim, Context, Fact, Intent
 
 from .annotated import annotated, published
+from .host import check_hostname, check_secrets
 from .host_binding import HOSTS, HostBinding, crossing_members, wildcard_host
-from .host_tls import check_hostname, check_secrets
 from .routing.hostnames import ANY, covering, is_pattern
-from .routing.route_action import Core, Forward, GroupMember, HeaderChanges, RegexRewrite, Share, Treatment
-from .routing.route_match import EXACT, PREFIX, SEGMENTS, RouteMatch, group_name
-from .secret_state import names
+from .routing.route_action import (
+    EXACT,
+    PREFIX,
+    SEGMENTS,
+    Core,
+    Forward,
+    GroupMember,
+    HeaderChanges,
+    RegexRewrite,
+    RouteMatch,
+    Share,
+    Treatment,
+    group_name,
+)
 from .settings.module_settings import ModuleSettings, module_settings
 from .settings.upstream_settings import HASHING
 from .this_gateway import annotated_for_us, of_our_class, report_variables
-from .tls_context import TLSSettings, UnusableTLS
+from .tls_context import TLSSettings, UnusableTLS, names
 from .upstreams.upstream import Unusable, Upstream, UpstreamRequest, upstream
 
 KEEP_PATHS = "ambassador.ingress_keeps_paths"

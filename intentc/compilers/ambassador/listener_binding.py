@@ -20,7 +20,7 @@ from .envoy.http_connection_manager import http_connection_manager
 from .envoy.listeners import FilterChain, cleartext_chain, folded, listener, tcp_filter_chain, tls_chains
 from .hostname_binding import ChainShare
 from .http_gateway import Gateway, Misconfigured, gateway
-from .listener_settings import Socket
+from .listener import Socket
 from .reasons import hosts as reasons
 from .reasons.hosts import guard_parts
 from .routing.hostnames import rank

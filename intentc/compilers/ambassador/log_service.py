@@ -11,8 +11,7 @@ import msgspec
 
 from intentc import Claim, Context, Fact, Intent
 
-from .gateway_service import cluster_use, service_upstream
-from .http_gateway import LOG, LogSink
+from .http_gateway import LOG, LogSink, cluster_use, service_upstream
 from .settings.traffic import HeaderName
 from .this_gateway import ours, report_variables
 from .upstreams.upstream import Unusable

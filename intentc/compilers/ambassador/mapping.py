@@ -21,8 +21,18 @@ from .http_gateway import RATE_LIMIT, RateLimitFilter
 from .routing.hostnames import ANY, is_pattern
 from .routing.mapping_action import MappingReader
 from .routing.regexes import BadRegex, check
-from .routing.route_action import Forward, GroupMember, Redirect
-from .routing.route_match import EXACT, PREFIX, PRESENT, REGEX, Condition, RouteMatch, group_name
+from .routing.route_action import (
+    EXACT,
+    PREFIX,
+    PRESENT,
+    REGEX,
+    Condition,
+    Forward,
+    GroupMember,
+    Redirect,
+    RouteMatch,
+    group_name,
+)
 from .settings.module_settings import ModuleSettings, module_settings
 from .settings.traffic import HeaderName, Text
 from .this_gateway import ours, report_variables

@@ -17,8 +17,7 @@ from .elements import Origin, element
 from .faults import Faults
 from .grouping import add_uses, clusters_in, routes_of, shared_routes
 from .reasons.groups import route, route_parts
-from .routing.route_action import GroupMember
-from .routing.route_match import RouteMatch, route_name, sort_key
+from .routing.route_action import GroupMember, RouteMatch, route_name, sort_key
 from .routing.sharing import Sharing, until_repaired
 from .upstreams.upstream import ClusterUse
 

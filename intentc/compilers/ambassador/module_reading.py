@@ -21,8 +21,7 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 import msgspec
 
 from .plain import texts
-from .routing.header_changes import additions, removable
-from .routing.rate_limit_labels import label_action
+from .routing.header_changes import additions, label_action, removable
 from .settings.header_rules import mistake_in
 from .settings.module_settings import AddressRange, DefaultLabels, MappingDefaults, ModuleSettings
 from .settings.traffic import CircuitBreaker, Cors, Keepalive, LoadBalancer, Settings

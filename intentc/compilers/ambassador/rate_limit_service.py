@@ -10,8 +10,7 @@ from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent, View
 
-from .gateway_service import cluster_use, service_upstream, takes_effect
-from .http_gateway import RATE_LIMIT, Misconfigured, RateLimitFilter
+from .http_gateway import RATE_LIMIT, Misconfigured, RateLimitFilter, cluster_use, service_upstream, takes_effect
 from .settings.module_settings import module_settings
 from .this_gateway import ours, report_variables
 from .upstreams.upstream import Unusable, Upstream

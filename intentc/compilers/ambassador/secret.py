@@ -17,7 +17,7 @@ from intentc import Claim, Context, Fact, Intent, View
 from .elements import Origin, element
 from .envoy.tls_sockets import certificate, validation
 from .reasons import clusters as reasons
-from .secret_state import PARTS, SecretState
+from .tls_context import PARTS, SecretState
 
 _CHAIN = ("tls.crt", "cert-chain.pem")
 _KEY = ("tls.key", "key.pem")

@@ -17,16 +17,15 @@ from intentc import Claim, Context, Fact, Intent
 
 from .elements import Origin, element
 from .envoy.listeners import listener, tcp_filter_chain
+from .host import check_hostname, check_secrets
 from .host_binding import HostBinding
-from .host_tls import check_hostname, check_secrets
 from .hostname_binding import closing, foremost
 from .listener_binding import bind_address
 from .reasons.hosts import tcp_routes
 from .routing.hostnames import covering
 from .routing.tcp_routing import TCPMember, TCPRoute, divided, routes_of
-from .secret_state import names
 from .this_gateway import ours
-from .tls_context import TLSSettings, UnusableTLS, secret_named, tls_settings
+from .tls_context import TLSSettings, UnusableTLS, names, secret_named, tls_settings
 from .upstreams.upstream import ClusterUse
 
 

@@ -12,8 +12,7 @@ import msgspec
 
 from intentc import Claim, Context, Fact, Intent, View
 
-from .gateway_service import cluster_use, service_upstream, takes_effect
-from .http_gateway import TRACING, CustomTag, Tracing
+from .http_gateway import TRACING, CustomTag, Tracing, cluster_use, service_upstream, takes_effect
 from .settings.module_settings import Path
 from .settings.traffic import HeaderName
 from .this_gateway import ours, report_variables

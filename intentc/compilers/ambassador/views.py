@@ -1,7 +1,7 @@
 """The views of a gateway (docs/ambassador.md §4.6): its routes, its host names, its TCP connections, and its services.
 
 They read the elements and problems through the ``Compiled`` that they get. ``route_view.py`` has the first,
-``view_columns.py`` what they share. The callers do paging and filtering.
+``route_view.py`` what they share. The callers do paging and filtering.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 
 from intentc import Compiled, Overview, Row
 
-from .route_view import ROUTES
-from .view_columns import (
+from .route_view import (
+    ROUTES,
     USERS,
     Element,
     Problems,

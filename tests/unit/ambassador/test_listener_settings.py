@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from intentc.compilers.ambassador.listener_settings import InvalidListener, OpenListener, open_listener, socket
+from intentc.compilers.ambassador.listener import InvalidListener, OpenListener, open_listener, socket
 
 
 def given(**fields: Any) -> Any:

@@ -7,7 +7,7 @@ import itertools
 import msgspec
 import pytest
 
-from intentc.compilers.ambassador.routing.route_match import (
+from intentc.compilers.ambassador.routing.route_action import (
     EXACT,
     REGEX,
     Condition,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.compilers.ambassador.upstreams.service_url import ServiceUrl, parse_service
+from intentc.compilers.ambassador.upstreams.targets import ServiceUrl, parse_service
 
 
 @pytest.mark.parametrize(

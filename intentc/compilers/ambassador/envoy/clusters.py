@@ -12,10 +12,9 @@ from typing import Any
 
 import msgspec
 
-from ..durations import duration
-from ..settings.traffic import CircuitBreaker, Keepalive
+from ..settings.traffic import CircuitBreaker, Keepalive, duration
 from ..settings.upstream_settings import HealthCheck
-from ..upstreams.service_url import address
+from ..upstreams.targets import address
 from ..upstreams.upstream import Upstream
 
 _HTTP_OPTIONS = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from ..durations import duration
 from ..http_gateway import CustomTag, Gateway, LogSink, Tracing
 from ..settings.module_settings import ModuleSettings
+from ..settings.traffic import duration
 from .http_filters import http_filters
 
 _LOGGERS = "type.googleapis.com/envoy.extensions.access_loggers"

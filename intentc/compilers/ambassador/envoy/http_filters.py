@@ -15,9 +15,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..durations import duration
 from ..http_gateway import AuthFilter, Gateway, Misconfigured, RateLimitFilter, answered, asked_elsewhere
 from ..settings.module_settings import AddressRange, GrpcStats, Gzip, ModuleSettings
+from ..settings.traffic import duration
 
 ALWAYS_ASKED_WITH = (
     "authorization",

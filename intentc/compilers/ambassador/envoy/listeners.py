@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from ..durations import duration
 from ..routing.hostnames import ANY
 from ..routing.tcp_routing import TCPRoute
+from ..settings.traffic import duration
 from ..tls_context import TLSSettings
 from .tls_sockets import downstream_tls
 

@@ -17,11 +17,22 @@ from typing import Any
 
 import msgspec
 
-from ..durations import duration, milliseconds
 from ..routing.hostnames import wildcard_regex
-from ..routing.route_action import Core, HeaderChanges, Redirect, RegexRewrite, Share, Treatment
-from ..routing.route_match import EXACT, PREFIX, REGEX, SEGMENTS, Condition, RouteMatch
-from ..settings.traffic import Cors, HeaderAddition, LabelAction, LoadBalancer, RetryPolicy
+from ..routing.route_action import (
+    EXACT,
+    PREFIX,
+    REGEX,
+    SEGMENTS,
+    Condition,
+    Core,
+    HeaderChanges,
+    Redirect,
+    RegexRewrite,
+    RouteMatch,
+    Share,
+    Treatment,
+)
+from ..settings.traffic import Cors, HeaderAddition, LabelAction, LoadBalancer, RetryPolicy, duration, milliseconds
 
 ACME_CHALLENGE = "/.well-known/acme-challenge/"
 """Certificate authorities request these paths in clear text."""

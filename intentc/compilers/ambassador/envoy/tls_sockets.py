@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..secret_state import authority_name, certificate_name
-from ..tls_context import TLSSettings
+from ..tls_context import TLSSettings, authority_name, certificate_name
 
 _VERSIONS = {"v1.0": "TLSv1_0", "v1.1": "TLSv1_1", "v1.2": "TLSv1_2", "v1.3": "TLSv1_3"}
 

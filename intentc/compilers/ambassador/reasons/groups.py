@@ -19,8 +19,7 @@ from intentc import Context, Source, View
 from ..elements import PartReasons, Reasons, Sources
 from ..grouping import add_uses, clusters_in, routes_of, shared_routes
 from ..host_binding import HostBinding
-from ..routing.route_action import Forward, GroupMember, Treatment
-from ..routing.route_match import route_name
+from ..routing.route_action import Forward, GroupMember, Treatment, route_name
 from ..routing.sharing import Sharing
 from ..routing.tcp_routing import TCPMember, divided
 from ..settings.module_settings import MODULE_NAME, ModuleSettings, module_settings

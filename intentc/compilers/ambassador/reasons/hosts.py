@@ -15,10 +15,9 @@ from intentc import Context, Source
 
 from ..elements import PartReasons, Reasons, Sources
 from ..host_binding import HOSTS, HostBinding
-from ..hostname import IRREGULAR, LISTENERS
+from ..hostname import IRREGULAR
 from ..hostname_binding import takes
-from ..listener import fallback
-from ..listener_settings import OpenListener
+from ..listener import LISTENERS, OpenListener, fallback
 from ..plain import plain
 from ..routing.hostnames import covering, covers
 from ..routing.tcp_routing import TCPRoute, routes_of

@@ -7,9 +7,8 @@ from intentc import Context, Source, View
 from ..elements import Sources
 from ..host_binding import HostBinding
 from ..routing.hostnames import covering
-from ..secret_state import secret_uses
 from ..this_gateway import ours
-from ..tls_context import TLSSettings, UnusableTLS, context_named, secret_named, tls_settings
+from ..tls_context import TLSSettings, UnusableTLS, context_named, secret_named, secret_uses, tls_settings
 from ..upstreams.upstream import Upstream
 
 

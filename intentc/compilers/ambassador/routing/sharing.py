@@ -11,8 +11,18 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from .route_action import WHOLE, Core, Forward, GroupMember, Redirect, Share, Treatment, over_the_whole, proportions
-from .route_match import RouteMatch
+from .route_action import (
+    WHOLE,
+    Core,
+    Forward,
+    GroupMember,
+    Redirect,
+    RouteMatch,
+    Share,
+    Treatment,
+    over_the_whole,
+    proportions,
+)
 
 _NAMED = 3
 """Resources that a message names."""

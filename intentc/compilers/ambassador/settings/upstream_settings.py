@@ -13,10 +13,9 @@ from typing import Any
 
 import msgspec
 
-from ..durations import milliseconds
 from ..plain import plain, typed
 from .header_rules import MOST_ADDITIONS, addition, unremovable
-from .traffic import CircuitBreaker, HeaderAddition, Keepalive, LoadBalancer
+from .traffic import CircuitBreaker, HeaderAddition, Keepalive, LoadBalancer, milliseconds
 
 HASHING = ("ring_hash", "maglev")
 """The policies that choose an endpoint by a part of the request."""

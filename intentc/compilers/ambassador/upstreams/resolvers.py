@@ -9,7 +9,7 @@ from typing import Any
 from intentc import Claim, Context, Fact, Intent, View
 
 from ..this_gateway import gateway_namespace, ours
-from .service_url import address
+from .targets import address
 from .upstream import DEFAULT_RESOLVER, Unreachable, Upstream
 
 _CONSUL = "Consul is not watched here, so no endpoints are known from it"

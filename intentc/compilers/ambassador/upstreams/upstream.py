@@ -19,7 +19,7 @@ from ..settings.module_settings import ModuleSettings
 from ..settings.traffic import CircuitBreaker, Keepalive, LoadBalancer
 from ..settings.upstream_settings import HealthCheck
 from ..tls_context import UnusableTLS, check_server_name
-from .service_url import address, parse_service
+from .targets import address, parse_service
 
 DEFAULT_RESOLVER = "kubernetes-service"
 DEFAULT_CONNECT_TIMEOUT_MS = 3000

@@ -6,12 +6,19 @@ from typing import NamedTuple
 
 from intentc import Context
 
-from ..secret_state import SecretState, secret_uses
 from ..this_gateway import gateway_namespace, ours
-from ..tls_context import TLSSettings, UnusableTLS, check_server_name, context_named, secret_named, tls_settings
+from ..tls_context import (
+    SecretState,
+    TLSSettings,
+    UnusableTLS,
+    check_server_name,
+    context_named,
+    secret_named,
+    secret_uses,
+    tls_settings,
+)
 from .resolvers import Discovery, discovery
-from .service_url import address
-from .targets import allowed_targets, forbidden
+from .targets import address, allowed_targets, forbidden
 from .upstream import Unreachable, Upstream
 
 

@@ -243,10 +243,15 @@ class Context:
         What was claimed of status before is taken; other claims are not."""
         self._interrupt(OnHold(self.redacted(str(reason))))
 
-    def setting(self, name: str) -> Any:
-        """A value of the compilers' configuration. Raises ``KeyError`` for an unknown name."""
+    def setting(self, name: str, *default: Any) -> Any:
+        """A value of the compilers' configuration; ``default`` if nobody sets it. Raises ``KeyError`` without one."""
         self._record(setting_read(name))
-        return self._world.setting(name)
+        try:
+            return self._world.setting(name)
+        except KeyError:
+            if not default:
+                raise
+            return default[0]
 
     def documents(self, text: str) -> list[Any]:
         """The YAML or JSON documents in the text of a field, as plain JSON, without empty ones. Raises ``InvalidInput``

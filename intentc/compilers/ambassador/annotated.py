@@ -43,10 +43,7 @@ def published(ingress: View, ctx: Context) -> Iterator[Claim]:
 
 
 def _status_service(ctx: Context) -> str:
-    try:
-        return str(ctx.setting(STATUS_SERVICE))
-    except KeyError:
-        return ""
+    return str(ctx.setting(STATUS_SERVICE, ""))
 
 
 ANNOTATION = "getambassador.io/config"
@@ -74,7 +71,7 @@ def annotated(carrier: Intent, ctx: Context) -> Iterator[ResourceClaim | Fact]:
     text = carrier.metadata.annotations.get(ANNOTATION, "")
     if not text:
         return
-    if not _switched_on(ctx):
+    if ctx.setting(ANNOTATIONS, True) is False:
         ctx.problem(
             "AnnotationIgnored",
             f"the annotation {ANNOTATION} has no effect, since the setting {ANNOTATIONS} is false; apply the resources "
@@ -109,13 +106,6 @@ def annotated(carrier: Intent, ctx: Context) -> Iterator[ResourceClaim | Fact]:
                 f"document {position} of {ANNOTATION}: {claim.name} is also in the annotation of {first}, which "
                 "takes effect as the first by name; remove it from one of them",
             )
-
-
-def _switched_on(ctx: Context) -> bool:
-    try:
-        return ctx.setting(ANNOTATIONS) is not False
-    except KeyError:
-        return True
 
 
 def _unfolded(document: Any, carrier: Intent) -> dict[str, Any]:

@@ -20,7 +20,8 @@ from .routing.header_changes import Report
 from .settings.header_rules import addition
 from .settings.module_settings import Path, module_settings
 from .settings.traffic import HeaderName, Text
-from .upstreams.upstream import Unreachable, Unusable, Upstream
+from .this_gateway import Unusable
+from .upstreams.upstream import Upstream
 from .upstreams.way import check_way
 
 STATUSES = frozenset(
@@ -81,10 +82,7 @@ def read_auth(service: View, ctx: Context, report: Report) -> Auth:
     )
     if service.failure_mode_allow:
         # This setting is for a service that does not answer, not for one that can never be asked.
-        try:
-            check_way(ctx, used)
-        except Unreachable as trouble:
-            raise Unusable(trouble.reason, trouble.message) from None
+        check_way(ctx, used)
     size, partial = _body(service, report)
     found = AuthFilter(
         cluster=used.name,

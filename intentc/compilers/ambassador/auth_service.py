@@ -20,8 +20,8 @@ from .elements import element, origin
 from .envoy.clusters import joined_cluster, joined_name
 from .http_gateway import AUTH, Misconfigured
 from .reasons.clusters import joined
-from .this_gateway import gateway_namespace, in_order, ours, report_variables
-from .upstreams.upstream import ClusterUse, Unusable
+from .this_gateway import Unusable, gateway_namespace, in_order, ours, report_variables
+from .upstreams.upstream import ClusterUse
 
 
 class AuthServiceIntent(Intent):

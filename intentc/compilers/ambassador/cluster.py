@@ -21,11 +21,11 @@ from .envoy.tls_sockets import upstream_tls
 from .faults import Faults
 from .reasons import clusters as reasons
 from .reasons.clusters import cluster_parts, endpoint_parts
-from .this_gateway import gateway_namespace
+from .this_gateway import Unusable, gateway_namespace
 from .tls_context import names
 from .upstreams.resolvers import Discovery, service_endpoints
 from .upstreams.targets import allowed_targets, forbidden
-from .upstreams.upstream import ClusterUse, Unreachable, Upstream
+from .upstreams.upstream import ClusterUse, Upstream
 from .upstreams.way import Way, way_to
 
 Endpoints = tuple[tuple[str, int], ...]
@@ -41,8 +41,8 @@ class ClusterIntent(Intent):
         origins = {origin for use in uses for origin in use.origins}
         # All of them have equal upstreams, because the name is a hash of the upstream.
         upstream = uses[0].upstream
-        troubles: list[Unreachable] = []
-        notes: list[Unreachable] = []
+        troubles: list[Unusable] = []
+        notes: list[Unusable] = []
         way = way_to(ctx, upstream, troubles)
         upstream = _usable(upstream, way, notes)
         endpoints = _endpoints(ctx, upstream, troubles, notes) if way.discovery is Discovery.ENDPOINTS else None
@@ -79,12 +79,12 @@ class ClusterIntent(Intent):
             yield from (Fact("secret_use", name, "") for name in names(way.tls.settings))
 
 
-def _usable(upstream: Upstream, way: Way, notes: list[Unreachable]) -> Upstream:
+def _usable(upstream: Upstream, way: Way, notes: list[Unusable]) -> Upstream:
     """Returns ``upstream`` without settings that can't have an effect, and reports each: Envoy would reject the whole
     cluster, or ignore them."""
     changes: dict[str, Any] = {}
     for reason, message, change in _mistakes(upstream, way):
-        notes.append(Unreachable(reason, message))
+        notes.append(Unusable(reason, message))
         changes |= change
     return msgspec.structs.replace(upstream, **changes)
 
@@ -109,16 +109,16 @@ def _mistakes(upstream: Upstream, way: Way) -> Iterator[tuple[str, str, dict[str
         yield "NoAddressFamily", message, {"enable_ipv4": True}
 
 
-def _endpoints(ctx: Context, upstream: Upstream, troubles: list[Unreachable], notes: list[Unreachable]) -> Endpoints:
+def _endpoints(ctx: Context, upstream: Upstream, troubles: list[Unusable], notes: list[Unusable]) -> Endpoints:
     """The allowed endpoints of ``upstream``; reports why there are none, and notes what removes some of them."""
     service = upstream.service(gateway_namespace(ctx))
     try:
         if service is None:
             message = f"{upstream.host} is not a Service, and resolver {upstream.resolver!r} knows nothing else"
-            raise Unreachable("NoService", f"{message}; write name, name.namespace, or use another resolver")
+            raise Unusable("NoService", f"{message}; write name, name.namespace, or use another resolver")
         found = service_endpoints(ctx, service, upstream.port)
-    except Unreachable as trouble:
-        troubles.append(Unreachable(trouble.reason, f"{trouble.message}. Until then requests to it get 503"))
+    except Unusable as trouble:
+        troubles.append(Unusable(trouble.reason, f"{trouble.message}. Until then requests to it get 503"))
         return ()
     allowed = allowed_targets(ctx)
     forbidden_hosts = sorted({host for host, _ in found if forbidden(host, allowed)})
@@ -127,7 +127,7 @@ def _endpoints(ctx: Context, upstream: Upstream, troubles: list[Unreachable], no
             f"Endpoints {':'.join(service)}: {', '.join(forbidden_hosts)} is the gateway's own machine, or its cloud's"
         )
         hint = "metadata; it is left out. Remove it there, or allow it in the setting ambassador.allowed_targets"
-        notes.append(Unreachable("ForbiddenTarget", f"{message} {hint}"))
+        notes.append(Unusable("ForbiddenTarget", f"{message} {hint}"))
     return tuple((host, port) for host, port in found if host not in forbidden_hosts)
 
 

@@ -19,37 +19,26 @@ from intentc import Claim, Context, Fact, Intent, View
 from .faults import Faults
 from .host_binding import HOSTS, HostBinding, wildcard_host
 from .routing.hostnames import ANY, aligned, covering, is_pattern
-from .this_gateway import ours, report_variables
-from .tls_context import (
-    SecretState,
-    TLSSettings,
-    UnusableTLS,
-    context_named,
-    names,
-    secret_named,
-    secret_uses,
-    tls_settings,
-)
+from .this_gateway import Unusable, ours, report_variables
+from .tls_context import SecretState, TLSSettings, context_named, names, secret_named, secret_uses, tls_settings
 
 
 def host_tls(host: View, ctx: Context) -> TLSSettings | None:
     """The TLS settings of ``host``, None if it asks for none. ``check_secrets`` checks the Secrets. Raises
-    ``UnusableTLS``."""
+    ``Unusable``."""
     namespace = host.fq_name[0]
     secret = _secret(host, ctx)
     named = host.tlsContext.name
     if named and host.tls:
-        raise UnusableTLS("InvalidTLS", "both tls and tlsContext are set; set one of them")
+        raise Unusable("InvalidTLS", "both tls and tlsContext are set; set one of them")
     if named:
         context = context_named(ctx, named, namespace)
         if context is None:
-            raise UnusableTLS(
-                "NoTLSContext", f"there is no TLSContext {named}; apply it, or name another in tlsContext"
-            )
+            raise Unusable("NoTLSContext", f"there is no TLSContext {named}; apply it, or name another in tlsContext")
         return _of_context(host, context, ctx, secret)
     if host.tls:
         if not secret:
-            raise UnusableTLS("InvalidTLS", "tls is set, but no certificate is; name a Secret in tlsSecret")
+            raise Unusable("InvalidTLS", "tls is set, but no certificate is; name a Secret in tlsSecret")
         return tls_settings(host.tls, ctx, namespace, secret)
     implied = ctx.find("tls_context", (namespace, f"{host.name}-context"))
     if implied is not None and ours(implied, ctx) and (secret or _lists(implied, host)):
@@ -58,21 +47,21 @@ def host_tls(host: View, ctx: Context) -> TLSSettings | None:
 
 
 def check_secrets(ctx: Context, settings: TLSSettings) -> None:
-    """Checks that the Secrets in ``settings`` exist and hold what is needed. Raises ``UnusableTLS``."""
+    """Checks that the Secrets in ``settings`` exist and hold what is needed. Raises ``Unusable``."""
     for use in secret_uses(settings):
         state: SecretState | None = ctx.fact("secret_state", use.secret)
         if state is None:
-            raise UnusableTLS("NoSecret", f"there is no Secret {use.secret}; apply it, or name another")
+            raise Unusable("NoSecret", f"there is no Secret {use.secret}; apply it, or name another")
         wrong = state.wrong_with(use.part)
         if wrong:
-            raise UnusableTLS("InvalidSecret", f"Secret {use.secret}: {wrong}; fix it")
+            raise Unusable("InvalidSecret", f"Secret {use.secret}: {wrong}; fix it")
 
 
 def check_hostname(hostname: str) -> None:
-    """Checks that TLS clients can be distinguished by ``hostname`` (SNI). Raises ``UnusableTLS``."""
+    """Checks that TLS clients can be distinguished by ``hostname`` (SNI). Raises ``Unusable``."""
     if (hostname.endswith("*") and hostname != ANY) or not aligned(hostname):
         message = f"TLS clients can't be distinguished by {hostname!r} (SNI); use an exact name, `*.…` or `*`"
-        raise UnusableTLS("Unsupported", message)
+        raise Unusable("Unsupported", message)
 
 
 def _secret(host: View, ctx: Context) -> str:
@@ -89,17 +78,17 @@ def _of_context(host: View, context: View, ctx: Context, secret: str) -> TLSSett
     own = secret_named(ctx, context.secret, namespace, split)
     if own and secret and own != secret:
         message = f"TLSContext {about} has the Secret {own}, but tlsSecret says {secret}; name one Secret in both"
-        raise UnusableTLS("TLSContextMismatch", message)
+        raise Unusable("TLSContextMismatch", message)
     if context.hosts and not _lists(context, host):
         message = f"TLSContext {about} is not for {host.hostname}; add it to its hosts, or name another in tlsContext"
-        raise UnusableTLS("TLSContextMismatch", message)
+        raise Unusable("TLSContextMismatch", message)
     if not own and not secret:
         message = f"neither tlsSecret nor TLSContext {about} names a certificate; name a Secret in one of them"
-        raise UnusableTLS("InvalidTLS", message)
+        raise Unusable("InvalidTLS", message)
     try:
         return tls_settings(context, ctx, namespace, own or secret, split)
-    except UnusableTLS as unusable:
-        raise UnusableTLS("InvalidTLSContext", f"TLSContext {about}: {unusable.message}") from None
+    except Unusable as unusable:
+        raise Unusable("InvalidTLSContext", f"TLSContext {about}: {unusable.message}") from None
 
 
 def _lists(context: View, host: View) -> bool:
@@ -164,7 +153,7 @@ class HostIntent(Intent):
             if asked is not None:
                 check_secrets(ctx, asked)
                 check_hostname(self.hostname)
-        except UnusableTLS as unusable:
+        except Unusable as unusable:
             faults.report(self, unusable.reason, f"{unusable.message}. Until then this Host is not served by TLS")
             return asked or _UNKNOWN, None
         return asked, asked

@@ -23,8 +23,8 @@ from .plain import plain
 from .routing.route_action import Forward, GroupMember, RouteMatch, Share, Treatment, group_name
 from .settings.module_settings import MODULE_NAME, ModuleSettings, Probe, all_settings, module_settings
 from .settings.upstream_settings import circuit_breakers
-from .this_gateway import in_order, ours
-from .upstreams.upstream import ClusterUse, Unusable, Upstream, UpstreamRequest, upstream
+from .this_gateway import Unusable, in_order, ours
+from .upstreams.upstream import ClusterUse, Upstream, UpstreamRequest, upstream
 
 
 def takes_effect(service: Intent, ctx: Context, called: str) -> bool:

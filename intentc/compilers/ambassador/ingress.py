@@ -34,19 +34,12 @@ from .routing.route_action import (
 )
 from .settings.module_settings import ModuleSettings, module_settings
 from .settings.upstream_settings import HASHING
-from .this_gateway import annotated_for_us, of_our_class, report_variables
-from .tls_context import TLSSettings, UnusableTLS, names
-from .upstreams.upstream import Unusable, Upstream, UpstreamRequest, upstream
+from .this_gateway import Unusable, annotated_for_us, of_our_class, report_variables
+from .tls_context import TLSSettings, names
+from .upstreams.upstream import Upstream, UpstreamRequest, upstream
 
 KEEP_PATHS = "ambassador.ingress_keeps_paths"
 """The setting with which services get the path as the client sent it."""
-
-
-def keeps_paths(ctx: Context) -> bool:
-    try:
-        return ctx.setting(KEEP_PATHS) is True
-    except KeyError:
-        return False
 
 
 def forward(
@@ -136,7 +129,7 @@ class IngressIntent(Intent):
     # Paths, as Mappings
 
     def _members(self, ctx: Context) -> Iterator[Fact]:
-        module, kept = module_settings(ctx), keeps_paths(ctx)
+        module, kept = module_settings(ctx), ctx.setting(KEEP_PATHS, False) is True
         groups: dict[str, list[Path]] = {}
         for path in self._paths(ctx):
             groups.setdefault(group_name(path.match), []).append(path)
@@ -211,10 +204,10 @@ class IngressIntent(Intent):
         tls: TLSSettings | None = settings
         try:
             if not settings.secret:
-                raise UnusableTLS("InvalidTLS", "tls has hosts, but no secretName; name a Secret with a certificate")
+                raise Unusable("InvalidTLS", "tls has hosts, but no secretName; name a Secret with a certificate")
             check_secrets(ctx, settings)
             check_hostname(hostname)
-        except UnusableTLS as unusable:
+        except Unusable as unusable:
             ctx.problem(unusable.reason, f"{unusable.message}. Until then {hostname} is not served by TLS")
             tls = None
         return HostBinding(

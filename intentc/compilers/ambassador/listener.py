@@ -18,8 +18,8 @@ from intentc import Claim, Context, Fact, Intent
 from .host import check_secrets
 from .host_binding import HOSTS, HostBinding, fallback_host
 from .routing.hostnames import ANY
-from .this_gateway import ours, report_variables
-from .tls_context import TLSSettings, UnusableTLS, names
+from .this_gateway import Unusable, ours, report_variables
+from .tls_context import TLSSettings, names
 
 LISTENERS = "all"
 """The only name of the fact ``open_listener``."""
@@ -37,15 +37,6 @@ _LAYERS = frozenset({"TLS", "PROXY", "HTTP", "TCP", "UDP"})
 _MOST = {"l7Depth": 2**32 - 1, "http2MaxConcurrentStreams": 2**31 - 1}
 """Envoy's limits. They are checked again because values in etcd may have bypassed the API server."""
 _STATISTICS = re.compile(r"[^0-9A-Za-z_.-]")
-
-
-class InvalidListener(Exception):
-    """A Listener can't listen as it is configured: ``reason`` and ``message`` of the problem."""
-
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
-        self.message = message
 
 
 class OpenListener(msgspec.Struct, frozen=True, order=True):
@@ -86,14 +77,14 @@ class Socket(msgspec.Struct, frozen=True):
 
 
 def socket(listener: Any) -> Socket:
-    """Reads the socket from the view of a Listener. Raises ``InvalidListener``."""
+    """Reads the socket from the view of a Listener. Raises ``Unusable``."""
     layers = _layers(listener)
     if not 1 <= listener.port <= 65535:
-        raise InvalidListener("InvalidListener", f"port {listener.port} is invalid; a port is a number up to 65535")
+        raise Unusable("Unusable", f"port {listener.port} is invalid; a port is a number up to 65535")
     for field, most in _MOST.items():
         value = getattr(listener, field)
         if not 0 <= value <= most:
-            raise InvalidListener("InvalidListener", f"{field} {value} is not from 0 to {most}")
+            raise Unusable("Unusable", f"{field} {value} is not from 0 to {most}")
     given = _STATISTICS.sub("_", listener.statsPrefix)
     return Socket(
         listener.port, layers, given or _statistics(layers, listener.port), listener.l7Depth,
@@ -102,18 +93,18 @@ def socket(listener: Any) -> Socket:
 
 
 def open_listener(listener: Any, socket: Socket) -> OpenListener:
-    """What Hosts need to know of a Listener. Raises ``InvalidListener``."""
+    """What Hosts need to know of a Listener. Raises ``Unusable``."""
     if listener.securityModel not in ("XFP", "SECURE", "INSECURE"):
         message = f"securityModel {listener.securityModel!r} is unknown; there are XFP, SECURE and INSECURE"
-        raise InvalidListener("InvalidListener", message)
+        raise Unusable("Unusable", message)
     origin = getattr(listener.hostBinding.namespace, "from")
     labels = listener.hostBinding.selector.matchLabels
     if origin == "SELECTOR":
         message = "hostBinding.namespace.from SELECTOR is not supported; use SELF or ALL, and a selector of Hosts"
-        raise InvalidListener("Unsupported", message)
+        raise Unusable("Unsupported", message)
     if not origin and not labels:
         message = "hostBinding chooses no Host; set namespace.from to SELF or ALL, or a selector"
-        raise InvalidListener("InvalidListener", message)
+        raise Unusable("Unusable", message)
     return OpenListener(
         name=":".join(listener.fq_name),
         port=socket.port,
@@ -129,18 +120,18 @@ def _layers(listener: Any) -> tuple[str, ...]:
     stack = tuple(listener.protocolStack)
     if bool(stack) == bool(listener.protocol):
         message = "a Listener has either protocol or protocolStack; set one of them"
-        raise InvalidListener("InvalidListener", message)
+        raise Unusable("Unusable", message)
     if not stack and listener.protocol not in STACKS:
         message = f"protocol {listener.protocol!r} is unknown; there are {', '.join(STACKS)}"
-        raise InvalidListener("InvalidListener", message)
+        raise Unusable("Unusable", message)
     stack = stack or STACKS[listener.protocol]
     unknown = [layer for layer in stack if layer not in _LAYERS]
     if unknown or len(set(stack)) != len(stack) or stack[-1] not in ("TCP", "UDP") or {"TCP", "UDP"} <= set(stack):
         message = f"protocolStack {', '.join(stack)}: it is made of TLS, PROXY and HTTP, each once, and ends with TCP"
-        raise InvalidListener("InvalidListener", message)
+        raise Unusable("Unusable", message)
     if "UDP" in stack:
         message = "HTTP/3 (UDP) is not supported; clients that speak it use TLS over TCP where it is not offered"
-        raise InvalidListener("Unsupported", message)
+        raise Unusable("Unsupported", message)
     return stack
 
 
@@ -166,7 +157,7 @@ class ListenerIntent(Intent):
         try:
             settled = socket(self)
             opened = open_listener(self, settled)
-        except InvalidListener as invalid:
+        except Unusable as invalid:
             ctx.problem(invalid.reason, f"{invalid.message}. Until then it does not listen")
             return
         yield Fact("listener_binding", opened.name, settled)
@@ -188,6 +179,6 @@ def fallback(namespace: str, ctx: Context) -> HostBinding:
     tls = TLSSettings(secret=f"{namespace}:{_FALLBACK}")
     try:
         check_secrets(ctx, tls)
-    except UnusableTLS:
+    except Unusable:
         return fallback_host(namespace, None)
     return fallback_host(namespace, tls)

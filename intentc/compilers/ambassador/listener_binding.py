@@ -185,10 +185,7 @@ def guards(common: Gateway, shares: list[ChainShare]) -> list[str]:
 
 def bind_address(ctx: Context) -> str:
     """The address that listeners bind to: the setting ``ambassador.bind_address`` in its short form, otherwise all."""
-    try:
-        address = str(ctx.setting("ambassador.bind_address"))
-    except KeyError:
-        return _EVERYWHERE
+    address = str(ctx.setting("ambassador.bind_address", _EVERYWHERE))
     try:
         return str(ipaddress.ip_address(address))
     except ValueError:

@@ -13,8 +13,7 @@ from intentc import Claim, Context, Fact, Intent
 
 from .http_gateway import LOG, LogSink, cluster_use, service_upstream
 from .settings.traffic import HeaderName
-from .this_gateway import ours, report_variables
-from .upstreams.upstream import Unusable
+from .this_gateway import Unusable, ours, report_variables
 
 _MOST_BYTES = 2**32 - 1
 

@@ -35,8 +35,7 @@ from .routing.route_action import (
 )
 from .settings.module_settings import ModuleSettings, module_settings
 from .settings.traffic import HeaderName, Text
-from .this_gateway import ours, report_variables
-from .upstreams.upstream import Unusable
+from .this_gateway import Unusable, ours, report_variables
 
 _AUTHORITY = ":authority"
 _V2 = frozenset({"getambassador.io/v1", "getambassador.io/v2"})

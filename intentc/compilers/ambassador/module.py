@@ -61,7 +61,7 @@ class ModuleIntent(Intent):
 
     def _with_allowed_log(self, ctx: Context, settings: ModuleSettings) -> ModuleSettings:
         """The settings with the default log if ``envoy_log_path`` is outside the folders in which Envoy may write."""
-        path, folders = settings.envoy_log_path, _log_folders(ctx)
+        path, folders = settings.envoy_log_path, tuple(map(str, ctx.setting(_LOG_FOLDERS, _USUAL_LOG_FOLDERS) or ()))
         below = any(f"{path}/".startswith(f"{folder.rstrip('/')}/") for folder in folders)
         if below and ".." not in path.split("/"):
             return settings
@@ -75,11 +75,3 @@ class ModuleIntent(Intent):
             ctx.problem("InvalidSetting", "config: an object is expected; the defaults are in force")
             return {}
         return given
-
-
-def _log_folders(ctx: Context) -> tuple[str, ...]:
-    """The folders in which Envoy may write its access log, as the setting says, or the usual ones."""
-    try:
-        return tuple(map(str, ctx.setting(_LOG_FOLDERS) or ()))
-    except KeyError:
-        return _USUAL_LOG_FOLDERS

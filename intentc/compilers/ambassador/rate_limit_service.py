@@ -12,8 +12,8 @@ from intentc import Claim, Context, Fact, Intent, View
 
 from .http_gateway import RATE_LIMIT, Misconfigured, RateLimitFilter, cluster_use, service_upstream, takes_effect
 from .settings.module_settings import module_settings
-from .this_gateway import ours, report_variables
-from .upstreams.upstream import Unusable, Upstream
+from .this_gateway import Unusable, ours, report_variables
+from .upstreams.upstream import Upstream
 
 
 class RateLimitServiceIntent(Intent):

@@ -19,8 +19,8 @@ from .routing.tcp_routing import TCPMember
 from .settings.module_settings import module_settings
 from .settings.traffic import CircuitBreaker
 from .settings.upstream_settings import circuit_breakers
-from .this_gateway import ours, report_variables
-from .upstreams.upstream import Unusable, Upstream, UpstreamRequest, upstream
+from .this_gateway import Unusable, ours, report_variables
+from .upstreams.upstream import Upstream, UpstreamRequest, upstream
 
 _LONGEST_IDLE_MS = 2**31 - 1
 _LONGEST_DIGITS = 10

@@ -24,8 +24,8 @@ from .listener_binding import bind_address
 from .reasons.hosts import tcp_routes
 from .routing.hostnames import covering
 from .routing.tcp_routing import TCPMember, TCPRoute, divided, routes_of
-from .this_gateway import ours
-from .tls_context import TLSSettings, UnusableTLS, names, secret_named, tls_settings
+from .this_gateway import Unusable, ours
+from .tls_context import TLSSettings, names, secret_named, tls_settings
 from .upstreams.upstream import ClusterUse
 
 
@@ -40,7 +40,7 @@ class TCPMappingGroupIntent(Intent):
         if host:
             try:
                 tls = _tls(ctx, host)
-            except UnusableTLS as unusable:
+            except Unusable as unusable:
                 for member in members:
                     message = f"{unusable.message}; until then connections for {host} are rejected"
                     _report(ctx, member, unusable.reason, message)
@@ -76,7 +76,7 @@ class TCPMappingGroupIntent(Intent):
 
 
 def _tls(ctx: Context, host: str) -> TLSSettings:
-    """The TLS settings for clients that request ``host``. Raises ``UnusableTLS``."""
+    """The TLS settings for clients that request ``host``. Raises ``Unusable``."""
     check_hostname(host)
     for pattern in covering(host):
         bindings: set[HostBinding] = {binding for _, binding in ctx.contributions("hostname", pattern)}
@@ -85,7 +85,7 @@ def _tls(ctx: Context, host: str) -> TLSSettings:
         shut = closing(asking)
         if (asking and not able) or shut is not None:
             named = shut.name if shut is not None else min(binding.name for binding in asking)
-            raise UnusableTLS("InvalidTLS", f"Host {named} has the TLS for {host}, which can't be used; fix it")
+            raise Unusable("InvalidTLS", f"Host {named} has the TLS for {host}, which can't be used; fix it")
         if able:
             settings = foremost(able).tls
             assert settings is not None, "only those that are able are asked"
@@ -95,22 +95,22 @@ def _tls(ctx: Context, host: str) -> TLSSettings:
 
 def _listed(ctx: Context, host: str) -> TLSSettings:
     """The settings of the TLSContext that lists ``host``: of several, one that asks clients for certificates, then the
-    first by name. Raises ``UnusableTLS``."""
+    first by name. Raises ``Unusable``."""
     listing = [context for context in ctx.select("tls_context", "hosts", host) if ours(context, ctx)]
     for context in sorted(listing, key=lambda one: (not one.cert_required, not one.ca_secret, one.fq_name)):
         namespace, split = context.fq_name[0], context.secret_namespacing
         secret = secret_named(ctx, context.secret, namespace, split)
         about = ":".join(context.fq_name)
         if not secret:
-            raise UnusableTLS("InvalidTLSContext", f"TLSContext {about} names no Secret with a certificate; name one")
+            raise Unusable("InvalidTLSContext", f"TLSContext {about} names no Secret with a certificate; name one")
         try:
             settings = tls_settings(context, ctx, namespace, secret, split)
-        except UnusableTLS as unusable:
-            raise UnusableTLS("InvalidTLSContext", f"TLSContext {about}: {unusable.message}") from None
+        except Unusable as unusable:
+            raise Unusable("InvalidTLSContext", f"TLSContext {about}: {unusable.message}") from None
         check_secrets(ctx, settings)
         return settings
     message = f"there is no certificate for {host}: apply a Host that covers it with tlsSecret, or a TLSContext with it"
-    raise UnusableTLS("NoTLSContext", f"{message} in hosts")
+    raise Unusable("NoTLSContext", f"{message} in hosts")
 
 
 def _cluster_uses(members: list[TCPMember], parts: dict[str, int]) -> Iterator[Fact]:

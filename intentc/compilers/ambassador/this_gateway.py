@@ -32,6 +32,18 @@ WITHOUT_CLASS = "ambassador.ingress_without_class"
 """The setting by which an Ingress without a class is ours."""
 
 
+class Unusable(Exception):
+    """What a resource asks for can't be had, or must not be; ``reason`` and ``message`` are those of the problem.
+
+    There is never a second choice: no TLS, no route, or a cluster without endpoints, which answers 503.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+
+
 def ours(resource: View, ctx: Context) -> bool:
     """Whether ``resource`` (its ``ambassador_id`` is an opaque property) belongs to this gateway. A resource of another
     gateway has no effect and no problems here: the other gateway reports them."""
@@ -49,10 +61,7 @@ def _serves(ids: tuple[str, ...], ctx: Context) -> bool:
 
 def gateway_id(ctx: Context) -> str:
     """The setting ``ambassador.id``; ``default`` without one."""
-    try:
-        return str(ctx.setting("ambassador.id")) or DEFAULT_ID
-    except KeyError:
-        return DEFAULT_ID
+    return str(ctx.setting("ambassador.id", "")) or DEFAULT_ID
 
 
 def _ids(declared: Any) -> tuple[str, ...]:
@@ -65,10 +74,7 @@ def _ids(declared: Any) -> tuple[str, ...]:
 
 def gateway_namespace(ctx: Context) -> str:
     """The setting ``ambassador.namespace``; ``default`` without one."""
-    try:
-        return str(ctx.setting("ambassador.namespace")) or DEFAULT_NAMESPACE
-    except KeyError:
-        return DEFAULT_NAMESPACE
+    return str(ctx.setting("ambassador.namespace", "")) or DEFAULT_NAMESPACE
 
 
 def in_order(kind: str, ctx: Context) -> Iterator[View]:
@@ -104,7 +110,7 @@ def of_our_class(ingress: View, ctx: Context) -> bool:
         return any(one.controller.lower() == CONTROLLER and annotated_for_us(one, ctx) for one in found)
     if older_class:
         return False
-    if _without_class(ctx):
+    if ctx.setting(WITHOUT_CLASS, False) is True:
         return True
     ctx.problem(
         "NoIngressClass",
@@ -112,13 +118,6 @@ def of_our_class(ingress: View, ctx: Context) -> bool:
         f"{CONTROLLER}), or the annotation kubernetes.io/ingress.class: {OLDER_CLASS}, or set {WITHOUT_CLASS} to true",
     )
     return False
-
-
-def _without_class(ctx: Context) -> bool:
-    try:
-        return ctx.setting(WITHOUT_CLASS) is True
-    except KeyError:
-        return False
 
 
 _VARIABLE = re.compile(r"(?<!\\)\$(?:\{[A-Za-z_][0-9A-Za-z_]*\}|[A-Za-z_][0-9A-Za-z_]*)")

@@ -15,7 +15,7 @@ import msgspec
 
 from intentc import Claim, Context, Fact, Intent, View
 
-from .this_gateway import gateway_namespace, ours, report_variables
+from .this_gateway import Unusable, gateway_namespace, ours, report_variables
 
 VERSIONS = ("v1.0", "v1.1", "v1.2", "v1.3")
 CIPHER_SUITES = frozenset(
@@ -32,15 +32,6 @@ _LONGEST_NAME = 255
 _LONGEST_PROTOCOLS = 65535
 """Bytes, of all protocols with one byte for the length of each."""
 _FILES = ("cert_chain_file", "private_key_file", "cacert_chain_file", "crl_file")
-
-
-class UnusableTLS(Exception):
-    """TLS can't be used as a resource configures it: ``reason`` and ``message`` of the problem."""
-
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
-        self.message = message
 
 
 class TLSSettings(msgspec.Struct, frozen=True, order=True):
@@ -62,7 +53,7 @@ class TLSSettings(msgspec.Struct, frozen=True, order=True):
 
 
 def tls_settings(fields: Any, ctx: Context, namespace: str, secret: str = "", split: bool = True) -> TLSSettings:
-    """The settings in ``fields``: the view of a TLSContext, or the struct of ``tls`` of a Host. Raises ``UnusableTLS``.
+    """The settings in ``fields``: the view of a TLSContext, or the struct of ``tls`` of a Host. Raises ``Unusable``.
 
     ``secret``: the name of the server's Secret (``namespace:name``), if it is not the TLSContext's own. ``split``:
     whether ``name.namespace`` may name a Secret of another namespace.
@@ -70,7 +61,7 @@ def tls_settings(fields: Any, ctx: Context, namespace: str, secret: str = "", sp
     for name in _FILES:
         if getattr(fields, name):
             message = f"{name}: certificates and keys are not read from files; put them in a Secret and name that"
-            raise UnusableTLS("Unsupported", message)
+            raise Unusable("Unsupported", message)
     settings = TLSSettings(
         secret=secret,
         authority=secret_named(ctx, fields.ca_secret, namespace, split),
@@ -102,10 +93,10 @@ def secret_named(ctx: Context, name: str, namespace: str, split: bool = True) ->
 
 
 def check_server_name(name: str, field: str) -> None:
-    """Checks that a TLS handshake can request ``name``. Raises ``UnusableTLS``."""
+    """Checks that a TLS handshake can request ``name``. Raises ``Unusable``."""
     if len(name.encode()) > _LONGEST_NAME or not name.isprintable():
         message = f"{field} {name[:40]!r} is not a server name; a name has at most {_LONGEST_NAME} characters"
-        raise UnusableTLS("InvalidTLS", message)
+        raise Unusable("InvalidTLS", message)
 
 
 def _suites(given: str) -> list[str]:
@@ -117,37 +108,37 @@ def _suites(given: str) -> list[str]:
 def _check(settings: TLSSettings) -> None:
     for version in (settings.minimum, settings.maximum):
         if version and version not in VERSIONS:
-            raise UnusableTLS("InvalidTLS", f"{version!r} is not a version of TLS; there are {', '.join(VERSIONS)}")
+            raise Unusable("InvalidTLS", f"{version!r} is not a version of TLS; there are {', '.join(VERSIONS)}")
     if settings.minimum and settings.maximum and settings.minimum > settings.maximum:
         message = f"min_tls_version {settings.minimum} is above max_tls_version {settings.maximum}"
-        raise UnusableTLS("InvalidTLS", message)
+        raise Unusable("InvalidTLS", message)
     for suite in (one for given in settings.cipher_suites for one in _suites(given)):
         if suite not in CIPHER_SUITES:
             message = f"cipher suite {suite!r} is not known to Envoy; there are {', '.join(sorted(CIPHER_SUITES))}"
-            raise UnusableTLS("InvalidTLS", message)
+            raise Unusable("InvalidTLS", message)
     for curve in settings.curves:
         if curve not in CURVES:
             message = f"curve {curve!r} is not known to Envoy; there are {', '.join(sorted(CURVES))}"
-            raise UnusableTLS("InvalidTLS", message)
+            raise Unusable("InvalidTLS", message)
     for protocol in settings.protocols:
         if len(protocol.encode()) > _LONGEST_NAME or not protocol.isprintable():
             message = f"alpn_protocols: {protocol[:40]!r} is not a protocol; its name has at most {_LONGEST_NAME} bytes"
-            raise UnusableTLS("InvalidTLS", message)
+            raise Unusable("InvalidTLS", message)
     if sum(len(protocol.encode()) + 1 for protocol in settings.protocols) > _LONGEST_PROTOCOLS:
-        raise UnusableTLS("InvalidTLS", "alpn_protocols: there are more than a handshake holds; name fewer")
+        raise Unusable("InvalidTLS", "alpn_protocols: there are more than a handshake holds; name fewer")
     if settings.required and not settings.authority:
         message = "cert_required is set, but nothing says who signs clients' certificates; name a Secret in ca_secret"
-        raise UnusableTLS("InvalidTLS", message)
+        raise Unusable("InvalidTLS", message)
     if settings.revoked and not settings.authority:
         message = "crl_secret is set, but nothing says who signs clients' certificates; name a Secret in ca_secret"
-        raise UnusableTLS("InvalidTLS", message)
+        raise Unusable("InvalidTLS", message)
 
 
 def context_named(ctx: Context, name: str, namespace: str) -> View | None:
     """The TLSContext of this gateway that a resource of ``namespace`` calls ``name``, None if there is none.
 
     It is in the resource's own namespace, or ``name.namespace``, or in the gateway's namespace, or the only one of this
-    name anywhere. Raises ``UnusableTLS`` (``AmbiguousTLSContext``) if there are several: it does not guess.
+    name anywhere. Raises ``Unusable`` (``AmbiguousTLSContext``) if there are several: it does not guess.
     """
     first, dot, other = name.rpartition(".")
     qualified = [(other, first)] if dot else []
@@ -159,7 +150,7 @@ def context_named(ctx: Context, name: str, namespace: str) -> View | None:
     if len(everywhere) > 1:
         which = ", ".join(":".join(view.fq_name) for view in everywhere)
         message = f"there are several TLSContexts {name}: {which}; write which is meant, as name.namespace"
-        raise UnusableTLS("AmbiguousTLSContext", message)
+        raise Unusable("AmbiguousTLSContext", message)
     return everywhere[0] if everywhere else None
 
 
@@ -174,7 +165,7 @@ class TLSContextIntent(Intent):
         try:
             tls_settings(self, ctx, namespace, secret_named(ctx, self.secret, namespace, split), split)
             check_server_name(self.sni, "sni")
-        except UnusableTLS as unusable:
+        except Unusable as unusable:
             ctx.problem(unusable.reason, f"{unusable.message}; resources that name it get no TLS from it")
         if self.redirect_cleartext_from:
             ctx.problem(

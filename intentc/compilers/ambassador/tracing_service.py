@@ -15,14 +15,15 @@ from intentc import Claim, Context, Fact, Intent, View
 from .http_gateway import TRACING, CustomTag, Tracing, cluster_use, service_upstream, takes_effect
 from .settings.module_settings import Path
 from .settings.traffic import HeaderName
-from .this_gateway import ours, report_variables
-from .upstreams.upstream import Unusable, Upstream
+from .this_gateway import Unusable, ours, report_variables
+from .upstreams.upstream import Upstream
 
 _DRIVERS = ("zipkin", "datadog", "opentelemetry")
 _ALL = 100
 _COLLECTOR = "/api/v2/spans"
 _SERVICE = "ambassador"
 _ALLOWED_ENVIRONMENT = "ambassador.allowed_environment"
+"""The setting with the variables of the gateway's environment that spans may show."""
 _SOURCES = ("literal", "environment", "request_header")
 _KNOWN = {
     "zipkin": {
@@ -141,19 +142,11 @@ class TracingServiceIntent(Intent):
         if not found.value:
             ctx.problem("InvalidTag", f"{where} names nothing to take the tag from; it is left out")
             return False
-        if found.source == "environment" and found.value not in _allowed_environment(ctx):
+        if found.source == "environment" and found.value not in map(str, ctx.setting(_ALLOWED_ENVIRONMENT, ()) or ()):
             message = f"{where}: {found.value!r} is a variable of the gateway's own process; it is left out"
             ctx.problem("ForbiddenTag", f"{message}. Write literal, or allow it in the setting {_ALLOWED_ENVIRONMENT}")
             return False
         return True
-
-
-def _allowed_environment(ctx: Context) -> frozenset[str]:
-    """The variables of the gateway's environment that spans may show; none without the setting."""
-    try:
-        return frozenset(map(str, ctx.setting(_ALLOWED_ENVIRONMENT) or ()))
-    except KeyError:
-        return frozenset()
 
 
 def upstream_of(service: View, ctx: Context) -> Upstream:

@@ -122,10 +122,7 @@ def settings(ctx: Context) -> Settings:
 def _given(ctx: Context, field: str) -> Any:
     for name in _SPELLINGS[field]:
         if name:
-            try:
-                found = ctx.setting(f"appgw.{name}")
-            except KeyError:
-                continue
+            found = ctx.setting(f"appgw.{name}", None)
             if found not in (None, ""):
                 return found
     return None

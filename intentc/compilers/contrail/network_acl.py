@@ -123,7 +123,8 @@ def _static(
     network: Intent, rules: NetworkRules, linked: list[View], standing: Reasons, ctx: Context
 ) -> Iterator[Claim]:
     providers = [":".join(other.fq_name) for other in linked if other.is_provider_network]
-    routers = _are_routers_enabled(ctx)
+    # Traffic that no policy decides may pass, because a router may lead it to another network.
+    routers = ctx.setting("contrail.logical_routers_enabled", True) is not False
     own = list(rules.static.rules)
     trailing = []
     for last in trailing_rules(network, own, providers, routers=routers):
@@ -138,14 +139,6 @@ def _static(
             reasons[id(last.rule)] = _reasons_of_trailing(network, last, reasons, standing)
         _explain(claim, rules.static.rules, reasons, ctx)
     yield claim
-
-
-def _are_routers_enabled(ctx: Context) -> bool:
-    """Whether traffic that no policy decides may pass, because a router may lead it to another network."""
-    try:
-        return ctx.setting("contrail.logical_routers_enabled") is not False
-    except KeyError:
-        return True
 
 
 def _claim(network: Intent, name: str, rules: Iterable[ListRule], *, dynamic: bool = False) -> ResourceClaim:

@@ -38,10 +38,7 @@ def operator_namespace(ctx: Context) -> str:
 
 def host_paths(ctx: Context) -> tuple[str, ...]:
     """The folders of the nodes that volumes of an Envoy may mount; none without the setting."""
-    try:
-        return tuple(map(str, ctx.setting(HOST_PATHS) or ()))
-    except KeyError:
-        return ()
+    return tuple(map(str, ctx.setting(HOST_PATHS, ()) or ()))
 
 
 def images(ctx: Context, layout: Layout) -> Images:
@@ -62,7 +59,4 @@ def status_writer(ctx: Context) -> Literal["compiler", "shared"]:
 
 
 def _text(ctx: Context, name: str, default: str) -> str:
-    try:
-        return str(ctx.setting(name)) or default
-    except KeyError:
-        return default
+    return str(ctx.setting(name, "")) or default

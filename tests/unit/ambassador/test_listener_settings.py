@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from intentc.compilers.ambassador.listener import InvalidListener, OpenListener, open_listener, socket
+from intentc.compilers.ambassador.listener import OpenListener, open_listener, socket
+from intentc.compilers.ambassador.this_gateway import Unusable
 
 
 def given(**fields: Any) -> Any:
@@ -36,7 +37,7 @@ def given(**fields: Any) -> Any:
 )
 def test_a_number_that_envoy_has_no_room_for_is_rejected(field: dict[str, int]) -> None:
     """The API server has the same bounds; etcd has none."""
-    with pytest.raises(InvalidListener, match=next(iter(field))):
+    with pytest.raises(Unusable, match=next(iter(field))):
         opened(**field)
 
 
@@ -82,16 +83,16 @@ def test_a_stack_may_be_written_out() -> None:
     ],
 )
 def test_what_makes_no_sense_is_rejected(fields: dict[str, Any]) -> None:
-    with pytest.raises(InvalidListener) as rejected:
+    with pytest.raises(Unusable) as rejected:
         opened(**fields)
-    assert rejected.value.reason == "InvalidListener"
+    assert rejected.value.reason == "Unusable"
 
 
 @pytest.mark.parametrize(
     "fields", [{"protocol": "", "protocolStack": ("TLS", "HTTP", "UDP")}, {"binding": {"from": "SELECTOR"}}]
 )
 def test_what_is_not_done_here_is_reported_as_unsupported(fields: dict[str, Any]) -> None:
-    with pytest.raises(InvalidListener) as rejected:
+    with pytest.raises(Unusable) as rejected:
         opened(**fields)
     assert rejected.value.reason == "Unsupported"
 

@@ -10,7 +10,8 @@ import pytest
 from intentc.compilers.ambassador.settings.module_settings import ModuleSettings
 from intentc.compilers.ambassador.settings.traffic import CircuitBreaker, Keepalive, LoadBalancer
 from intentc.compilers.ambassador.settings.upstream_settings import HealthCheck
-from intentc.compilers.ambassador.upstreams.upstream import Unusable, Upstream, UpstreamRequest, upstream
+from intentc.compilers.ambassador.this_gateway import Unusable
+from intentc.compilers.ambassador.upstreams.upstream import Upstream, UpstreamRequest, upstream
 
 
 def made(service: str = "echo", module: ModuleSettings | None = None, **fields: Any) -> Upstream:

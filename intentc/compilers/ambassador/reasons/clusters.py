@@ -15,11 +15,11 @@ from intentc import Context, Source, View
 from ..auth_reading import read_auth
 from ..elements import PartReasons, Reasons, Sources
 from ..rate_limit_service import upstream_of as rate_limit_upstream
-from ..this_gateway import gateway_namespace, in_order
+from ..this_gateway import Unusable, gateway_namespace, in_order
 from ..tls_context import names, secrets_in
 from ..tracing_service import upstream_of as tracing_upstream
 from ..upstreams.resolvers import Discovery, built_in, declared, endpoint_places
-from ..upstreams.upstream import ClusterUse, Unusable, Upstream
+from ..upstreams.upstream import ClusterUse, Upstream
 from .groups import Setting, leading_to, members_of, setting_from, sufficient, tcp_leading_to, tcp_members_of
 from .used_tls import context_of, contexts, of_connections
 

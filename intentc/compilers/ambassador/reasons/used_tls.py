@@ -7,8 +7,8 @@ from intentc import Context, Source, View
 from ..elements import Sources
 from ..host_binding import HostBinding
 from ..routing.hostnames import covering
-from ..this_gateway import ours
-from ..tls_context import TLSSettings, UnusableTLS, context_named, secret_named, secret_uses, tls_settings
+from ..this_gateway import Unusable, ours
+from ..tls_context import TLSSettings, context_named, secret_named, secret_uses, tls_settings
 from ..upstreams.upstream import Upstream
 
 
@@ -33,7 +33,7 @@ def context_of(ctx: Context, name: str) -> Sources:
     if host.tlsContext.name:
         try:
             found = context_named(ctx, host.tlsContext.name, namespace)
-        except UnusableTLS:
+        except Unusable:
             return ()
     elif not host.tls and not host.tlsSecret.name:
         found = ctx.find("tls_context", (namespace, f"{own}-context"))
@@ -80,5 +80,5 @@ def settings_of(ctx: Context, context: View) -> TLSSettings | None:
     namespace, split = context.fq_name[0], context.secret_namespacing
     try:
         return tls_settings(context, ctx, namespace, secret_named(ctx, context.secret, namespace, split), split)
-    except UnusableTLS:
+    except Unusable:
         return None

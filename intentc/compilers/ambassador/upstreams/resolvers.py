@@ -8,9 +8,9 @@ from typing import Any
 
 from intentc import Claim, Context, Fact, Intent, View
 
-from ..this_gateway import gateway_namespace, ours
+from ..this_gateway import Unusable, gateway_namespace, ours
 from .targets import address
-from .upstream import DEFAULT_RESOLVER, Unreachable, Upstream
+from .upstream import DEFAULT_RESOLVER, Upstream
 
 _CONSUL = "Consul is not watched here, so no endpoints are known from it"
 
@@ -57,7 +57,7 @@ class ConsulResolverIntent(Intent):
 
 
 def discovery(ctx: Context, upstream: Upstream) -> Discovery:
-    """How ``upstream`` is discovered. Raises ``Unreachable`` (``NoResolver``, ``Unsupported``).
+    """How ``upstream`` is discovered. Raises ``Unusable`` (``NoResolver``, ``Unsupported``).
 
     By the resolver of its name in its own namespace, otherwise in the gateway's, otherwise the built-in one, otherwise
     one of any namespace (the first by name): resolvers of other namespaces don't replace a built-in one.
@@ -67,9 +67,9 @@ def discovery(ctx: Context, upstream: Upstream) -> Discovery:
     found = _KINDS[resolvers[0].kind] if resolvers else built_in(upstream)
     if found is None:
         known = ", ".join(built_in for built_in, how in _BUILT_IN.items() if how is not Discovery.CONSUL)
-        raise Unreachable("NoResolver", f"there is no resolver {name!r}; create it, or use one of {known}")
+        raise Unusable("NoResolver", f"there is no resolver {name!r}; create it, or use one of {known}")
     if found is Discovery.CONSUL:
-        raise Unreachable("Unsupported", f"resolver {name!r}: {_CONSUL}; use a KubernetesEndpointResolver")
+        raise Unusable("Unsupported", f"resolver {name!r}: {_CONSUL}; use a KubernetesEndpointResolver")
     return found
 
 
@@ -103,23 +103,23 @@ def service_endpoints(ctx: Context, service: tuple[str, str], port: int) -> tupl
     """(address, port) of each ready endpoint of ``port`` of the Service (namespace, name), sorted; at least one. It
     reports mistakes on the Endpoints.
 
-    Raises ``Unreachable`` (``NoService``, ``NoPort``, ``NoEndpoints``).
+    Raises ``Unusable`` (``NoService``, ``NoPort``, ``NoEndpoints``).
     """
     shown = ":".join(service)
     found = ctx.find("service", service)
     if found is None:
-        raise Unreachable("NoService", f"there is no Service {shown}; create it, or use a resolver that asks DNS")
+        raise Unusable("NoService", f"there is no Service {shown}; create it, or use a resolver that asks DNS")
     ports = [one for one in found.ports if _is_tcp(one)]
     declared = next((one for one in ports if one.port == port), None)
     if declared is None:
         known = ", ".join(str(one.port) for one in ports) or "none"
-        raise Unreachable("NoPort", f"Service {shown} has no TCP port {port}; write one that it has: {known}")
+        raise Unusable("NoPort", f"Service {shown} has no TCP port {port}; write one that it has: {known}")
     listed = ctx.find("endpoints", service)
     if listed is not None:
         _report_mistakes(ctx, shown, listed.subsets)
     endpoints = sorted({endpoint for endpoint, _, _ in _ready(listed, declared)}) if listed is not None else []
     if not endpoints:
-        raise Unreachable("NoEndpoints", f"no address behind port {port} of Service {shown} is ready")
+        raise Unusable("NoEndpoints", f"no address behind port {port} of Service {shown} is ready")
     return tuple(endpoints)
 
 

@@ -132,10 +132,7 @@ class AllowedTargets(NamedTuple):
 
 def allowed_targets(ctx: Context) -> AllowedTargets:
     """The setting ``ambassador.allowed_targets``; nothing without one."""
-    try:
-        given = ctx.setting("ambassador.allowed_targets")
-    except KeyError:
-        return AllowedTargets()
+    given = ctx.setting("ambassador.allowed_targets", ())
     networks: list[Network] = []
     names: set[str] = set()
     for one in map(str, given or ()):

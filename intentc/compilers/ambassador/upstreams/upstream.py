@@ -18,7 +18,8 @@ from ..elements import Origin
 from ..settings.module_settings import ModuleSettings
 from ..settings.traffic import CircuitBreaker, Keepalive, LoadBalancer
 from ..settings.upstream_settings import HealthCheck
-from ..tls_context import UnusableTLS, check_server_name
+from ..this_gateway import Unusable
+from ..tls_context import check_server_name
 from .targets import address, parse_service
 
 DEFAULT_RESOLVER = "kubernetes-service"
@@ -26,28 +27,6 @@ DEFAULT_CONNECT_TIMEOUT_MS = 3000
 DNS_TYPES = ("strict_dns", "logical_dns")
 _LONGEST_READABLE_START = 40
 _UNREADABLE = re.compile(r"[^0-9A-Za-z_]")
-
-
-class Unusable(Exception):
-    """No upstream can be made of this request; ``reason`` and ``message`` are those of the problem."""
-
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
-        self.message = message
-
-
-class Unreachable(Exception):
-    """An upstream can't be, or must not be, reached as requested; ``reason`` and ``message`` are those of the problem.
-
-    Whatever the reason, the result is the same: a cluster without endpoints, which answers 503, and a problem on each
-    resource that leads there. There is never a second choice.
-    """
-
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
-        self.message = message
 
 
 class UpstreamRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -229,6 +208,6 @@ def _server_name(host: str) -> str:
     name = host.rpartition(":")[0] if re.fullmatch(r"(\[[^]]*\]|[^:]*):[0-9]+", host) else host
     try:
         check_server_name(name, "host_rewrite")
-    except UnusableTLS as unusable:
+    except Unusable as unusable:
         raise Unusable("InvalidText", unusable.message) from None
     return "" if address(name.strip("[]")) is not None else name

@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 from intentc import Context
 
-from ..this_gateway import gateway_namespace, ours
+from ..this_gateway import Unusable, gateway_namespace, ours
 from ..tls_context import (
     SecretState,
     TLSSettings,
-    UnusableTLS,
     check_server_name,
     context_named,
     secret_named,
@@ -19,7 +18,7 @@ from ..tls_context import (
 )
 from .resolvers import Discovery, discovery
 from .targets import address, allowed_targets, forbidden
-from .upstream import Unreachable, Upstream
+from .upstream import Upstream
 
 
 class Origination(NamedTuple):
@@ -33,7 +32,7 @@ def origination(ctx: Context, upstream: Upstream, host: str) -> Origination:
     """The TLS settings for an ``upstream`` with TLS, at ``host`` (a qualified name, or an address).
 
     The name in the handshake is that of the context (``sni``), otherwise the rewritten host, otherwise ``host`` if it
-    is a name. Raises ``Unreachable`` (``NoTLSContext``, or what is wrong with the context).
+    is a name. Raises ``Unusable`` (``NoTLSContext``, or what is wrong with the context).
     """
     settings, context_sni = _context(ctx, upstream) if upstream.tls_context else (TLSSettings(), "")
     own = host.removesuffix(".") if address(host) is None else ""
@@ -41,31 +40,28 @@ def origination(ctx: Context, upstream: Upstream, host: str) -> Origination:
 
 
 def check_secrets(ctx: Context, settings: TLSSettings) -> None:
-    """Checks that all Secrets in ``settings`` can be used. Raises ``Unreachable`` (``NoSecret``, ``InvalidSecret``)."""
+    """Checks that all Secrets in ``settings`` can be used. Raises ``Unusable`` (``NoSecret``, ``InvalidSecret``)."""
     for secret, part in secret_uses(settings):
         state: SecretState | None = ctx.fact("secret_state", secret)
         if state is None:
-            raise Unreachable("NoSecret", f"there is no Secret {secret}, which its TLSContext names; create it")
+            raise Unusable("NoSecret", f"there is no Secret {secret}, which its TLSContext names; create it")
         if wrong := state.wrong_with(part):
-            raise Unreachable("InvalidSecret", f"Secret {secret}: {wrong}")
+            raise Unusable("InvalidSecret", f"Secret {secret}: {wrong}")
 
 
 def _context(ctx: Context, upstream: Upstream) -> tuple[TLSSettings, str]:
     """(settings, sni)"""
     name = upstream.tls_context
-    try:
-        found = context_named(ctx, name, upstream.namespace)
-    except UnusableTLS as unusable:
-        raise Unreachable(unusable.reason, unusable.message) from None
+    found = context_named(ctx, name, upstream.namespace)
     if found is None or not ours(found, ctx):
-        raise Unreachable("NoTLSContext", f"there is no TLSContext {name!r}; create it, or write tls: true")
+        raise Unusable("NoTLSContext", f"there is no TLSContext {name!r}; create it, or write tls: true")
     namespace, split = found.fq_name[0], found.secret_namespacing
     try:
         secret = secret_named(ctx, found.secret, namespace, split)
         check_server_name(found.sni, "sni")
         return tls_settings(found, ctx, namespace, secret, split), found.sni
-    except UnusableTLS as unusable:
-        raise Unreachable(unusable.reason, f"TLSContext {name!r}: {unusable.message}") from None
+    except Unusable as unusable:
+        raise Unusable(unusable.reason, f"TLSContext {name!r}: {unusable.message}") from None
 
 
 class Way(NamedTuple):
@@ -78,14 +74,14 @@ class Way(NamedTuple):
 
 
 def check_way(ctx: Context, upstream: Upstream) -> None:
-    """Checks that ``upstream`` can be reached as requested, whoever answers there. Raises ``Unreachable``."""
-    troubles: list[Unreachable] = []
+    """Checks that ``upstream`` can be reached as requested, whoever answers there. Raises ``Unusable``."""
+    troubles: list[Unusable] = []
     way_to(ctx, upstream, troubles)
     if troubles:
         raise troubles[0]
 
 
-def way_to(ctx: Context, upstream: Upstream, troubles: list[Unreachable]) -> Way:
+def way_to(ctx: Context, upstream: Upstream, troubles: list[Unusable]) -> Way:
     """The way to ``upstream``; obstacles are added to ``troubles``."""
     namespace = gateway_namespace(ctx)
     host, tls = upstream.dns_name(namespace), None
@@ -97,13 +93,13 @@ def way_to(ctx: Context, upstream: Upstream, troubles: list[Unreachable]) -> Way
             tls = origination(ctx, upstream, host)
             check_secrets(ctx, tls.settings)
         return Way(found, host, tls)
-    except Unreachable as trouble:
-        troubles.append(Unreachable(trouble.reason, f"{trouble.message}. Until then requests to {host} get 503"))
+    except Unusable as trouble:
+        troubles.append(Unusable(trouble.reason, f"{trouble.message}. Until then requests to {host} get 503"))
         return Way(None, host, tls)
 
 
 def _allowed_host(ctx: Context, upstream: Upstream, host: str, namespace: str) -> str:
-    """The name under which DNS is asked for ``upstream``. Raises ``Unreachable`` if it is forbidden.
+    """The name under which DNS is asked for ``upstream``. Raises ``Unusable`` if it is forbidden.
 
     A Service may be named ``ip6-localhost``, as the gateway's own machine is: its qualified name is safe."""
     allowed = allowed_targets(ctx)
@@ -115,4 +111,4 @@ def _allowed_host(ctx: Context, upstream: Upstream, host: str, namespace: str) -
         if not forbidden(qualified, allowed):
             return qualified
     message = f"{host} is the gateway's own machine, or its cloud's metadata; name another service"
-    raise Unreachable("ForbiddenTarget", f"{message}, or allow it in the setting ambassador.allowed_targets")
+    raise Unusable("ForbiddenTarget", f"{message}, or allow it in the setting ambassador.allowed_targets")

@@ -2,8 +2,8 @@
 (docs/contrail.md B.4).
 
 Why it exists: it translates between HTTP and ``service.ApiServer``, which implements the calls, and lets clients log in
-(B.3; ``auth``). The routes of the Kubernetes face are included (``kubernetes/routes.py``); what follows is not about
-them. Every answer to a mutation, and to a GET of one resource, carries ``X-Etcd-Revision``.
+(B.3; ``auth``). ``kubernetes`` has the routes for manifests, which are included. Every answer to a mutation, and to a
+GET of one resource, carries ``X-Etcd-Revision``.
 
 Additions to Contrail's API; ``GET /`` announces those that a client must know:
 
@@ -25,8 +25,6 @@ Additions to Contrail's API; ``GET /`` announces those that a client must know:
 - ``?unreadable=true`` of a list adds ``"unreadable": [{"uuid", "fq_name", "message"}]``: stored values that can't be
   read (422 for a single one). A PUT of a whole resource, one with an fq_name, replaces such a value.
 - ``/int-pool`` is idempotent by (pool, owner), and a GET lists allocations.
-
-It reaches etcd through ``ApiServer``, tokens through ``Keystone``.
 """
 
 from __future__ import annotations
@@ -54,8 +52,8 @@ from .auth import Keystone
 from .authorization import Caller, Operation
 from .documents import Document, encode_list
 from .errors import ApiError, BadRequest, NotFound, from_store
-from .kubernetes.places import MOST
 from .kubernetes.routes import BODY_TYPES, kubernetes_routes
+from .kubernetes.watches import MOST
 from .listing import View
 from .references import ReferenceUpdate
 from .service import ApiServer, Call

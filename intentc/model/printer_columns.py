@@ -1,6 +1,6 @@
 """The columns in which a table shows resources of a kind, for ``kubectl get``.
 
-Why it exists: a CustomResourceDefinition names them, and the API server's Kubernetes face fills them. A schema file
+Why it exists: a CustomResourceDefinition names them, and our Kubernetes-compatible API fills them. A schema file
 declares them by paths of the flat form (``columns``); a manifest has these fields at other places.
 
 Pure functions of values.

@@ -1,6 +1,6 @@
 """Turns a Kubernetes-shaped kind into an OpenAPI v3 schema that is structural, as CustomResourceDefinitions want it.
 
-Why it exists: ``intentc crds`` prints it for a cluster, and the API server's Kubernetes face publishes it to clients,
+Why it exists: ``intentc crds`` prints it for a cluster, and our Kubernetes-compatible API publishes it to clients,
 who complete, explain and check manifests with it. Admission does not use it: it checks values in
 ``loading/checking.py``.
 

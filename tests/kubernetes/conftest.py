@@ -87,10 +87,10 @@ def cluster_client(running_cluster: KubeApiserver) -> httpx2.AsyncClient:
     return httpx2.AsyncClient(base_url=running_cluster.url, verify=trust, headers=headers, timeout=PATIENCE)
 
 
-@pytest.fixture(params=["face", "kube-apiserver"])
+@pytest.fixture(params=["intentc", "kube-apiserver"])
 async def kubernetes(request: pytest.FixtureRequest) -> AsyncIterator[tuple[str, httpx2.AsyncClient]]:
-    """The face over a memory store, or a real kube-apiserver: its name, and a client of it."""
-    if request.param == "face":
+    """intentc over a memory store, or a real kube-apiserver: its name, and a client of it."""
+    if request.param == "intentc":
         async with served(MemoryStore(), load_schema("ambassador", "kubernetes"), "t") as client:
             yield request.param, client
         return

@@ -1,6 +1,6 @@
-"""The Kubernetes face answers as a kube-apiserver: each verb on each kind, with the same calls on both.
+"""Our API server answers as a kube-apiserver: each verb on each kind, with the same calls on both.
 
-``answers`` are those of a real kube-apiserver, so the face is compared with it where none is at hand, too:
+``answers`` are those of a real kube-apiserver, so intentc is compared with it where none is at hand, too:
 ``make kubernetes`` compares the real one with them, and with ``--rewrite-golden`` writes them.
 """
 
@@ -29,15 +29,15 @@ async def test_calls_are_answered_as_by_a_kube_apiserver(
     kubernetes: tuple[str, httpx2.AsyncClient], sample: Sample, case: Case, request: pytest.FixtureRequest
 ) -> None:
     server, client = kubernetes
-    is_face = server == "face"
+    is_ours = server == "intentc"
     transcript = Transcript(client, sample, f"{case.__name__}-{sample.plural}".replace("_", "-"))
-    if not is_face:
+    if not is_ours:
         await client.post("/api/v1/namespaces", json={"metadata": {"name": transcript.name}})
     await case(transcript)
     found, wanted = transcript.answers, recorded(sample.plural, case.__name__)
-    if is_face:
-        found = reduced(sample.plural, case.__name__, found, KNOWN, is_face=True)
-        wanted = reduced(sample.plural, case.__name__, wanted, KNOWN, is_face=False)
+    if is_ours:
+        found = reduced(sample.plural, case.__name__, found, KNOWN, is_ours=True)
+        wanted = reduced(sample.plural, case.__name__, wanted, KNOWN, is_ours=False)
     elif request.config.getoption("--rewrite-golden"):
         record(sample.plural, case.__name__, found)
         return

@@ -1,4 +1,4 @@
-"""The shipped contrail compiler on a real etcd, with a real API server over HTTP, behind ``ContrailSystem``'s face.
+"""The shipped contrail compiler on a real etcd, with our API server over HTTP, with the methods of ``ContrailSystem``.
 
 Use it for stories that run over memory and must hold on the real parts as well: they are marked ``also_live``.
 What looks into the engine, or past the API server, is not there.

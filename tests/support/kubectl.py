@@ -1,4 +1,4 @@
-"""Runs the kubectls of this machine against an API server, for tests of its Kubernetes face.
+"""Runs the kubectls of this machine against an API server, for tests of its Kubernetes-compatible API.
 
 Use it where a real client must decide whether an answer is right. Tests that need one are skipped without any.
 """

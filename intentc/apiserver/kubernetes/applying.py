@@ -1,12 +1,9 @@
-"""Server-side apply: a manager's configuration is merged into a resource, and who owns which field is noted, also after
-changes that are no application (``updated``).
+"""Server-side apply: a manager's configuration is merged into a resource, and who owns which field is noted.
 
 Why it exists: several managers may each own fields of one resource. What a manager applied before and leaves out now is
-removed, unless somebody else owns it, too; a field that another manager set to another value is a conflict.
-
-``managedFields`` is what clients see of it. ``beside`` keeps it next to the resource, since no compiler reads it.
-
-Pure functions of values: nothing that they get is changed; the present time comes from the caller.
+removed, unless somebody else owns it, too; a field that another manager set to another value is a conflict. Changes
+that are no application are noted as well (``updated``). Clients see it as ``managedFields``; nothing that the functions
+get is changed.
 """
 
 from __future__ import annotations
@@ -15,8 +12,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .failures import Answered
-from .fieldsets import Fields, Path, Values, element_step, fields_of, from_json, objects_of, shown, to_json, without
-from .merge_keys import Forms, built_in
+from .fieldsets import (
+    Fields,
+    Forms,
+    Path,
+    Values,
+    built_in,
+    element_step,
+    fields_of,
+    from_json,
+    objects_of,
+    shown,
+    to_json,
+    without,
+)
 
 APPLY, UPDATE = "Apply", "Update"
 _TOP = frozenset({("f:metadata",)})

@@ -1,10 +1,8 @@
-"""What the Kubernetes face offers: each Kubernetes-shaped kind in each of its versions, by group, version and resource.
+"""What the Kubernetes-compatible API offers: each Kubernetes-shaped kind in each of its versions.
 
 Why it exists: discovery, OpenAPI, URLs and errors must name the same groups, versions and resources.
 ``served_schema`` adds the kinds that clients expect of any server (Lease, Namespace), from the schemas that intentc
 brings along.
-
-A catalog is made from a schema, and does not change.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from intentc.loading import did_you_mean, load_schema
 from intentc.model import Kind, Schema
 from intentc.model.manifest_places import group_and_version, is_namespaced, manifest_kind, resource_name
 
-from .merge_keys import Forms, built_in, custom
+from .fieldsets import Forms, built_in, custom
 
 VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 """What every offered resource understands."""

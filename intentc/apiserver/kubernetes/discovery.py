@@ -1,9 +1,7 @@
 """Discovery: which groups, versions and resources there are, in the forms that clients of any age ask for.
 
 Why it exists: kubectl asks ``/api``, ``/apis`` and each version before anything else; since 1.26 it prefers one
-aggregated answer. ``catalog`` decides what is offered.
-
-Pure functions of values.
+aggregated answer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lists resources for the Kubernetes face: by selectors, page by page, all at one revision.
+"""Lists resources as manifests: by selectors, page by page, all at one revision.
 
 Why it exists: a client that lists and then watches must see each state of a resource exactly once in between, so a list
 names its revision, and all its pages read that one. Values that can't be read, and resources that the caller may not
@@ -18,12 +18,10 @@ from ..draft import Draft
 from ..errors import Malformed, from_store
 from ..permissions import Access
 from ..service import ApiServer
-from .beside import Beside, decoded
 from .catalog import Offered
 from .failures import Answered, Expired
-from .options import ListOptions, Position, continuation
-from .selectors import Selector
-from .shown import Manifest, manifest, with_kept
+from .options import ListOptions, Position, Selector, continuation
+from .shown import Kept, Manifest, decode_kept, manifest, with_kept
 
 _PAGE = 1000
 _FOR_ANSWERS = 500
@@ -98,8 +96,8 @@ def selects(selector: Selector, document: dict[str, Any], offered: Offered) -> b
     return not selector or selector.matches(manifest(offered, document, 0)["metadata"])
 
 
-async def with_beside(server: ApiServer, offered: Offered, items: list[Manifest]) -> list[Manifest]:
-    """``items`` with what the face keeps of them, unless they are many."""
+async def with_all_kept(server: ApiServer, offered: Offered, items: list[Manifest]) -> list[Manifest]:
+    """``items`` with what is kept next to them, unless they are many."""
     if len(items) > _FOR_ANSWERS:
         return items
     draft = server.draft()
@@ -109,7 +107,7 @@ async def with_beside(server: ApiServer, offered: Offered, items: list[Manifest]
     result = []
     for one, where in zip(items, places, strict=True):
         item = await draft.reading.item(where)
-        result.append(with_kept(one, decoded(item.value, where) if item is not None else Beside()))
+        result.append(with_kept(one, decode_kept(item.value, where) if item is not None else Kept()))
     return result
 
 

@@ -1,10 +1,8 @@
 """OpenAPI documents of the offered resources, version 3 for each group's version and version 2 for all together.
 
 Why it exists: ``kubectl explain`` and ``apply`` read fields and types from them, and look in the operations of a kind
-whether the server understands ``dryRun`` and ``fieldValidation``. ``model/structural_schema`` makes the kinds' schemas;
-``openapi_messages`` writes version 2 in the binary form that older kubectls ask for.
-
-Pure functions of values: no state, no I/O.
+whether the server understands ``dryRun`` and ``fieldValidation``. ``model/structural_schema`` makes the kinds' schemas.
+kubectl before 1.27 asks for version 2 in gnostic's binary form alone (``encoded``).
 """
 
 from __future__ import annotations
@@ -12,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+
 from intentc.model.structural_schema import Node, structural_schema
 
+from ..kubernetes import openapi_v2_pb2 as messages
 from .catalog import Catalog, Offered, group_path
 
 OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
@@ -168,3 +169,74 @@ def _narrowed(node: Node) -> Node:
     if "items" in node:
         result["items"] = _narrowed(node["items"])
     return result
+
+
+MESSAGES_MEDIA = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+"""The content type; Go does not take the form with an @ any more, in which older clients ask for it."""
+
+
+def encoded(document: dict[str, Any]) -> bytes:
+    """``openapi.version_2`` as bytes."""
+    message = messages.Document(swagger=document["swagger"], info=messages.Info(**document["info"]))
+    for path, operations in document["paths"].items():
+        item = messages.PathItem(**{method: _operation_message(one) for method, one in operations.items()})
+        message.paths.path.append(messages.NamedPathItem(name=path, value=item))
+    for name, node in document["definitions"].items():
+        message.definitions.additional_properties.append(messages.NamedSchema(name=name, value=_schema_message(node)))
+    return message.SerializeToString(deterministic=True)
+
+
+def _operation_message(operation: dict[str, Any]) -> messages.Operation:
+    responses = messages.Responses()
+    for code, response in operation["responses"].items():
+        value = messages.ResponseValue(response=messages.Response(description=response["description"]))
+        responses.response_code.append(messages.NamedResponseValue(name=code, value=value))
+    return messages.Operation(
+        operation_id=operation["operationId"],
+        parameters=[_parameter_message(one) for one in operation["parameters"]],
+        responses=responses,
+        vendor_extension=_extensions(operation),
+    )
+
+
+def _parameter_message(parameter: dict[str, Any]) -> messages.ParametersItem:
+    query = messages.QueryParameter(name=parameter["name"], type=parameter["type"])
+    setattr(query, "in", parameter["in"])
+    whole = messages.Parameter(non_body_parameter=messages.NonBodyParameter(query_parameter_sub_schema=query))
+    return messages.ParametersItem(parameter=whole)
+
+
+def _schema_message(node: dict[str, Any]) -> messages.Schema:
+    # gnostic's own name of the first field is `_ref`, which Python's messages could not be given by keyword.
+    message = messages.Schema(
+        ref=node.get("$ref", ""),
+        format=node.get("format", ""),
+        description=node.get("description", ""),
+        maximum=node.get("maximum", 0),
+        minimum=node.get("minimum", 0),
+        required=node.get("required", ()),
+        enum=[messages.Any(yaml=_yaml(value)) for value in node.get("enum", ())],
+        vendor_extension=_extensions(node),
+    )
+    if "type" in node:
+        message.type.value.append(node["type"])
+    if "items" in node:
+        message.items.schema.append(_schema_message(node["items"]))
+    if "additionalProperties" in node:
+        message.additional_properties.schema.CopyFrom(_schema_message(node["additionalProperties"]))
+    for name, below in node.get("properties", {}).items():
+        message.properties.additional_properties.append(messages.NamedSchema(name=name, value=_schema_message(below)))
+    return message
+
+
+def _extensions(holder: dict[str, Any]) -> list[messages.NamedAny]:
+    return [
+        messages.NamedAny(name=name, value=messages.Any(yaml=_yaml(value)))
+        for name, value in holder.items()
+        if name.startswith("x-")
+    ]
+
+
+def _yaml(value: Any) -> str:
+    """JSON is YAML."""
+    return msgspec.json.encode(value).decode() + "\n"

@@ -1,23 +1,25 @@
-"""The parameters of requests to the Kubernetes face, read from a URL's query and from ``DeleteOptions``.
+"""The parameters of Kubernetes requests, read from a URL's query and from ``DeleteOptions``.
 
-Values and pure functions.
+Clients select resources by text: ``app=web,tier in (a,b),!old``. Fields are ``metadata.name`` and
+``metadata.namespace`` only, as for custom resources in Kubernetes. A client may send any text, so the patterns never go
+back (``*+``): each text is read once.
 """
 
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from intentc.loading.bodies import read_json
 
 from ..errors import BadRequest, shortened
-from ..integers import LARGEST, parse_integer
-from ..requests import decode
+from ..integers import LARGEST
+from ..requests import decode, flag, number
 from .failures import wrong_option
-from .selectors import Selector, selector
 
 _LARGEST_PAGE = 10_000
 _LONGEST_NAME = 128
@@ -26,6 +28,44 @@ VALIDATIONS = ("Ignore", "Warn", "Strict")
 """What a client may wish for fields that nobody knows."""
 _PROPAGATIONS = ("Background", "Foreground", "Orphan")
 _DELETE_OPTIONS = "DeleteOptions"
+_SET = re.compile(r"\s*+(?P<key>[^\s!=,()]++)\s++(?P<not>not)?in\s*+\((?P<values>[^()]*+)\)\s*+")
+_EQUAL = re.compile(r"\s*+(?P<key>[^\s!=,()]++)\s*+(?P<operator>==|!=|=)\s*+(?P<value>[^\s!=,()]*+)\s*+")
+_PRESENT = re.compile(r"\s*+(?P<not>!)?\s*+(?P<key>[^\s!=,()]++)\s*+")
+LONGEST = 16_384
+"""Characters of a selector."""
+MOST = 50
+"""Requirements of a selector; each resource is compared with all of them."""
+_FIELDS = ("metadata.name", "metadata.namespace")
+
+
+class Requirement(NamedTuple):
+    """``key`` has one of ``values`` (None: any value); ``negated``: it has not, or is missing."""
+
+    key: str
+    values: frozenset[str] | None
+    negated: bool = False
+
+    def matches(self, found: Mapping[str, Any]) -> bool:
+        """Whether these labels, or fields, fulfil the requirement."""
+        value = found.get(self.key)
+        holds = self.key in found if self.values is None else value in self.values
+        return holds is not self.negated
+
+
+class Selector(NamedTuple):
+    """All requirements must hold."""
+
+    labels: tuple[Requirement, ...] = ()
+    fields: tuple[Requirement, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.labels or self.fields)
+
+    def matches(self, metadata: Mapping[str, Any]) -> bool:
+        """Whether a resource with this ``metadata`` of its manifest is selected."""
+        labels = metadata.get("labels") or {}
+        fields = {"metadata.name": metadata.get("name", ""), "metadata.namespace": metadata.get("namespace", "")}
+        return all(one.matches(labels) for one in self.labels) and all(one.matches(fields) for one in self.fields)
 
 
 class WriteOptions(NamedTuple):
@@ -127,9 +167,9 @@ def list_options(query: Mapping[str, str]) -> ListOptions:
         raise BadRequest(f"resourceVersionMatch is {shortened(match)!r}; there are Exact and NotOlderThan")
     return ListOptions(
         selector(query.get("labelSelector", ""), query.get("fieldSelector", "")),
-        min(number(query, "limit"), _LARGEST_PAGE),
+        min(number(query, "limit") or 0, _LARGEST_PAGE),
         _position(query.get("continue", "")),
-        number(query, "resourceVersion"),
+        number(query, "resourceVersion") or 0,
         match == "Exact",
     )
 
@@ -142,7 +182,7 @@ def watch_options(query: Mapping[str, str]) -> WatchOptions:
         selector(query.get("labelSelector", ""), query.get("fieldSelector", "")),
         None if marks_initial or not revision else revision,
         flag(query, "allowWatchBookmarks"),
-        number(query, "timeoutSeconds"),
+        number(query, "timeoutSeconds") or 0,
         marks_initial,
     )
 
@@ -166,23 +206,6 @@ def _position(text: str) -> Position | None:
     return position
 
 
-def number(query: Mapping[str, str], name: str) -> int:
-    """A parameter that is a number; 0 if it is missing. Raises ``BadRequest``."""
-    text = query.get(name, "")
-    found = parse_integer(text) if text else 0
-    if found is None:
-        raise BadRequest(f"{name} is {shortened(text)!r}; give a number")
-    return found
-
-
-def flag(query: Mapping[str, str], name: str) -> bool:
-    """A parameter that is ``true`` or ``false``. Raises ``BadRequest``."""
-    text = query.get(name, "").lower()
-    if text not in ("", "0", "1", "true", "false"):
-        raise BadRequest(f"{name} is {shortened(text)!r}; give true or false")
-    return text in ("1", "true")
-
-
 def _dry_run(text: str, options: str) -> bool:
     if text not in ("", "All"):
         raise wrong_option(options, _one_of(text, ("All",)), "dryRun")
@@ -191,3 +214,48 @@ def _dry_run(text: str, options: str) -> bool:
 
 def _one_of(text: str, known: Sequence[str]) -> str:
     return f"Unsupported value: {shortened(text)!r}: supported values: {', '.join(known)}"
+
+
+def selector(labels: str, fields: str) -> Selector:
+    """Read both parameters. Raises ``BadRequest``."""
+    return Selector(_requirements(labels, "labelSelector"), _field_requirements(fields))
+
+
+def _requirements(text: str, parameter: str) -> tuple[Requirement, ...]:
+    if len(text) > LONGEST:
+        raise BadRequest(f"{parameter} has {len(text):,} characters; {LONGEST:,} are the most")
+    found: list[Requirement] = []
+    position = 0
+    while position < len(text):
+        if len(found) == MOST:
+            raise BadRequest(f"{parameter} has more than {MOST} requirements; use key in (a,b), or list several times")
+        for pattern in (_SET, _EQUAL, _PRESENT):
+            match = pattern.match(text, position)
+            if match is not None and (match.end() == len(text) or text[match.end()] == ","):
+                break
+        else:
+            raise BadRequest(
+                f"{parameter} {shortened(text)!r} can't be read at {shortened(text[position:])!r}; "
+                "write key=value, key!=value, key in (a,b), key notin (a,b), key or !key, with commas between"
+            )
+        found.append(_requirement(match))
+        position = match.end() + 1
+    return tuple(found)
+
+
+def _requirement(match: re.Match[str]) -> Requirement:
+    parts = match.groupdict()
+    if match.re is _SET:
+        values = frozenset(value.strip() for value in parts["values"].split(","))
+        return Requirement(parts["key"], values, bool(parts["not"]))
+    if match.re is _EQUAL:
+        return Requirement(parts["key"], frozenset([parts["value"]]), parts["operator"] == "!=")
+    return Requirement(parts["key"], None, bool(parts["not"]))
+
+
+def _field_requirements(text: str) -> tuple[Requirement, ...]:
+    found = _requirements(text, "fieldSelector")
+    for one in found:
+        if one.key not in _FIELDS:
+            raise BadRequest(f"field label not supported: {shortened(one.key)}; there are {', '.join(_FIELDS)}")
+    return found

@@ -1,12 +1,8 @@
-"""Serves the Kubernetes face over HTTP: ``/version``, ``/livez``, ``/api``, ``/apis``, ``/openapi``, and the resources
-below them.
+"""Serves the Kubernetes-compatible API: ``/version``, ``/livez``, ``/api``, ``/apis`` and ``/openapi``.
 
-Why it exists: it translates between HTTP and ``face``, ``lists`` and ``watches``: URLs, verbs, bodies, tables,
+Why it exists: it translates between HTTP and ``api``, ``lists`` and ``watches``: URLs, verbs, bodies, tables,
 ``Status``. The resources of a collection are deleted one by one. ``app.py`` includes these routes, and says who the
 caller is: a token comes as ``Authorization: Bearer``, which is how kubectl sends it, or as ``X-Auth-Token``.
-
-It keeps no state but the OpenAPI documents of version 2, made once; it reaches the store only through ``face``,
-``lists``, ``watches`` and the caller's permissions.
 """
 
 from __future__ import annotations
@@ -33,20 +29,18 @@ from ..documents import encode_list
 from ..draft import NeedsThread
 from ..errors import ApiError, from_store
 from ..logins import network_of
-from ..requests import decode, unreadable
+from ..requests import decode, flag, unreadable
 from ..service import ApiServer
 from ..threads import Threads
-from . import discovery, json_patches, openapi, openapi_messages, patches, tables
+from . import discovery, openapi, patches, tables
+from .api import Edit, KubernetesApi, Place, Written
 from .catalog import Offered
-from .face import Edit, Face, Place, Written
 from .failures import Answered, failure
-from .lists import Listed, find, with_beside
-from .options import DeleteOptions, delete_options, flag, list_options, watch_options, write_options
-from .places import Places
+from .lists import Listed, find, with_all_kept
+from .options import DeleteOptions, delete_options, list_options, watch_options, write_options
+from .received import warnings
 from .shown import Manifest
-from .streams import EventStream
-from .unstored import warnings
-from .watches import Watching
+from .watches import EventStream, Places, Watching
 
 _JSON = "application/json"
 _APPLY = "application/apply-patch+yaml"
@@ -108,9 +102,9 @@ class _Calls:
     ) -> None:
         self._threads = threads
         self._in_thread = server is threads.in_thread
-        self._face = Face(server)
+        self._api = KubernetesApi(server)
         self._server = server
-        self._catalog = self._face.catalog
+        self._catalog = self._api.catalog
         self._authenticate = authenticate
         self._body = body
         self._places = places
@@ -132,7 +126,7 @@ class _Calls:
             self._authenticate(request, reading=True)
             if path == "v2":
                 if "proto-openapi" in request.headers.get("accept", ""):
-                    return Response(self._openapi_messages, media_type=openapi_messages.MEDIA)
+                    return Response(self._openapi_messages, media_type=openapi.MESSAGES_MEDIA)
                 return _answer(self._openapi_v2)
             if path == "v3":
                 return _answer(openapi.index(self._catalog))
@@ -166,7 +160,7 @@ class _Calls:
 
     @cached_property
     def _openapi_messages(self) -> bytes:
-        return openapi_messages.encoded(self._openapi_v2)
+        return openapi.encoded(self._openapi_v2)
 
     def _target(self, request: Request) -> Target | None:
         """What the URL names; None for ``/api`` and ``/apis``. Raises ``Answered`` for what is not offered."""
@@ -239,16 +233,16 @@ class _Calls:
                 sent = decode(await self._body(request), _ANYTHING)
                 options = write_options(query, request.headers.get("user-agent", ""), "CreateOptions")
                 try:
-                    return _after(await self._face.create(offered, target.namespace, sent, options, caller))
+                    return _after(await self._api.create(offered, target.namespace, sent, options, caller))
                 except ApiError as error:
                     return _failed(error, target._replace(name=_name_of(sent)))
         elif request.method == "GET":
-            return self._one(request, offered, await self._face.get(place, caller))
+            return self._one(request, offered, await self._api.get(place, caller))
         elif request.method in ("PUT", "PATCH"):
             return await self._written(request, place, target.subresource, caller)
         elif request.method == "DELETE" and not target.subresource:
             deletion = delete_options(query, await self._body(request))
-            return _answer(await self._face.delete(place, deletion, caller))
+            return _answer(await self._api.delete(place, deletion, caller))
         raise _not_allowed(request)
 
     async def _written(self, request: Request, place: Place, subresource: str, caller: Caller) -> Response:
@@ -263,15 +257,15 @@ class _Calls:
         )._replace(subresource=subresource)
         raw = await self._body(request)
         if is_update:
-            return _after(await self._face.replace(place, decode(raw, _ANYTHING), options, caller))
+            return _after(await self._api.replace(place, decode(raw, _ANYTHING), options, caller))
         if is_apply:
-            return _after(await self._face.apply(place, self._configuration(raw), options, caller))
+            return _after(await self._api.apply(place, self._configuration(raw), options, caller))
         patch = decode(raw, _ANYTHING)
-        if media == patches.JSON and json_patches.copies(patch) and not self._in_thread:
+        if media == patches.JSON and patches.copies(patch) and not self._in_thread:
             # A short one may copy much.
             raise NeedsThread
         edit = _edit(media, patch, place.offered)
-        return _after(await self._face.change(place, edit, options, caller))
+        return _after(await self._api.change(place, edit, options, caller))
 
     def _configuration(self, raw: bytes) -> Any:
         """What a client applies: YAML, or JSON, as kubectl sends. Raises ``BadRequest`` and ``TooLarge``."""
@@ -307,7 +301,7 @@ class _Calls:
                 offered, listed.items, _now(), version=version, included=included, metadata=listed.metadata
             )
             return _list_of(table, "rows", table["rows"])
-        items = await with_beside(self._server, offered, listed.items)
+        items = await with_all_kept(self._server, offered, listed.items)
         body = {"kind": f"{offered.name}List", "apiVersion": offered.api_version, "metadata": listed.metadata}
         return _list_of(body, "items", items)
 
@@ -336,7 +330,7 @@ class _Calls:
         for one in listed.items:
             metadata = one["metadata"]
             each = Place(place.offered, metadata.get("namespace", ""), metadata["name"])
-            await self._face.delete(each, options._replace(uid=metadata["uid"]), caller)
+            await self._api.delete(each, options._replace(uid=metadata["uid"]), caller)
         body = {"kind": f"{place.offered.name}List", "apiVersion": place.offered.api_version}
         return _list_of({**body, "metadata": listed.metadata}, "items", listed.items)
 
@@ -363,7 +357,7 @@ def _edit(media: str, patch: Any, offered: Offered) -> Edit:
     if media == patches.MERGE:
         return lambda before: patches.merged(before, patch)
     if media == patches.JSON:
-        return lambda before: json_patches.patched(before, patch)
+        return lambda before: patches.patched(before, patch)
     if media == patches.STRATEGIC and offered.is_built_in:
         return lambda before: patches.strategic(before, patch, offered.forms)
     known = [patches.JSON, patches.MERGE, _APPLY, *([patches.STRATEGIC] if offered.is_built_in else [])]

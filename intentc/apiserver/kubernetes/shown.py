@@ -1,26 +1,61 @@
 """Converts stored resources to the manifests that clients see, and back to the fields that a change writes.
 
 Why it exists: ``model/manifest`` knows the two forms; clients also need ``resourceVersion``, ``managedFields`` and what
-kubectl applied last, which are not in the stored resource. A change of another state than the present one is rejected
-here, by ``resourceVersion`` and ``uid``.
-
-Pure functions of values: nothing that they get is changed.
+``kubectl apply`` applied last. These are no input of a compiler, and a copy of a Secret must not reach one, so they are
+``Kept`` under a key of their own, outside the watched prefix. The transaction that deletes the resource deletes it. A
+change of another state than the present one is rejected here, by ``resourceVersion`` and ``uid``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
+from intentc.model import Key
 from intentc.model.manifest import WHOLE_COPY, flattened, manifest_of
 
-from ..documents import Document
-from .applying import shown_entries
-from .beside import Beside
+from ..documents import Document, decode_entry, encode
+from ..draft import Draft
+from .applying import Entry, read_entries, shown_entries
 from .catalog import Offered
 from .failures import Answered, Invalid
+
+
+class Kept(NamedTuple):
+    """``entries``: as in ``managedFields``; ``last_applied``: the annotation's text, or empty."""
+
+    entries: tuple[Entry, ...] = ()
+    last_applied: str = ""
+
+
+class _Stored(msgspec.Struct, omit_defaults=True):
+    managed_fields: list[Any] = []
+    last_applied: str = ""
+
+
+async def read_kept(draft: Draft, key: Key) -> Kept:
+    """What is kept of a resource; nothing of one that only others wrote."""
+    where = draft.layout.beside(key)
+    item = await draft.reading.item(where)
+    return decode_kept(item.value, where) if item is not None else Kept()
+
+
+def decode_kept(raw: bytes, where: str) -> Kept:
+    """A stored value. Raises ``BrokenEntry`` naming ``where``."""
+    stored = decode_entry(raw, _Stored, where)
+    return Kept(read_entries(stored.managed_fields), stored.last_applied)
+
+
+async def stage_kept(draft: Draft, key: Key, before: Kept, after: Kept) -> None:
+    """Write ``after`` with the draft, if it differs."""
+    if before == after:
+        return
+    where = draft.layout.beside(key)
+    await draft.guard(where)
+    draft.put(where, encode(_Stored(shown_entries(after.entries), after.last_applied)))
+
 
 Manifest = dict[str, Any]
 
@@ -28,28 +63,28 @@ _SERVERS = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSecond
 _IDENTITY = frozenset({"fq_name", "name", "uuid"})
 
 
-def manifest(offered: Offered, document: Document, revision: int, beside: Beside | None = None) -> Manifest:
+def manifest(offered: Offered, document: Document, revision: int, kept: Kept | None = None) -> Manifest:
     """A stored resource as a client sees it. ``revision``: at which it was written last."""
     result = manifest_of(document, offered.kind.manifests, offered.api_version)
     result["metadata"]["resourceVersion"] = str(revision)
     result["metadata"].pop("mirrored", None)
     if result["metadata"].get("deletionTimestamp"):
         result["metadata"]["deletionGracePeriodSeconds"] = 0
-    return with_kept(result, beside) if beside is not None else result
+    return with_kept(result, kept) if kept is not None else result
 
 
-def with_kept(given: Manifest, beside: Beside) -> Manifest:
+def with_kept(given: Manifest, kept: Kept) -> Manifest:
     """A manifest with what is kept next to the resource."""
     metadata = dict(given["metadata"])
-    if beside.last_applied:
-        metadata["annotations"] = {**metadata.get("annotations", {}), WHOLE_COPY: beside.last_applied}
-    if beside.entries:
-        metadata["managedFields"] = shown_entries(beside.entries)
+    if kept.last_applied:
+        metadata["annotations"] = {**metadata.get("annotations", {}), WHOLE_COPY: kept.last_applied}
+    if kept.entries:
+        metadata["managedFields"] = shown_entries(kept.entries)
     return {**given, "metadata": metadata}
 
 
 def bare(given: Manifest) -> Manifest:
-    """A manifest without what is kept beside the resource, and without its resource version."""
+    """A manifest without what is kept next to the resource, and without its resource version."""
     metadata = {
         name: value
         for name, value in given["metadata"].items()

@@ -2,8 +2,6 @@
 
 Why it exists: clients ask for a ``Table`` (``as=Table`` in ``Accept``), since only the server knows which fields
 matter. A kind's schema file declares the columns.
-
-Pure functions of values; the present time comes from the caller.
 """
 
 from __future__ import annotations

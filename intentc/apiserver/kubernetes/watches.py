@@ -1,24 +1,36 @@
-"""Watches of the Kubernetes face: events of the resources that a client selects and may read, from a revision on.
+"""Watches of Kubernetes clients: events of the resources that a client selects and may read, from a revision on.
 
 Why it exists: ``kubectl get -w``, ``kubectl wait`` and every informer follow a list by a watch. Without a revision
 everything is listed first, as events. The resource version is etcd's revision, so any API server over the same etcd can
-continue a client's watch. A resource that is no longer selected is deleted for this client. ``streams`` sends the
-events.
+continue a client's watch. A resource that is no longer selected is deleted for this client.
 
 One transaction of intentc may write many resources at one revision. A client that was cut off between two of its events
 continues from that revision, so a watch from a revision with several events delivers these again; clients take an event
 twice. The state before an event, which a deletion shows and a selector needs, is read from etcd at the revision before.
 
-State: how far the client has come.
+A watch lasts as long as its client likes, and takes two file descriptors: the client's connection, and a connection to
+etcd. So ``Places`` limits how many one server carries at once; ``serving`` derives the total from the process's limit
+of open files, and half of the connections stay free for calls that end. An ``EventStream`` sends one JSON object a
+line; an error is the last line, of type ``ERROR``.
+
+State: how far each client has come, and how many watches are open, by user and by address.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import threading
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any, NamedTuple
 
+import anyio
+import msgspec
 from anyio.lowlevel import checkpoint
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from intentc.watch.protocol import (
     Compacted,
@@ -32,14 +44,68 @@ from intentc.watch.protocol import (
 
 from ..authorization import Caller, Operation
 from ..documents import Document, decode
-from ..errors import Malformed, from_store
+from ..errors import ApiError, Malformed, TooManyRequests, from_store
+from ..kubernetes import tables
 from ..permissions import Access
 from ..threads import Threads
 from .catalog import Offered
-from .failures import Expired
+from .failures import Expired, failure
 from .lists import find, is_shown, selects
 from .options import ListOptions, WatchOptions
 from .shown import Manifest, manifest
+
+MOST = 512
+"""Watches of a server, if the process may open enough files."""
+_SHARE_OF_USER, _SHARE_OF_ADDRESS, _SHARE_OF_RESERVE = 4, 2, 8
+
+
+class Places:
+    """Places for ``most`` watches: a quarter for each user, half for each address, an eighth for administrators
+    alone."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._users = Counter[str]()
+        self._addresses = Counter[str]()
+        self._open = 0
+        # A call may be carried out in a thread.
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return self._open
+
+    def take(self, caller: Caller, address: str, *, is_administrator: bool) -> Callable[[], None]:
+        """Take a place, and return what gives it back. ``address``: the network that counts as one client.
+
+        Raises ``TooManyRequests``. Without users (``no_auth``) only addresses and the total are limited.
+        """
+        user = caller.user_id
+        most_of_all = self._most if is_administrator else self._most - self._most // _SHARE_OF_RESERVE
+        with self._lock:
+            for there, most, owner in (
+                (self._users[user] if user else 0, self._most // _SHARE_OF_USER, f"the user {user}"),
+                (self._addresses[address], self._most // _SHARE_OF_ADDRESS, f"the address {address}"),
+                (self._open, most_of_all, "all clients"),
+            ):
+                if there >= most:
+                    raise TooManyRequests(
+                        f"{there} watches of {owner} are open, and {most} are the most; end some, or watch all "
+                        "namespaces of a kind by one"
+                    )
+            self._count(user, address, 1)
+        return partial(self._give_back, user, address)
+
+    def _give_back(self, user: str, address: str) -> None:
+        with self._lock:
+            self._count(user, address, -1)
+
+    def _count(self, user: str, address: str, change: int) -> None:
+        self._open += change
+        for counter, key in ((self._users, user), (self._addresses, address)):
+            counter[key] += change
+            if not counter[key]:
+                del counter[key]
+
 
 ADDED, MODIFIED, DELETED, BOOKMARK = "ADDED", "MODIFIED", "DELETED", "BOOKMARK"
 INITIAL_END = "k8s.io/initial-events-end"
@@ -170,3 +236,112 @@ class Watching:
 
 def _expired(revision: int) -> Expired:
     return Expired(f"too old resource version: {revision}; list again")
+
+
+BETWEEN_BOOKMARKS = 30.0
+"""Seconds; a kube-apiserver sends one each minute, and clients take a silent watch for dead."""
+_LONGEST = 3600
+"""Seconds that a watch lasts at most, and if the client does not say."""
+
+
+class EventStream(Response):
+    """Streams the events of ``watching``. ``seconds``: how long, 0 for the default; ``ended``: called once, at the end;
+    ``version``: of the tables in which
+    resources are shown, empty for resources; ``included``: what a table's row carries; ``is_ending``: set when the
+    server drains."""
+
+    media_type = "application/json"
+
+    def __init__(
+        self,
+        watching: Watching,
+        offered: Offered,
+        seconds: int,
+        ended: Callable[[], None],
+        version: str,
+        included: str,
+        is_ending: anyio.Event,
+    ) -> None:
+        self.status_code = 200
+        self.background = None
+        self.init_headers({"Cache-Control": "no-cache, private"})
+        self._watching = watching
+        self._offered = offered
+        self._seconds = min(seconds or _LONGEST, _LONGEST)
+        self._ended = ended
+        self._version = version
+        self._included = included
+        self._is_ending = is_ending
+        self._has_headings = False
+        self._has_ended = False
+        self._sending = anyio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._stream(receive, send)
+        finally:
+            self._ended()
+
+    async def _stream(self, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_disconnected, receive, tasks.cancel_scope)
+            tasks.start_soon(self._send_bookmarks, send)
+            with anyio.move_on_after(self._seconds) as lasting:
+                tasks.start_soon(_until_ending, self._is_ending, lasting)
+                async with aclosing(self._lines()) as lines:
+                    async for line in lines:
+                        await self._send(send, line)
+            self._has_ended = True
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            tasks.cancel_scope.cancel()
+
+    async def _send(self, send: Send, line: bytes) -> None:
+        async with self._sending:
+            if not self._has_ended:
+                await send({"type": "http.response.body", "body": line, "more_body": True})
+
+    async def _send_bookmarks(self, send: Send) -> None:
+        while True:
+            await anyio.sleep(BETWEEN_BOOKMARKS)
+            bookmark = self._watching.bookmark()
+            if bookmark is not None:
+                await self._send(send, _line(bookmark.type, self._shown(bookmark)))
+
+    async def _lines(self) -> AsyncGenerator[bytes]:
+        try:
+            async with aclosing(self._watching.events()) as events:
+                async for event in events:
+                    yield _line(event.type, self._shown(event))
+        except ApiError as error:
+            yield _line("ERROR", failure(error)[1])
+
+    def _shown(self, event: Event) -> dict[str, Any]:
+        if not self._version:
+            return event.manifest
+        metadata = {"resourceVersion": event.manifest["metadata"]["resourceVersion"]}
+        has_headings, self._has_headings = self._has_headings, True
+        return tables.table(
+            self._offered,
+            [] if event.type == BOOKMARK else [event.manifest],
+            datetime.now(UTC),
+            version=self._version,
+            included=self._included,
+            metadata=metadata,
+            headings=not has_headings,
+        )
+
+
+def _line(event: str, shown: dict[str, Any]) -> bytes:
+    return msgspec.json.encode({"type": event, "object": shown}) + b"\n"
+
+
+async def _disconnected(receive: Receive, scope: anyio.CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
+
+
+async def _until_ending(is_ending: anyio.Event, scope: anyio.CancelScope) -> None:
+    await is_ending.wait()
+    scope.cancel()

@@ -12,7 +12,7 @@ import httpx2
 import msgspec
 import pytest
 
-from intentc.apiserver.kubernetes import selectors
+from intentc.apiserver.kubernetes import options
 from intentc.loading import load_schema
 from intentc.model import Schema
 from intentc.watch.memory import MemoryStore
@@ -90,9 +90,9 @@ async def test_a_name_in_a_url_has_a_length(api: httpx2.AsyncClient) -> None:
 @pytest.mark.parametrize(
     ("parameter", "text", "words"),
     [
-        ("labelSelector", "a" * (selectors.LONGEST + 1), "16,384 are the most"),
-        ("fieldSelector", "a" * (selectors.LONGEST + 1), "16,384 are the most"),
-        ("labelSelector", ",".join(f"k{n}=v" for n in range(selectors.MOST + 1)), "more than 50 requirements"),
+        ("labelSelector", "a" * (options.LONGEST + 1), "16,384 are the most"),
+        ("fieldSelector", "a" * (options.LONGEST + 1), "16,384 are the most"),
+        ("labelSelector", ",".join(f"k{n}=v" for n in range(options.MOST + 1)), "more than 50 requirements"),
         ("continue", token(10**30), "list again without it"),
         ("continue", token(-1), "list again without it"),
         ("continue", token("1"), "list again without it"),
@@ -125,9 +125,9 @@ async def test_a_list_of_more_values_than_fit_is_rejected(
 
 async def test_spaces_around_the_parts_of_a_selector_mean_nothing(api: httpx2.AsyncClient) -> None:
     selector = "  a  =  b , c  in  ( d , e ) ,  ! f "
-    assert selectors.selector(selector, "").labels == (
-        selectors.Requirement("a", frozenset("b")),
-        selectors.Requirement("c", frozenset("de")),
-        selectors.Requirement("f", None, negated=True),
+    assert options.selector(selector, "").labels == (
+        options.Requirement("a", frozenset("b")),
+        options.Requirement("c", frozenset("de")),
+        options.Requirement("f", None, negated=True),
     )
     assert (await api.get(MAPPINGS, params={"labelSelector": selector})).status_code == 200

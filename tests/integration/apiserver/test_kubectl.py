@@ -1,4 +1,4 @@
-"""kubectl as a client of the Kubernetes face, over real HTTP and a real etcd: each command that docs/kubernetes.md
+"""kubectl as a client of our API server, over real HTTP and a real etcd: each command that docs/kubernetes.md
 names."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""kubectl on the Kubernetes face: what works on every cluster, whatever its kinds: namespaces, secrets, deletions with
+"""kubectl on our API server: what works on every cluster, whatever its kinds: namespaces, secrets, deletions with
 propagation, validation, subresources."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Watches of the Kubernetes face over real HTTP and a real etcd."""
+"""Watches of the Kubernetes-compatible API over real HTTP and a real etcd."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import httpx2
 import msgspec
 import pytest
 
-from intentc.apiserver.kubernetes import streams
+from intentc.apiserver.kubernetes import watches
 from intentc.loading import load_schema
 from intentc.model import Schema
 from intentc.watch.etcd import EtcdStore
@@ -128,7 +128,7 @@ async def test_a_single_write_is_not_repeated(client: httpx2.AsyncClient) -> Non
 async def test_a_quiet_watch_gets_bookmarks_of_what_it_has_seen(
     client: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "BETWEEN_BOOKMARKS", 0.02)
+    monkeypatch.setattr(watches, "BETWEEN_BOOKMARKS", 0.02)
     created = (await client.post(MAPPINGS, json=mapping("a"))).json()["metadata"]["resourceVersion"]
     async with watched(client, resourceVersion=created, allowWatchBookmarks="true") as events:
         assert (await anext(events))["object"]["metadata"]["resourceVersion"] == created

@@ -1,4 +1,4 @@
-"""The Python client of Kubernetes on the face, over real HTTP and a real etcd: informer, patches, server-side apply,
+"""The Python client of Kubernetes on our API server, over HTTP and a real etcd: informer, patches, server-side apply,
 leader election."""
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def schema() -> Schema:
 
 @pytest.fixture
 def api(client: httpx2.AsyncClient) -> Iterator[Api]:
-    """The client's connections to the face."""
+    """The client's connections to the server."""
     configuration = kubernetes.client.Configuration(host=str(client.base_url).rstrip("/"))
     kubernetes.client.Configuration.set_default(configuration)
     with kubernetes.client.ApiClient(configuration) as opened:

@@ -9,7 +9,7 @@ import anyio
 import httpx2
 import pytest
 
-from intentc.apiserver.kubernetes import streams
+from intentc.apiserver.kubernetes import watches
 from intentc.apiserver.serving import running_api_server
 from intentc.dev.etcd_server import Etcd
 from intentc.loading import load_schema
@@ -59,7 +59,7 @@ async def test_watches_of_one_client_keep_nobody_from_the_api_server(etcd: Etcd,
 
 
 async def test_no_watch_lasts_longer_than_the_server_allows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "_LONGEST", 1)
+    monkeypatch.setattr(watches, "_LONGEST", 1)
     store = MemoryStore()
     async with (
         running_api_server(store, load_schema("ambassador")) as running,

@@ -1,6 +1,6 @@
 """Compares the answers of a server with those that a kube-apiserver gave, but for the known differences.
 
-Why it exists: whatever the face answers otherwise is a defect, unless ``differences.yaml`` names it with a reason.
+Why it exists: whatever intentc answers otherwise is a defect, unless ``differences.yaml`` names it with a reason.
 
 I/O: the files next to this module.
 """
@@ -28,14 +28,14 @@ _STEP = re.compile(r"[^.\[\]]+|\[\]")
 
 class Difference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``kinds``, ``cases``, ``calls``: where, as patterns; ``paths``: parts of the answers that are not compared;
-    ``face``: what the face answers (``code``, ``reason``) in place of a kube-apiserver's whole answer."""
+    ``ours``: what intentc answers (``code``, ``reason``) in place of a kube-apiserver's whole answer."""
 
     reason: str
     kinds: tuple[str, ...] = ("*",)
     cases: tuple[str, ...] = ("*",)
     calls: tuple[str, ...] = ("*",)
     paths: tuple[str, ...] = ()
-    face: dict[str, Any] | None = None
+    ours: dict[str, Any] | None = None
 
     def concerns(self, kind: str, case: str, call: str) -> bool:
         """Whether it is about this call."""
@@ -74,8 +74,8 @@ def record(kind: str, case: str, answers: list[Answer]) -> None:
     (_ANSWERS / f"{kind}.jsonl").write_text("".join(f"{line}\n" for line in lines))
 
 
-def reduced(kind: str, case: str, answers: list[Answer], known: list[Difference], *, is_face: bool) -> list[Answer]:
-    """``answers`` without what is known to differ. ``is_face``: they are the face's own."""
+def reduced(kind: str, case: str, answers: list[Answer], known: list[Difference], *, is_ours: bool) -> list[Answer]:
+    """``answers`` without what is known to differ. ``is_ours``: they are intentc's own."""
     result = []
     for answer in answers:
         body = copy.deepcopy(answer.body)
@@ -85,11 +85,11 @@ def reduced(kind: str, case: str, answers: list[Answer], known: list[Difference]
                 continue
             for path in one.paths:
                 _remove(body, _STEP.findall(path))
-            if one.face is not None:
-                if is_face:
+            if one.ours is not None:
+                if is_ours:
                     body = {"reason": body.get("reason", "")}
                 else:
-                    code, body = one.face["code"], {"reason": one.face.get("reason", "")}
+                    code, body = one.ours["code"], {"reason": one.ours.get("reason", "")}
         result.append(Answer(answer.call, code, _without_empty(body)))
     return result
 

@@ -1,4 +1,4 @@
-"""The Kubernetes face over a memory store, asked in process."""
+"""The Kubernetes kube over a memory store, asked in process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def server(store: MemoryStore) -> ApiServer:
 
 
 @pytest.fixture
-async def face(server: ApiServer) -> AsyncIterator[httpx2.AsyncClient]:
+async def kube(server: ApiServer) -> AsyncIterator[httpx2.AsyncClient]:
     transport = httpx2.ASGITransport(create_app(server))
-    async with httpx2.AsyncClient(transport=transport, base_url="http://face") as client:
+    async with httpx2.AsyncClient(transport=transport, base_url="http://kube") as client:
         yield client

@@ -1,4 +1,4 @@
-"""Unknown fields through the Kubernetes face: what ``fieldValidation`` makes of them, per kind and place."""
+"""Unknown fields through the Kubernetes-compatible API: what ``fieldValidation`` makes of them, per kind and place."""
 
 from __future__ import annotations
 
@@ -33,29 +33,29 @@ def warned(answer: httpx2.Response) -> list[str]:
     [("Ignore", []), ("Warn", ["metadata.unknown", "spec.retry_policy.retry_om", "spec.weigth"])],
 )
 async def test_unknown_fields_are_left_out_if_the_client_wishes(
-    face: httpx2.AsyncClient, verb: str, validation: str, fields: list[str]
+    kube: httpx2.AsyncClient, verb: str, validation: str, fields: list[str]
 ) -> None:
-    made = await face.post(
+    made = await kube.post(
         MAPPINGS, json={**mapping(), "metadata": {"name": "m"}}, params={"fieldValidation": "Ignore"}
     )
     url, query = f"{MAPPINGS}/m", {"fieldValidation": validation, "fieldManager": "a", "force": "true"}
     if verb == "create":
-        await face.delete(url)
-        answer = await face.post(MAPPINGS, json=mapping(), params=query)
+        await kube.delete(url)
+        answer = await kube.post(MAPPINGS, json=mapping(), params=query)
     elif verb == "update":
         version = made.json()["metadata"]["resourceVersion"]
-        answer = await face.put(url, json=mapping(resourceVersion=version), params=query)
+        answer = await kube.put(url, json=mapping(resourceVersion=version), params=query)
     else:
         headers = MERGE if verb == "patch" else APPLY
-        answer = await face.patch(url, json=mapping(), headers=headers, params=query)
+        answer = await kube.patch(url, json=mapping(), headers=headers, params=query)
     assert sorted(warned(answer)) == fields
     shown = answer.json()
     assert (shown["spec"]["retry_policy"], "weigth" in shown["spec"]) == ({"num_retries": 1}, False)
     assert "unknown" not in shown["metadata"]
 
 
-async def test_a_strict_client_gets_all_unknown_fields_with_suggestions(face: httpx2.AsyncClient) -> None:
-    answer = await face.post(f"{MAPPINGS}?fieldValidation=Strict", json=mapping())
+async def test_a_strict_client_gets_all_unknown_fields_with_suggestions(kube: httpx2.AsyncClient) -> None:
+    answer = await kube.post(f"{MAPPINGS}?fieldValidation=Strict", json=mapping())
     assert (answer.status_code, answer.json()["reason"]) == (400, "BadRequest")
     assert (
         'strict decoding error: unknown field "metadata.unknown", unknown field "spec.weigth"; did you mean weight?, '
@@ -64,16 +64,16 @@ async def test_a_strict_client_gets_all_unknown_fields_with_suggestions(face: ht
 
 
 @pytest.mark.parametrize("verb", ["create", "update", "patch"])
-async def test_without_a_wish_the_first_unknown_field_is_invalid(face: httpx2.AsyncClient, verb: str) -> None:
-    made = await face.post(f"{MAPPINGS}?fieldValidation=Ignore", json=mapping())
+async def test_without_a_wish_the_first_unknown_field_is_invalid(kube: httpx2.AsyncClient, verb: str) -> None:
+    made = await kube.post(f"{MAPPINGS}?fieldValidation=Ignore", json=mapping())
     metadata = {**made.json()["metadata"], "finalizer": ["x.io/y"]}
     changed = {**made.json(), "metadata": metadata}
     if verb == "create":
-        answer = await face.post(MAPPINGS, json={**changed, "metadata": {"name": "n", "finalizer": ["x.io/y"]}})
+        answer = await kube.post(MAPPINGS, json={**changed, "metadata": {"name": "n", "finalizer": ["x.io/y"]}})
     elif verb == "update":
-        answer = await face.put(f"{MAPPINGS}/m", json=changed)
+        answer = await kube.put(f"{MAPPINGS}/m", json=changed)
     else:
-        answer = await face.patch(f"{MAPPINGS}/m", json={"metadata": {"finalizer": ["x.io/y"]}}, headers=MERGE)
+        answer = await kube.patch(f"{MAPPINGS}/m", json={"metadata": {"finalizer": ["x.io/y"]}}, headers=MERGE)
     assert answer.status_code == 422, answer.text
     assert answer.json()["details"]["causes"][0]["field"] == "metadata.finalizer"
     assert "did you mean finalizers?" in answer.json()["message"]
@@ -90,27 +90,27 @@ async def test_without_a_wish_the_first_unknown_field_is_invalid(face: httpx2.As
     ],
 )
 async def test_of_a_service_only_metadata_can_be_unknown(
-    face: httpx2.AsyncClient, validation: str, code: int, fields: list[str]
+    kube: httpx2.AsyncClient, validation: str, code: int, fields: list[str]
 ) -> None:
     body = {"metadata": {"name": "s", "unknown": "x"}, "spec": {"sessionAffinity": "None"}}
-    answer = await face.post(SERVICES, json=body, params={"fieldValidation": validation})
+    answer = await kube.post(SERVICES, json=body, params={"fieldValidation": validation})
     assert answer.status_code == code, answer.text
     assert code != 201 or warned(answer) == fields
     del body["metadata"]["unknown"]
-    known = await face.post(f"{SERVICES}?fieldValidation=Strict&dryRun=All", json={**body, "metadata": {"name": "t"}})
+    known = await kube.post(f"{SERVICES}?fieldValidation=Strict&dryRun=All", json={**body, "metadata": {"name": "t"}})
     assert warned(known) == ["spec.sessionAffinity"]
 
 
-async def test_texts_of_a_secret_become_its_data(face: httpx2.AsyncClient) -> None:
+async def test_texts_of_a_secret_become_its_data(kube: httpx2.AsyncClient) -> None:
     secrets = "/api/v1/namespaces/shop/secrets"
     body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"a": "Yg==", "b": "Yw=="}}
-    made = await face.post(secrets, json={**body, "stringData": {"b": "ü"}})
+    made = await kube.post(secrets, json={**body, "stringData": {"b": "ü"}})
     assert (made.json()["data"], "stringData" in made.json()) == ({"a": "Yg==", "b": "w7w="}, False)
-    patched = await face.patch(f"{secrets}/s", json={"stringData": {"c": ""}}, headers=MERGE)
+    patched = await kube.patch(f"{secrets}/s", json={"stringData": {"c": ""}}, headers=MERGE)
     assert patched.json()["data"] == {"a": "Yg==", "b": "w7w=", "c": ""}
     applied = {**body, "data": {}, "stringData": {"d": "x"}}
-    answer = await face.patch(f"{secrets}/s?fieldManager=a", json=applied, headers=APPLY)
+    answer = await kube.patch(f"{secrets}/s?fieldManager=a", json=applied, headers=APPLY)
     assert answer.json()["data"]["d"] == "eA=="
     assert {"f:data": {"f:d": {}}} in [one["fieldsV1"] for one in answer.json()["metadata"]["managedFields"]]
-    wrong = await face.patch(f"{secrets}/s", json={"stringData": {"c": 1}}, headers=MERGE)
+    wrong = await kube.patch(f"{secrets}/s", json={"stringData": {"c": 1}}, headers=MERGE)
     assert wrong.status_code == 422, wrong.text

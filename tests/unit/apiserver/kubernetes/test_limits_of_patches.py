@@ -10,10 +10,9 @@ from intentc.apiserver.errors import TooLarge
 from intentc.apiserver.kubernetes.applying import Owner, apply, merged, updated
 from intentc.apiserver.kubernetes.catalog import Catalog
 from intentc.apiserver.kubernetes.failures import Answered
-from intentc.apiserver.kubernetes.json_patches import MOST_OPERATIONS, patched
-from intentc.apiserver.kubernetes.merge_keys import built_in
-from intentc.apiserver.kubernetes.patches import strategic
-from intentc.apiserver.kubernetes.unstored import validated
+from intentc.apiserver.kubernetes.fieldsets import built_in
+from intentc.apiserver.kubernetes.patches import MOST_OPERATIONS, patched, strategic
+from intentc.apiserver.kubernetes.received import validated
 from intentc.loading import load_schema
 
 NOW = "2026-11-24T09:00:00Z"
@@ -136,7 +135,7 @@ def test_the_comparisons_of_a_strategic_patch_grow_with_its_size_alone(form: str
 
 def test_suggestions_are_made_for_the_named_fields_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr("intentc.apiserver.kubernetes.unstored.did_you_mean", lambda name, known: asked.append(name))
+    monkeypatch.setattr("intentc.apiserver.kubernetes.received.did_you_mean", lambda name, known: asked.append(name))
     service = Catalog(load_schema("ambassador")).find("", "v1", "services")
     assert service is not None
     named = {"apiVersion": "v1", "kind": "Service"}

@@ -6,7 +6,7 @@ import pytest
 
 from intentc.apiserver.authorization import Caller
 from intentc.apiserver.errors import TooManyRequests
-from intentc.apiserver.kubernetes.places import Places
+from intentc.apiserver.kubernetes.watches import Places
 
 
 def caller(name: str) -> Caller:

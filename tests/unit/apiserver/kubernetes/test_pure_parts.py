@@ -1,4 +1,4 @@
-"""Selectors, patches, tables and field sets of the Kubernetes face, on values."""
+"""Selectors, patches, tables and field sets of the Kubernetes-compatible API, on values."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from intentc.apiserver.errors import BadRequest
-from intentc.apiserver.kubernetes import json_patches, patches
+from intentc.apiserver.kubernetes import patches
 from intentc.apiserver.kubernetes.applying import Entry, Owner, apply, read_entries, shown_entries, updated
 from intentc.apiserver.kubernetes.failures import Answered
-from intentc.apiserver.kubernetes.fieldsets import fields_of, from_json, to_json
-from intentc.apiserver.kubernetes.merge_keys import built_in, custom
-from intentc.apiserver.kubernetes.selectors import selector
+from intentc.apiserver.kubernetes.fieldsets import built_in, custom, fields_of, from_json, to_json
+from intentc.apiserver.kubernetes.options import selector
 from intentc.apiserver.kubernetes.tables import age, wanted
 
 NOW = "2026-11-23T09:00:00Z"
@@ -70,14 +69,14 @@ def test_a_merge_patch(patch: Any, after: Any) -> None:
 
 def test_a_json_patch_is_applied_or_rejected() -> None:
     before = {"spec": {"a": 1}}
-    assert json_patches.patched(before, [{"op": "add", "path": "/spec/b", "value": 2}]) == {"spec": {"a": 1, "b": 2}}
+    assert patches.patched(before, [{"op": "add", "path": "/spec/b", "value": 2}]) == {"spec": {"a": 1, "b": 2}}
     with pytest.raises(Answered, match="does not fit"):
-        json_patches.patched(before, [{"op": "test", "path": "/spec/a", "value": 2}])
+        patches.patched(before, [{"op": "test", "path": "/spec/a", "value": 2}])
     with pytest.raises(Answered, match="does not fit"):
-        json_patches.patched(before, [{"op": "remove", "path": "/spec/x"}])
+        patches.patched(before, [{"op": "remove", "path": "/spec/x"}])
     for wrong in ({"op": "add"}, [1], [{"op": "nothing", "path": "/spec"}], [{"op": "add", "path": 3, "value": 1}]):
         with pytest.raises(BadRequest):
-            json_patches.patched(before, wrong)
+            patches.patched(before, wrong)
     assert before == {"spec": {"a": 1}}
 
 

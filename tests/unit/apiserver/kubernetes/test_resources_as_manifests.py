@@ -1,4 +1,4 @@
-"""Resources through the Kubernetes face: what each verb does, and what a client gets for bad input."""
+"""Resources through the Kubernetes-compatible API: what each verb does, and what a client gets for bad input."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def mapping(name: str = "m", *, spec: Any = None, **metadata: Any) -> dict[str, 
     }
 
 
-async def made(face: httpx2.AsyncClient, name: str = "m", **more: Any) -> dict[str, Any]:
-    answer = await face.post(MAPPINGS, json=mapping(name, **more))
+async def made(kube: httpx2.AsyncClient, name: str = "m", **more: Any) -> dict[str, Any]:
+    answer = await kube.post(MAPPINGS, json=mapping(name, **more))
     assert answer.status_code == 201, answer.text
     found: dict[str, Any] = answer.json()
     return found
@@ -44,62 +44,62 @@ def status_of(answer: httpx2.Response) -> tuple[int, str, str]:
     return answer.status_code, body["reason"], body["message"]
 
 
-async def test_a_resource_is_created_read_replaced_and_deleted(face: httpx2.AsyncClient) -> None:
-    created = await made(face, labels={"app": "web"})
+async def test_a_resource_is_created_read_replaced_and_deleted(kube: httpx2.AsyncClient) -> None:
+    created = await made(kube, labels={"app": "web"})
     metadata = created["metadata"]
     assert (metadata["generation"], metadata["namespace"], metadata["labels"]) == (1, "shop", {"app": "web"})
-    assert (await face.get(f"{MAPPINGS}/m")).json() == created
+    assert (await kube.get(f"{MAPPINGS}/m")).json() == created
 
     changed = {**created, "spec": {**created["spec"], "weight": 5}}
-    replaced = (await face.put(f"{MAPPINGS}/m", json=changed)).json()
+    replaced = (await kube.put(f"{MAPPINGS}/m", json=changed)).json()
     assert (replaced["spec"]["weight"], replaced["metadata"]["generation"]) == (5, 2)
     assert int(replaced["metadata"]["resourceVersion"]) > int(metadata["resourceVersion"])
-    code, reason, message = status_of(await face.put(f"{MAPPINGS}/m", json=changed))
+    code, reason, message = status_of(await kube.put(f"{MAPPINGS}/m", json=changed))
     assert (code, reason) == (409, "Conflict")
     assert message.startswith('Operation cannot be fulfilled on mappings.getambassador.io "m": the object has been')
     without = {**changed, "metadata": {"name": "m"}}
-    assert status_of(await face.put(f"{MAPPINGS}/m", json=without))[:2] == (422, "Invalid")
+    assert status_of(await kube.put(f"{MAPPINGS}/m", json=without))[:2] == (422, "Invalid")
 
-    deleted = (await face.delete(f"{MAPPINGS}/m")).json()
+    deleted = (await kube.delete(f"{MAPPINGS}/m")).json()
     assert (deleted["status"], deleted["details"]["uid"]) == ("Success", metadata["uid"])
-    assert status_of(await face.get(f"{MAPPINGS}/m")) == (
+    assert status_of(await kube.get(f"{MAPPINGS}/m")) == (
         404, "NotFound", 'mappings.getambassador.io "m" not found'
     )  # fmt: skip
 
 
-async def test_what_rest_writes_the_face_shows_and_the_other_way(face: httpx2.AsyncClient, server: ApiServer) -> None:
-    created = await made(face)
+async def test_rest_and_manifests_show_the_same(kube: httpx2.AsyncClient, server: ApiServer) -> None:
+    created = await made(kube)
     document = (await server.get(Key("mapping", created["metadata"]["uid"]))).document
     assert (document["fq_name"], document["prefix"]) == (["shop", "m"], "/m/")
     await server.update(Key("mapping", document["uuid"]), {"weight": 7})
-    assert (await face.get(f"{MAPPINGS}/m")).json()["spec"]["weight"] == 7
+    assert (await kube.get(f"{MAPPINGS}/m")).json()["spec"]["weight"] == 7
 
 
-async def test_sync_finds_by_its_name_what_a_client_created(face: httpx2.AsyncClient) -> None:
+async def test_sync_finds_by_its_name_what_a_client_created(kube: httpx2.AsyncClient) -> None:
     for item in (
         {"operation": "UPDATE", "data": mapping(spec={"prefix": "/n/", "service": "web"}, namespace="shop")},
         {"operation": "DELETE", "data": mapping(namespace="shop")},
     ):
-        await made(face) if item["operation"] == "UPDATE" else None
-        answer = await face.post("/sync", json={"resources": [{"kind": "mapping", **item}]})
+        await made(kube) if item["operation"] == "UPDATE" else None
+        answer = await kube.post("/sync", json={"resources": [{"kind": "mapping", **item}]})
         assert answer.status_code == 200, answer.text
-        found = await face.get(f"{MAPPINGS}/m")
+        found = await kube.get(f"{MAPPINGS}/m")
         assert found.status_code == (200 if item["operation"] == "UPDATE" else 404)
         assert found.status_code == 404 or found.json()["spec"]["prefix"] == "/n/"
 
 
 async def test_an_older_version_shows_the_same_and_a_label_does_not_convert_it(
-    face: httpx2.AsyncClient, server: ApiServer
+    kube: httpx2.AsyncClient, server: ApiServer
 ) -> None:
     older = MAPPINGS.replace("v3alpha1", "v2")
     body = {**mapping(), "apiVersion": "getambassador.io/v2"}
-    created = (await face.post(older, json=body)).json()
+    created = (await kube.post(older, json=body)).json()
     assert created["apiVersion"] == "getambassador.io/v2"
     key = Key("mapping", created["metadata"]["uid"])
-    patched = await face.patch(f"{MAPPINGS}/m", json={"metadata": {"labels": {"a": "b"}}}, headers=MERGE)
+    patched = await kube.patch(f"{MAPPINGS}/m", json={"metadata": {"labels": {"a": "b"}}}, headers=MERGE)
     assert (patched.json()["apiVersion"], patched.json()["metadata"]["generation"]) == ("getambassador.io/v3alpha1", 1)
     assert (await server.get(key)).document["api_version"] == "getambassador.io/v2"
-    await face.patch(f"{MAPPINGS}/m", json={"spec": {"weight": 1}}, headers=MERGE)
+    await kube.patch(f"{MAPPINGS}/m", json={"spec": {"weight": 1}}, headers=MERGE)
     assert (await server.get(key)).document["api_version"] == "getambassador.io/v3alpha1"
 
 
@@ -114,10 +114,10 @@ async def test_an_older_version_shows_the_same_and_a_label_does_not_convert_it(
     ],
 )
 async def test_bad_input_names_the_field_and_a_suggestion(
-    face: httpx2.AsyncClient, spec: Any, field: str, words: str
+    kube: httpx2.AsyncClient, spec: Any, field: str, words: str
 ) -> None:
-    await made(face)
-    answer = await face.patch(f"{MAPPINGS}/m", json={"spec": spec}, headers=MERGE)
+    await made(kube)
+    answer = await kube.patch(f"{MAPPINGS}/m", json={"spec": spec}, headers=MERGE)
     code, reason, message = status_of(answer)
     assert (code, reason) == (422, "Invalid")
     assert message.startswith(f'Mapping.getambassador.io "m" is invalid: {field}: ')
@@ -140,89 +140,89 @@ async def test_bad_input_names_the_field_and_a_suggestion(
         ({"metadata": 3}, 422, "metadata"),
     ],
 )
-async def test_a_creation_must_fit_its_url(face: httpx2.AsyncClient, body: Any, code: int, words: str) -> None:
-    answer = await face.post(MAPPINGS, json={**mapping(), **body})
+async def test_a_creation_must_fit_its_url(kube: httpx2.AsyncClient, body: Any, code: int, words: str) -> None:
+    answer = await kube.post(MAPPINGS, json={**mapping(), **body})
     assert (answer.status_code, words in answer.text) == (code, True), answer.text
 
 
-async def test_a_name_in_use_already_exists_and_generated_names_are_free(face: httpx2.AsyncClient) -> None:
-    await made(face)
-    answer = await face.post(MAPPINGS, json=mapping())
+async def test_a_name_in_use_already_exists_and_generated_names_are_free(kube: httpx2.AsyncClient) -> None:
+    await made(kube)
+    answer = await kube.post(MAPPINGS, json=mapping())
     assert status_of(answer) == (409, "AlreadyExists", 'mappings.getambassador.io "m" already exists')
     body = mapping(generateName="m-")
     del body["metadata"]["name"]
-    names = {(await face.post(MAPPINGS, json=body)).json()["metadata"]["name"] for _ in range(2)}
+    names = {(await kube.post(MAPPINGS, json=body)).json()["metadata"]["name"] for _ in range(2)}
     assert len(names) == 2 and all(name.startswith("m-") for name in names)
 
 
-async def test_dry_runs_write_nothing(face: httpx2.AsyncClient, store: MemoryStore) -> None:
-    await made(face)
+async def test_dry_runs_write_nothing(kube: httpx2.AsyncClient, store: MemoryStore) -> None:
+    await made(kube)
     before = (await store.range("/", prefix_end("/"))).revision
-    answer = await face.post(f"{MAPPINGS}?dryRun=All", json=mapping("other"))
+    answer = await kube.post(f"{MAPPINGS}?dryRun=All", json=mapping("other"))
     assert (answer.status_code, answer.json()["metadata"]["name"]) == (201, "other")
-    patched = await face.patch(f"{MAPPINGS}/m?dryRun=All", json={"spec": {"weight": 1}}, headers=MERGE)
+    patched = await kube.patch(f"{MAPPINGS}/m?dryRun=All", json={"spec": {"weight": 1}}, headers=MERGE)
     assert patched.json()["spec"]["weight"] == 1
-    assert (await face.delete(f"{MAPPINGS}/m?dryRun=All")).json()["status"] == "Success"
-    assert status_of(await face.post(f"{MAPPINGS}?dryRun=All", json=mapping()))[1] == "AlreadyExists"
+    assert (await kube.delete(f"{MAPPINGS}/m?dryRun=All")).json()["status"] == "Success"
+    assert status_of(await kube.post(f"{MAPPINGS}?dryRun=All", json=mapping()))[1] == "AlreadyExists"
     assert (await store.range("/", prefix_end("/"))).revision == before
-    assert status_of(await face.post(f"{MAPPINGS}?dryRun=some", json=mapping("x")))[:2] == (422, "Invalid")
+    assert status_of(await kube.post(f"{MAPPINGS}?dryRun=some", json=mapping("x")))[:2] == (422, "Invalid")
 
 
-async def test_only_kinds_that_kubectl_knows_take_strategic_patches(face: httpx2.AsyncClient) -> None:
+async def test_only_kinds_that_kubectl_knows_take_strategic_patches(kube: httpx2.AsyncClient) -> None:
     strategic = {"content-type": "application/strategic-merge-patch+json"}
-    await made(face)
-    assert status_of(await face.patch(f"{MAPPINGS}/m", json={}, headers=strategic))[1] == "UnsupportedMediaType"
+    await made(kube)
+    assert status_of(await kube.patch(f"{MAPPINGS}/m", json={}, headers=strategic))[1] == "UnsupportedMediaType"
     service = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80, "targetPort": 1}, {"port": 90}]}}
-    assert (await face.post(SERVICES, json=service)).status_code == 201
+    assert (await kube.post(SERVICES, json=service)).status_code == 201
     patch = {"spec": {"ports": [{"port": 80, "name": "web"}]}}
-    patched = (await face.patch(f"{SERVICES}/s", json=patch, headers=strategic)).json()
+    patched = (await kube.patch(f"{SERVICES}/s", json=patch, headers=strategic)).json()
     assert patched["spec"]["ports"] == [{"port": 80, "targetPort": 1, "name": "web"}, {"port": 90}]
 
 
-async def test_a_patch_of_a_former_version_or_another_uid_conflicts(face: httpx2.AsyncClient) -> None:
-    created = await made(face)
+async def test_a_patch_of_a_former_version_or_another_uid_conflicts(kube: httpx2.AsyncClient) -> None:
+    created = await made(kube)
     for metadata in ({"resourceVersion": "1"}, {"uid": "00000000-0000-0000-0000-000000000000"}):
-        answer = await face.patch(f"{MAPPINGS}/m", json={"metadata": metadata}, headers=MERGE)
+        answer = await kube.patch(f"{MAPPINGS}/m", json={"metadata": metadata}, headers=MERGE)
         assert status_of(answer)[:2] == (409, "Conflict")
     for wrong in ({"uid": "x"}, {"resourceVersion": "1"}):
-        answer = await face.request("DELETE", f"{MAPPINGS}/m", json={"preconditions": wrong})
+        answer = await kube.request("DELETE", f"{MAPPINGS}/m", json={"preconditions": wrong})
         assert status_of(answer)[:2] == (409, "Conflict")
     right = {"uid": created["metadata"]["uid"], "resourceVersion": created["metadata"]["resourceVersion"]}
-    answer = await face.request("DELETE", f"{MAPPINGS}/m", json={"preconditions": right})
+    answer = await kube.request("DELETE", f"{MAPPINGS}/m", json={"preconditions": right})
     assert answer.json()["status"] == "Success"
 
 
-async def test_finalizers_keep_a_deleted_resource_until_the_last_is_removed(face: httpx2.AsyncClient) -> None:
-    await made(face, finalizers=["example.io/a"])
-    kept = (await face.delete(f"{MAPPINGS}/m")).json()
+async def test_finalizers_keep_a_deleted_resource_until_the_last_is_removed(kube: httpx2.AsyncClient) -> None:
+    await made(kube, finalizers=["example.io/a"])
+    kept = (await kube.delete(f"{MAPPINGS}/m")).json()
     assert kept["metadata"]["deletionTimestamp"]
-    refused = await face.patch(f"{MAPPINGS}/m", json={"spec": {"weight": 1}}, headers=MERGE)
+    refused = await kube.patch(f"{MAPPINGS}/m", json={"spec": {"weight": 1}}, headers=MERGE)
     assert status_of(refused)[:2] == (409, "Conflict")
-    answer = await face.patch(f"{MAPPINGS}/m", json={"metadata": {"finalizers": None}}, headers=MERGE)
+    answer = await kube.patch(f"{MAPPINGS}/m", json={"metadata": {"finalizers": None}}, headers=MERGE)
     assert answer.status_code == 200, answer.text
-    assert (await face.get(f"{MAPPINGS}/m")).status_code == 404
+    assert (await kube.get(f"{MAPPINGS}/m")).status_code == 404
 
 
-async def test_a_status_is_written_apart_from_the_rest(face: httpx2.AsyncClient) -> None:
-    created = await made(face)
+async def test_a_status_is_written_apart_from_the_rest(kube: httpx2.AsyncClient) -> None:
+    created = await made(kube)
     body = {**created, "spec": {"prefix": "/other/", "service": "x"}, "status": {"state": "Running"}}
-    written = (await face.put(f"{MAPPINGS}/m/status", json=body)).json()
+    written = (await kube.put(f"{MAPPINGS}/m/status", json=body)).json()
     assert (written["status"], written["spec"]) == ({"state": "Running"}, created["spec"])
     assert written["metadata"]["generation"] == 1
     body = {"spec": {"weight": 1}, "status": {"state": "Broken"}}
-    patched = (await face.patch(f"{MAPPINGS}/m", json=body, headers=MERGE)).json()
+    patched = (await kube.patch(f"{MAPPINGS}/m", json=body, headers=MERGE)).json()
     assert (patched["status"], patched["spec"]["weight"]) == ({"state": "Running"}, 1)
-    patched = (await face.patch(f"{MAPPINGS}/m/status", json=body, headers=MERGE)).json()
-    assert (patched["status"]["state"], (await face.get(f"{MAPPINGS}/m/status")).json()) == ("Broken", patched)
-    wrong = await face.patch(f"{MAPPINGS}/m/status", json={"status": {"stat": "x"}}, headers=MERGE)
+    patched = (await kube.patch(f"{MAPPINGS}/m/status", json=body, headers=MERGE)).json()
+    assert (patched["status"]["state"], (await kube.get(f"{MAPPINGS}/m/status")).json()) == ("Broken", patched)
+    wrong = await kube.patch(f"{MAPPINGS}/m/status", json={"status": {"stat": "x"}}, headers=MERGE)
     assert status_of(wrong)[:2] == (422, "Invalid")
 
 
-async def test_an_application_creates_merges_and_conflicts(face: httpx2.AsyncClient) -> None:
+async def test_an_application_creates_merges_and_conflicts(kube: httpx2.AsyncClient) -> None:
     async def apply(manager: str, spec: Any, force: str = "false") -> httpx2.Response:
         content = msgspec.yaml.encode(mapping(spec={"prefix": "/m/", "service": "web", **spec}))
         url = f"{MAPPINGS}/m?fieldManager={manager}&force={force}"
-        return await face.patch(url, content=content, headers=APPLY)
+        return await kube.patch(url, content=content, headers=APPLY)
 
     created = await apply("a", {"weight": 1, "timeout_ms": 5})
     assert created.status_code == 201
@@ -237,87 +237,87 @@ async def test_an_application_creates_merges_and_conflicts(face: httpx2.AsyncCli
     assert less["spec"] == {"prefix": "/m/", "service": "web", "weight": 2}
 
 
-async def test_only_the_owners_change_and_the_version_stays(face: httpx2.AsyncClient) -> None:
-    created = await made(face)
+async def test_only_the_owners_change_and_the_version_stays(kube: httpx2.AsyncClient) -> None:
+    created = await made(kube)
     content = msgspec.yaml.encode(mapping())
-    shared = (await face.patch(f"{MAPPINGS}/m?fieldManager=b", content=content, headers=APPLY)).json()
+    shared = (await kube.patch(f"{MAPPINGS}/m?fieldManager=b", content=content, headers=APPLY)).json()
     assert {one["manager"] for one in shared["metadata"]["managedFields"]} == {"b", "python-httpx2"}
     assert shared["metadata"]["resourceVersion"] == created["metadata"]["resourceVersion"]
-    assert (await face.get(f"{MAPPINGS}/m")).json() == shared
-    changed = await face.put(f"{MAPPINGS}/m", json={**shared, "spec": {**shared["spec"], "weight": 1}})
+    assert (await kube.get(f"{MAPPINGS}/m")).json() == shared
+    changed = await kube.put(f"{MAPPINGS}/m", json={**shared, "spec": {**shared["spec"], "weight": 1}})
     assert changed.status_code == 200, changed.text
 
 
 async def test_what_kubectl_applied_is_kept_beside_the_resource(
-    face: httpx2.AsyncClient, server: ApiServer, store: MemoryStore
+    kube: httpx2.AsyncClient, server: ApiServer, store: MemoryStore
 ) -> None:
-    created = await made(face, annotations={WHOLE_COPY: "{secret}", "note": "x"})
+    created = await made(kube, annotations={WHOLE_COPY: "{secret}", "note": "x"})
     assert created["metadata"]["annotations"] == {WHOLE_COPY: "{secret}", "note": "x"}
     (stored,) = (await store.range("/t/mapping/", "/t/mapping0")).items
     assert b"secret" not in stored.value
-    (listed,) = (await face.get(MAPPINGS)).json()["items"]
+    (listed,) = (await kube.get(MAPPINGS)).json()["items"]
     assert listed["metadata"]["annotations"][WHOLE_COPY] == "{secret}"
     await server.delete(Key("mapping", created["metadata"]["uid"]))
     assert not (await store.range("/intentc/apiserver/t/beside/", "/intentc/apiserver/t/beside0")).items
 
 
-async def test_lists_are_selected_sorted_and_paged(face: httpx2.AsyncClient) -> None:
+async def test_lists_are_selected_sorted_and_paged(kube: httpx2.AsyncClient) -> None:
     for name in ("c", "a", "b"):
-        await made(face, name, labels={"odd": str(name != "b")})
-    await face.post(MAPPINGS.replace("shop", "other"), json=mapping("z"))
-    whole = (await face.get(MAPPINGS)).json()
+        await made(kube, name, labels={"odd": str(name != "b")})
+    await kube.post(MAPPINGS.replace("shop", "other"), json=mapping("z"))
+    whole = (await kube.get(MAPPINGS)).json()
     assert (whole["kind"], [one["metadata"]["name"] for one in whole["items"]]) == ("MappingList", ["a", "b", "c"])
-    everywhere = (await face.get("/apis/getambassador.io/v3alpha1/mappings")).json()
+    everywhere = (await kube.get("/apis/getambassador.io/v3alpha1/mappings")).json()
     assert [one["metadata"]["name"] for one in everywhere["items"]] == ["z", "a", "b", "c"]
-    odd = (await face.get(f"{MAPPINGS}?labelSelector=odd%3DTrue&fieldSelector=metadata.name!%3Dc")).json()
+    odd = (await kube.get(f"{MAPPINGS}?labelSelector=odd%3DTrue&fieldSelector=metadata.name!%3Dc")).json()
     assert [one["metadata"]["name"] for one in odd["items"]] == ["a"]
 
-    first = (await face.get(f"{MAPPINGS}?limit=2")).json()
-    await face.delete(f"{MAPPINGS}/a")
+    first = (await kube.get(f"{MAPPINGS}?limit=2")).json()
+    await kube.delete(f"{MAPPINGS}/a")
     token = first["metadata"]["continue"]
-    second = (await face.get(f"{MAPPINGS}?limit=2&continue={token}")).json()
+    second = (await kube.get(f"{MAPPINGS}?limit=2&continue={token}")).json()
     assert sorted(one["metadata"]["name"] for one in first["items"] + second["items"]) == ["a", "b", "c"]
     assert second["metadata"] == {"resourceVersion": first["metadata"]["resourceVersion"]}
 
 
-async def test_a_page_whose_revision_is_compacted_has_expired(face: httpx2.AsyncClient, store: MemoryStore) -> None:
+async def test_a_page_whose_revision_is_compacted_has_expired(kube: httpx2.AsyncClient, store: MemoryStore) -> None:
     for name in ("a", "b", "c"):
-        await made(face, name)
-    first = (await face.get(f"{MAPPINGS}?limit=1")).json()
-    await made(face, "d")
+        await made(kube, name)
+    first = (await kube.get(f"{MAPPINGS}?limit=1")).json()
+    await made(kube, "d")
     await store.compact((await store.range("/")).revision)
-    answer = await face.get(f"{MAPPINGS}?limit=1&continue={first['metadata']['continue']}")
+    answer = await kube.get(f"{MAPPINGS}?limit=1&continue={first['metadata']['continue']}")
     assert status_of(answer)[:2] == (410, "Expired")
-    answer = await face.get(f"{MAPPINGS}?limit=1&continue=nonsense")
+    answer = await kube.get(f"{MAPPINGS}?limit=1&continue=nonsense")
     assert status_of(answer)[:2] == (400, "BadRequest")
 
 
-async def test_a_list_as_a_table_has_the_columns_of_the_schema(face: httpx2.AsyncClient) -> None:
-    await made(face, spec={"prefix": "/m/", "service": "web", "hostname": "*"})
+async def test_a_list_as_a_table_has_the_columns_of_the_schema(kube: httpx2.AsyncClient) -> None:
+    await made(kube, spec={"prefix": "/m/", "service": "web", "hostname": "*"})
     accept = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"}
-    table = (await face.get(MAPPINGS, headers=accept)).json()
+    table = (await kube.get(MAPPINGS, headers=accept)).json()
     assert [one["name"] for one in table["columnDefinitions"]][:4] == [
         "Name", "Source Host", "Source Prefix", "Dest Service"
     ]  # fmt: skip
     assert table["rows"][0]["cells"][:4] == ["m", "*", "/m/", "web"]
     assert table["rows"][0]["object"]["kind"] == "PartialObjectMetadata"
-    assert (await face.get(f"{MAPPINGS}/m", headers=accept)).json()["kind"] == "Table"
+    assert (await kube.get(f"{MAPPINGS}/m", headers=accept)).json()["kind"] == "Table"
 
 
-async def test_discovery_names_groups_versions_and_resources(face: httpx2.AsyncClient) -> None:
-    groups = (await face.get("/apis")).json()["groups"]
+async def test_discovery_names_groups_versions_and_resources(kube: httpx2.AsyncClient) -> None:
+    groups = (await kube.get("/apis")).json()["groups"]
     ambassador = next(one for one in groups if one["name"] == "getambassador.io")
     assert ambassador["preferredVersion"]["version"] == "v3alpha1"
-    resources = (await face.get("/apis/getambassador.io/v3alpha1")).json()["resources"]
+    resources = (await kube.get("/apis/getambassador.io/v3alpha1")).json()["resources"]
     one = next(one for one in resources if one["name"] == "tcpmappings")
     assert (one["kind"], one["namespaced"], "watch" in one["verbs"]) == ("TCPMapping", True, True)
-    classes = (await face.get("/apis/networking.k8s.io/v1")).json()["resources"]
+    classes = (await kube.get("/apis/networking.k8s.io/v1")).json()["resources"]
     assert next(one for one in classes if one["name"] == "ingressclasses")["namespaced"] is False
     accept = {"accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"}
-    together = await face.get("/apis", headers=accept)
+    together = await kube.get("/apis", headers=accept)
     assert together.headers["content-type"].endswith("as=APIGroupDiscoveryList")
     assert {item["metadata"]["name"] for item in together.json()["items"]} == {one["name"] for one in groups}
-    assert (await face.get("/api")).json()["versions"] == ["v1"]
+    assert (await kube.get("/api")).json()["versions"] == ["v1"]
     # kubectl takes the first group that has ingresses.
     names = [one["name"] for one in groups]
     assert names.index("networking.k8s.io") < names.index("extensions")
@@ -337,23 +337,23 @@ async def test_discovery_names_groups_versions_and_resources(face: httpx2.AsyncC
     ],
 )
 async def test_what_is_not_offered_is_answered_with_a_status(
-    face: httpx2.AsyncClient, method: str, path: str, code: int, words: str
+    kube: httpx2.AsyncClient, method: str, path: str, code: int, words: str
 ) -> None:
-    answer = await face.request(method, path, json={} if method == "POST" else None)
+    answer = await kube.request(method, path, json={} if method == "POST" else None)
     assert status_of(answer)[0] == code
     assert words in answer.json()["message"]
 
 
-async def test_openapi_documents_let_clients_check_dry_run_and_fields(face: httpx2.AsyncClient) -> None:
-    index = (await face.get("/openapi/v3")).json()["paths"]
+async def test_openapi_documents_let_clients_check_dry_run_and_fields(kube: httpx2.AsyncClient) -> None:
+    index = (await kube.get("/openapi/v3")).json()["paths"]
     url = index["apis/getambassador.io/v3alpha1"]["serverRelativeURL"]
-    document = (await face.get(url)).json()
+    document = (await kube.get(url)).json()
     schema = document["components"]["schemas"]["io.getambassador.v3alpha1.Mapping"]
     assert schema["properties"]["spec"]["properties"]["weight"]["type"] == "integer"
     patch = document["paths"]["/apis/getambassador.io/v3alpha1/namespaces/{namespace}/mappings/{name}"]["patch"]
     assert {"dryRun", "fieldValidation"} <= {one["name"] for one in patch["parameters"]}
     assert patch["x-kubernetes-group-version-kind"]["kind"] == "Mapping"
-    older = (await face.get("/openapi/v2")).json()
+    older = (await kube.get("/openapi/v2")).json()
     assert "io.getambassador.v2.Mapping" in older["definitions"]
-    binary = await face.get("/openapi/v2", headers={"accept": "application/com.github.proto-openapi.spec.v2@v1.0"})
+    binary = await kube.get("/openapi/v2", headers={"accept": "application/com.github.proto-openapi.spec.v2@v1.0"})
     assert b"io.getambassador.v2.Mapping" in binary.content

@@ -1,10 +1,8 @@
-"""Reads and writes single resources for the Kubernetes face, by the API server's own mutations.
+"""Reads and writes single resources as manifests, by the API server's own mutations.
 
 Why it exists: a client names a resource by namespace and name, sends and gets manifests, and often sends only a part or
 a patch. Each change is computed inside the transaction that commits it, from the state that this requires, so a patch
 never overwrites what somebody else has written meanwhile. ``lists`` reads many resources; ``routes`` speaks HTTP.
-
-It reads and writes the store through ``ApiServer``. No state.
 """
 
 from __future__ import annotations
@@ -17,27 +15,36 @@ from typing import Any, NamedTuple
 from intentc.model import Key, Name
 from intentc.model.manifest import WHOLE_COPY
 
-from .. import statuses
+from ...apiserver import statuses
 from ..authorization import READ, Caller, Operation
 from ..draft import Draft
 from ..errors import NotFound
 from ..service import ApiServer
-from . import beside as beside_module
 from .applying import APPLY, UPDATE, Owner, apply, updated
-from .beside import Beside
 from .catalog import Catalog, Offered
 from .failures import Answered, Invalid, deleted, rejections
 from .options import DeleteOptions, WriteOptions
-from .received import applied_configuration, check_metadata, completed, with_encoded_data, with_generated_name
+from .received import (
+    applied_configuration,
+    check_metadata,
+    completed,
+    stored_part,
+    validated,
+    with_encoded_data,
+    with_generated_name,
+)
 from .shown import (
+    Kept,
     Manifest,
     bare,
     changed_fields,
+    decode_kept,
     last_applied,
     manifest,
+    read_kept,
+    stage_kept,
     with_server_fields,
 )
-from .unstored import stored_part, validated
 
 _LETTERS = string.ascii_lowercase + string.digits
 _RANDOM = 5
@@ -71,11 +78,11 @@ Edit = Callable[[Manifest], Manifest]
 class _Found(NamedTuple):
     key: Key
     manifest: Manifest
-    beside: Beside
+    kept: Kept
 
 
-class Face:
-    """Single resources of ``server``. All methods raise subclasses of ``ApiError``."""
+class KubernetesApi:
+    """Single resources of ``server``, as manifests. All methods raise subclasses of ``ApiError``."""
 
     def __init__(self, server: ApiServer) -> None:
         self.server = server
@@ -167,7 +174,7 @@ class Face:
             applied = apply(
                 bare(found.manifest),
                 stored_part(place.offered, bare(sent)),
-                found.beside.entries,
+                found.kept.entries,
                 Owner(options.manager, APPLY),
                 place.offered.forms,
                 now=self._now(),
@@ -176,8 +183,8 @@ class Face:
             version = {"resourceVersion": sent["metadata"].get("resourceVersion")}
             after = {**applied.manifest, "metadata": {**applied.manifest["metadata"], **version}}
             await self._store(draft, place, found, after, caller)
-            text = last_applied(sent) or found.beside.last_applied
-            await beside_module.stage(draft, found.key, found.beside, Beside(applied.entries, text))
+            text = last_applied(sent) or found.kept.last_applied
+            await stage_kept(draft, found.key, found.kept, Kept(applied.entries, text))
             return found.key
 
         now = await self._answer(place, work, options.dry_run)
@@ -191,15 +198,15 @@ class Face:
             applied = apply(
                 bare(found.manifest),
                 configuration,
-                found.beside.entries,
+                found.kept.entries,
                 Owner(options.manager, APPLY, options.subresource),
                 place.offered.forms,
                 now=self._now(),
                 force=options.force,
             )
             await self._write_status(draft, place, found, applied.manifest, caller)
-            kept = Beside(applied.entries, found.beside.last_applied)
-            await beside_module.stage(draft, found.key, found.beside, kept)
+            kept = Kept(applied.entries, found.kept.last_applied)
+            await stage_kept(draft, found.key, found.kept, kept)
             return found.key
 
         return Written(await self._answer(place, work, options.dry_run))
@@ -261,7 +268,7 @@ class Face:
         if document is None:
             raise NotFound(f"there is no {kind.name} {':'.join(place.fq_name)}")
         access.on(key, document, READ)
-        kept = await beside_module.read(draft, key)
+        kept = await read_kept(draft, key)
         return _Found(key, manifest(place.offered, document, await _revision(draft, key), kept), kept)
 
     async def _shown(self, draft: Draft, offered: Offered, key: Key) -> Manifest:
@@ -269,7 +276,7 @@ class Face:
         document = await draft.document(key)
         assert document is not None
         raw = await draft.read(draft.layout.beside(key))
-        kept = beside_module.decoded(raw, draft.layout.beside(key)) if raw is not None else None
+        kept = decode_kept(raw, draft.layout.beside(key)) if raw is not None else None
         found = manifest(offered, document, await _revision(draft, key), kept)
         staged = draft.staged.get(key)
         if staged is not None and staged.before != staged.after:
@@ -298,7 +305,7 @@ class Face:
             entries = apply({}, stored_part(place.offered, body), (), owner, forms, now=self._now()).entries
         else:
             entries = updated({}, bare(fresh), (), owner, forms, now=self._now())
-        await beside_module.stage(draft, key, await beside_module.read(draft, key), Beside(entries, last_applied(sent)))
+        await stage_kept(draft, key, await read_kept(draft, key), Kept(entries, last_applied(sent)))
         return key
 
     async def _write_status(self, draft: Draft, place: Place, found: _Found, after: Manifest, caller: Caller) -> None:
@@ -318,12 +325,12 @@ class Face:
         entries = updated(
             bare(found.manifest),
             bare(now),
-            found.beside.entries,
+            found.kept.entries,
             Owner(options.manager, UPDATE, options.subresource),
             place.offered.forms,
             now=self._now(),
         )
-        await beside_module.stage(draft, found.key, found.beside, Beside(entries, last_applied))
+        await stage_kept(draft, found.key, found.kept, Kept(entries, last_applied))
 
     async def _store(self, draft: Draft, place: Place, found: _Found, after: Manifest, caller: Caller) -> None:
         """Stage the stored form of ``after``."""

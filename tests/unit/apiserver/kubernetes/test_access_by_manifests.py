@@ -1,4 +1,4 @@
-"""Who may do what through the Kubernetes face: as through the REST API."""
+"""Who may do what through the Kubernetes-compatible API: as through the REST API."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def client(store: MemoryStore) -> Client:
 
     def opened(name: str) -> httpx2.AsyncClient:
         headers = {"authorization": f"Bearer {tokens[name]}"} if name else {}
-        return httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://face", headers=headers)
+        return httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://kube", headers=headers)
 
     return opened
 
@@ -50,29 +50,29 @@ async def client(store: MemoryStore) -> Client:
     ("name", "reading", "writing"), [("", 401, 401), ("member", 403, 403), ("auditor", 200, 403), ("admin", 200, 201)]
 )
 async def test_roles(client: Client, name: str, reading: int, writing: int) -> None:
-    async with client(name) as face:
+    async with client(name) as kube:
         for path in ("/api", "/apis", "/openapi/v3", MAPPINGS):
-            answer = await face.get(path)
+            answer = await kube.get(path)
             assert answer.status_code == reading, path
             assert reading == 200 or answer.json()["kind"] == "Status"
-        watching = await face.get(f"{MAPPINGS}?watch=true&timeoutSeconds=1") if reading != 200 else None
+        watching = await kube.get(f"{MAPPINGS}?watch=true&timeoutSeconds=1") if reading != 200 else None
         assert watching is None or watching.status_code == reading
-        assert (await face.post(MAPPINGS, json=BODY)).status_code == writing
-        patch = await face.patch(f"{MAPPINGS}/m", json={}, headers={"content-type": "application/merge-patch+json"})
+        assert (await kube.post(MAPPINGS, json=BODY)).status_code == writing
+        patch = await kube.patch(f"{MAPPINGS}/m", json={}, headers={"content-type": "application/merge-patch+json"})
         assert patch.status_code == (200 if writing == 201 else writing)
-        assert (await face.delete(f"{MAPPINGS}/m")).status_code == (200 if writing == 201 else writing)
-        assert (await face.get("/version")).status_code == 200
+        assert (await kube.delete(f"{MAPPINGS}/m")).status_code == (200 if writing == 201 else writing)
+        assert (await kube.get("/version")).status_code == 200
 
 
 async def test_a_body_that_a_web_page_can_send_is_rejected(client: Client) -> None:
-    async with client("admin") as face:
-        answer = await face.post(MAPPINGS, content=b"{}", headers={"content-type": "text/plain"})
+    async with client("admin") as kube:
+        answer = await kube.post(MAPPINGS, content=b"{}", headers={"content-type": "text/plain"})
         assert answer.status_code == 415
-        for headers in ({"origin": "http://face"}, {"sec-fetch-site": "none"}):
-            assert (await face.post(MAPPINGS, content=b"{}", headers=headers)).status_code == 415
+        for headers in ({"origin": "http://kube"}, {"sec-fetch-site": "none"}):
+            assert (await kube.post(MAPPINGS, content=b"{}", headers=headers)).status_code == 415
 
 
 async def test_a_body_without_a_type_is_json_as_python_clients_send_it(client: Client) -> None:
-    async with client("admin") as face:
-        answer = await face.post(MAPPINGS, content=msgspec.json.encode(BODY))
+    async with client("admin") as kube:
+        answer = await kube.post(MAPPINGS, content=msgspec.json.encode(BODY))
         assert answer.status_code == 201, answer.text

@@ -1,4 +1,4 @@
-"""The bridge's informer on the Kubernetes face: list, watch and compaction against a server that anyone can start."""
+"""The bridge's informer on our API server: list, watch and compaction against a server that anyone can start."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ async def _gateway_of(started: Running, files: tuple[str, ...], *, prove_it: boo
         yield
         return
 
-    from intentc.bridges.xds.example_requests import ports, requests
+    from .example_requests import ports, requests
 
     elements = elements_of(shown(resource) for resource in lower_level(world, planner))
     configuration = started.configuration

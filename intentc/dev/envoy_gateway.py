@@ -23,10 +23,10 @@ import click
 from intentc.cli.errors import CommandError, Exit
 
 if TYPE_CHECKING:
-    from intentc.bridges.xds.example_requests import Port, Request
     from intentc.bridges.xds.serving import Server
 
     from .envoy_server import Envoy
+    from .example_requests import Port, Request
 
 _POLL_SECONDS = 0.01
 _ACCEPTED_WITHIN_SECONDS = 30.0

@@ -1,9 +1,7 @@
 """Has the leader store last good values, or facts, in etcd, and remove those that are no longer wanted.
 
-``values`` and ``facts`` read and write them. Why a loop apart from the event's path: only the next process needs what
-is retained. The engine knows what is wanted: its last good values, and the facts of unfinished intents.
-
-State: what etcd retains now, and what it rejected. It changes nothing in the engine.
+The engine knows what is wanted: its last good values, and the facts of unfinished intents. This is a loop apart from
+the event's path, since only the next process needs what is retained.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ the present schema, and of all before it. Compilers, plans, audits and checks re
 kind then rejects stored resources that have a field which its schema no longer declares, and they are held. The leader
 adds the fields of its own schema once it begins to write.
 
-State: none; ``load`` sets what the kinds of the schema have lost.
+State: ``load`` sets what the kinds of the schema have lost.
 """
 
 from __future__ import annotations

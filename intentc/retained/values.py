@@ -1,32 +1,189 @@
-"""Stores last good values in etcd, and finds those of resources that can't be read now.
+"""Stores in etcd, for the next process, last good values and facts of intents, and finds the values.
 
-There are two sources, of which the newer value counts. Only etcd's history, until its next compaction, has a value that
-became unreadable while no compiler ran. One that a running compiler saw is kept under
+A last good value has two sources, of which the newer counts. Only etcd's history, until its next compaction, has a
+value that became unreadable while no compiler ran. One that a running compiler saw is kept under
 ``/intentc/<installation>/retained/<kind>/<uuid>`` while its intent is held (``keeper``), in the form
-``{"create_revision", "mod_revision", "value"}``: the resource as written at ``mod_revision``. It counts only for the
-resource with the same create revision, so a resource that was deleted and created again starts without one.
+``{"create_revision", "mod_revision", "value"}``: the resource as written at ``mod_revision``.
 
-State: the back-off; ``KnownValues`` holds what was read, for an engine over a copy.
+Facts of an intent whose last run did not complete are kept, and not the values that led to them: its inputs are no
+longer completely known (relations, other facts, settings, code), while its facts are. They lie under
+``/intentc/<installation>/retained-facts/<kind>/<digest>`` as ``{"kind", "uuid", "create_revision", "facts": [[kind,
+name, value]]}``. A struct value carries the name and all field names of its class, and is read only with a class of
+that name and with these fields that this process has already loaded: nothing in etcd names code to load.
+
+Either counts only for the resource with the same create revision (0 for a fact that is an intent itself).
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import sys
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import anyio
 import msgspec
 
-from intentc.model import Change, HeldFacts, InvalidInput, Key, Resource, Schema
+from intentc.model import Change, Fact, HeldFacts, InvalidInput, Key, Resource, Schema
+from intentc.model.values import FrozenMap, Opaque
 from intentc.reconcile.backoff import Retries
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.protocol import AccessDenied, Compacted, Delete, FutureRevision, Put, Store, StoreError
 
-from .facts import RetainedFacts
-
 _LOG = logging.getLogger(__name__)
+T = TypeVar("T", Resource, HeldFacts)
+_PLAIN = (str, int, float, bool, type(None))
+
+
+class _StoredFacts(msgspec.Struct, frozen=True):
+    kind: str
+    uuid: str
+    create_revision: int
+    facts: list[tuple[str, str, Any]]
+
+
+def retained_facts_prefix(installation: str) -> str:
+    """The prefix of an installation's retained facts."""
+    return f"/intentc/{installation}/retained-facts/"
+
+
+class _RetainedIn(Generic[T]):
+    """What is retained below a prefix, one value for each intent; ``what``: for logs."""
+
+    def __init__(self, store: Store, schema: Schema, prefix: str, what: str, retries: Retries | None) -> None:
+        self._store = store
+        self._schema = schema
+        self._layout = Layout.of(prefix)
+        self._what = what
+        self._retries = retries or Retries()
+
+    def _decoded(self, change: Change) -> T | None:
+        raise NotImplementedError
+
+    def _key(self, key: Key) -> str:
+        return self._layout.key(key.kind, key.uuid)
+
+    async def list(self) -> dict[Key, T]:
+        """All retained values, by intent. Raises ``StoreError``. Unreadable ones are left out."""
+        listing = await list_all(self._store, self._layout, lambda key: None)
+        found = [self._decoded(change) for change in listing.snapshot.changes]
+        return {one.key: one for one in found if one is not None}
+
+    async def load(self) -> dict[Key, T]:
+        """As ``list``; waits while the store can't be reached."""
+        while True:
+            try:
+                return await self.list()
+            except AccessDenied as error:
+                _LOG.warning(
+                    "retained %s can't be read: %s; grant the compiler's role %s",
+                    self._what,
+                    error,
+                    self._layout.prefix,
+                )
+                return {}
+            except StoreError as error:
+                await self._wait(error)
+
+    async def remove(self, key: Key) -> None:
+        """Stop retaining the value of an intent. Raises ``StoreError``."""
+        await self._store.transaction([], [Delete(self._key(key))])
+
+    async def _wait(self, error: StoreError) -> None:
+        _LOG.warning("retained %s of held intents can't be read yet: %s; trying again", self._what, error)
+        await anyio.sleep(self._retries.next_wait())
+
+
+class RetainedFacts(_RetainedIn[HeldFacts]):
+    """Reads and writes retained facts."""
+
+    def __init__(self, store: Store, schema: Schema, *, installation: str, retries: Retries | None = None) -> None:
+        super().__init__(store, schema, retained_facts_prefix(installation), "facts", retries)
+
+    async def put(self, held: HeldFacts) -> None:
+        """Retain the facts of one intent. Raises ``StoreError``, also for facts that JSON can't represent."""
+        try:
+            facts = [(fact.kind, fact.name, _plain(fact.value)) for fact in held.facts]
+        except (TypeError, RecursionError) as error:
+            raise StoreError(str(error)) from None
+        value = msgspec.json.encode(_StoredFacts(*held.key, held.create_revision, facts))
+        try:
+            same = _read(value) == held
+        except (msgspec.DecodeError, ValueError, TypeError, RecursionError) as error:
+            raise StoreError(f"facts can't be read back from JSON: {error}") from None
+        if not same:
+            raise StoreError("facts differ after a round trip through JSON")
+        await self._store.transaction([], [Put(self._key(held.key), value)])
+
+    def _key(self, key: Key) -> str:
+        # The name of a fact that is an intent may be long, and contain any character.
+        return self._layout.key(key.kind, hashlib.sha256(key.uuid.encode()).hexdigest())
+
+    def _decoded(self, change: Change) -> HeldFacts | None:
+        try:
+            held = _read(change.value or b"")
+            for fact in held.facts:
+                if fact.kind not in self._schema or self._schema.kind(fact.kind).stored:
+                    raise ValueError(f"{fact.kind} is no kind of facts")
+        except (msgspec.DecodeError, ValueError, TypeError, RecursionError) as error:
+            _LOG.warning("the retained facts %s/%s are ignored: %s", change.kind, change.uuid, error)
+            return None
+        return held
+
+
+def _read(value: bytes) -> HeldFacts:
+    """The inverse of what ``put`` writes. Raises ``msgspec.DecodeError``, ``ValueError`` or ``TypeError``."""
+    kept = msgspec.json.decode(value, type=_StoredFacts)
+    facts = tuple(Fact(kind, name, _thawed(value)) for kind, name, value in kept.facts)
+    return HeldFacts(Key(kept.kind, kept.uuid), kept.create_revision, facts)
+
+
+def _plain(value: Any) -> Any:
+    """A frozen value as plain JSON. Raises ``TypeError``."""
+    if type(value) in _PLAIN:
+        return value
+    if type(value) is tuple:
+        return [_plain(item) for item in value]
+    if isinstance(value, FrozenMap):
+        return {"map": {name: _plain(value[name]) for name in value}}
+    if isinstance(value, Opaque):
+        return {"opaque": msgspec.json.decode(value.text) if value.text else None}
+    if isinstance(value, msgspec.Struct):
+        name = f"{type(value).__module__}:{type(value).__qualname__}"
+        if _struct(name) is not type(value):
+            raise TypeError(f"facts hold {name}, which is no class of a module")
+        return {"type": name, "fields": {name: _plain(getattr(value, name)) for name in value.__struct_fields__}}
+    raise TypeError(f"facts hold {type(value).__name__}, which has no form in JSON here")
+
+
+def _thawed(value: Any) -> Any:
+    """The inverse of ``_plain``. Raises ``ValueError`` or ``TypeError``."""
+    if isinstance(value, list):
+        return tuple(_thawed(item) for item in value)
+    match value:
+        case {"map": dict(items)}:
+            return FrozenMap({name: _thawed(item) for name, item in items.items()})
+        case {"opaque": opaque}:
+            return Opaque(opaque)
+        case {"type": str(name), "fields": dict(fields)}:
+            found = _struct(name)
+            if found is None or set(found.__struct_fields__) != fields.keys():
+                raise ValueError(f"{name} is not, or has other fields")
+            return found(**{name: _thawed(item) for name, item in fields.items()})
+        case dict():
+            raise ValueError("an object that is neither a map nor a struct")
+    return value
+
+
+def _struct(name: str) -> type[msgspec.Struct] | None:
+    """A struct class in a loaded module."""
+    module, _, qualified = name.partition(":")
+    found = getattr(sys.modules.get(module), qualified, None)
+    return found if isinstance(found, type) and issubclass(found, msgspec.Struct) else None
+
+
 _LONGEST_HISTORY = 16
 """The most writes of one key that are checked, newest first: each costs a request."""
 
@@ -42,45 +199,19 @@ def retained_prefix(installation: str) -> str:
     return f"/intentc/{installation}/retained/"
 
 
-class RetainedValues:
+class RetainedValues(_RetainedIn[Resource]):
     """Reads and writes retained values. ``path``: the path of resources (``etcd.path``)."""
 
     def __init__(
         self, store: Store, schema: Schema, *, path: str, installation: str, retries: Retries | None = None
     ) -> None:
-        self._store = store
-        self._schema = schema
+        super().__init__(store, schema, retained_prefix(installation), "last good values", retries)
         self._resources = Layout.of(f"/{path}/")
-        self._layout = Layout.of(retained_prefix(installation))
-        self._retries = retries or Retries()
         self.facts = RetainedFacts(store, schema, installation=installation, retries=retries)
 
     async def held_facts(self) -> Collection[HeldFacts]:
         """The retained facts; waits while the store can't be reached."""
         return (await self.facts.load()).values()
-
-    async def list(self) -> dict[Key, Resource]:
-        """All retained values. Raises ``StoreError``. Unreadable ones are left out."""
-        listing = await list_all(self._store, self._layout, lambda key: None)
-        found = {}
-        for change in listing.snapshot.changes:
-            resource = self._decoded(change)
-            if resource is not None:
-                found[resource.key] = resource
-        return found
-
-    async def load(self) -> dict[Key, Resource]:
-        """All retained values; waits while the store can't be reached."""
-        while True:
-            try:
-                return await self.list()
-            except AccessDenied as error:
-                _LOG.warning(
-                    "retained values can't be read: %s; grant the compiler's role %s", error, self._layout.prefix
-                )
-                return {}
-            except StoreError as error:
-                await self._wait(error)
 
     async def before(self, unreadable: Iterable[Change], retained: Mapping[Key, Resource]) -> dict[Key, Resource]:
         """The last readable value of each resource that can't be read now: the newer of its retained value and the one
@@ -99,12 +230,7 @@ class RetainedValues:
     async def put(self, resource: Resource) -> None:
         """Retain a value. Raises ``StoreError``."""
         kept = _Retained(resource.create_revision, resource.mod_revision, msgspec.Raw(resource.raw))
-        key = self._layout.key(resource.key.kind, resource.key.uuid)
-        await self._store.transaction([], [Put(key, msgspec.json.encode(kept))])
-
-    async def remove(self, key: Key) -> None:
-        """Stop retaining a value. Raises ``StoreError``."""
-        await self._store.transaction([], [Delete(self._layout.key(key.kind, key.uuid))])
+        await self._store.transaction([], [Put(self._key(resource.key), msgspec.json.encode(kept))])
 
     async def _in_history(self, change: Change, after: int) -> Resource | None:
         """The newest readable value that was written after ``after`` and before ``change``; None if etcd has none."""
@@ -143,10 +269,6 @@ class RetainedValues:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, InvalidInput) as error:
             _LOG.warning("the retained value %s/%s is ignored: %s", change.kind, change.uuid, error)
             return None
-
-    async def _wait(self, error: StoreError) -> None:
-        _LOG.warning("last good values of held resources can't be read yet: %s; trying again", error)
-        await anyio.sleep(self._retries.next_wait())
 
 
 class KnownValues(NamedTuple):

@@ -5,7 +5,7 @@ element into the bytes of its protobuf message once, ``world`` decides which ver
 (``element_states``) and puts routes into their virtual hosts (``route_configurations``), and each stream (``session``,
 in one of two ``dialects``, over gRPC by ``ads``) sends what changed, clusters before what refers to them.
 ``rejections`` finds the element that an Envoy rejects, ``records`` writes it to etcd. ``serving`` runs it all;
-``bootstrap`` and ``example_requests`` are for commands.
+``bootstrap`` is for commands.
 
 Nothing is imported here, so that only processes that need them load gRPC and the protobuf packages.
 """

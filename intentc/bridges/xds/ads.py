@@ -40,7 +40,7 @@ _IDLE_SECONDS = 60.0
 FIRST_REQUEST_SECONDS = 10.0
 """Seconds in which a new stream must send its first request."""
 _LOG_PERIOD = 60.0
-"""Seconds between two log lines about silent streams."""
+"""Seconds between two log lines about aborted streams."""
 _MOST_STREAMS = 16
 """Streams of one connection; an Envoy opens one."""
 _OPTIONS: tuple[tuple[str, Any], ...] = (
@@ -85,8 +85,8 @@ class Discovery:
         self._changed = changed
         self._sleep = sleep
         self._clock = clock
-        self._logged_silence = -math.inf
-        self._logged_abort = -math.inf
+        self._logged: dict[str, float] = {}
+        """When the last abort was logged, for silence or another reason."""
         self._streams = limits.Streams()
         self._unknown_names = limits.UnknownNames()
         self._wakes: set[asyncio.Event] = set()
@@ -129,7 +129,7 @@ class Discovery:
 
     async def _abort(self, context: grpc.aio.ServicerContext, status: grpc.StatusCode, limit: str, why: str) -> None:
         self._figures.aborted(limit)
-        self._log_abort(context.peer(), why)
+        self._log_abort("", context.peer(), why)
         # The status waits behind responses that the client has not read; until then the stream counts as open.
         try:
             await context.abort(status, why)
@@ -209,22 +209,17 @@ class Discovery:
         finally:
             first.cancel()
             silence.cancel()
-        self._log_silence(context.peer())
+        self._log_abort("silence", context.peer(), f"no request came within {FIRST_REQUEST_SECONDS:g} s")
         reason = f"no request came within {FIRST_REQUEST_SECONDS:g} s; open a stream again and send one"
         await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, reason)
         return None
 
-    def _log_abort(self, peer: str, why: str) -> None:
+    def _log_abort(self, about: str, peer: str, why: str) -> None:
+        """Log an abort, one for silence and one for other reasons in ``_LOG_PERIOD``."""
         now = self._clock()
-        if now - self._logged_abort >= _LOG_PERIOD:
-            self._logged_abort = now
+        if now - self._logged.get(about, -math.inf) >= _LOG_PERIOD:
+            self._logged[about] = now
             _LOG.warning("aborted a stream from %s: %s", peer, why)
-
-    def _log_silence(self, peer: str) -> None:
-        now = self._clock()
-        if now - self._logged_silence >= _LOG_PERIOD:
-            self._logged_silence = now
-            _LOG.warning("aborted a stream from %s: no request came within %g s", peer, FIRST_REQUEST_SECONDS)
 
     async def _speak(
         self, session: Session, dialect: Dialect, context: grpc.aio.ServicerContext, wake: asyncio.Event

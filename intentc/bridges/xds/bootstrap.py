@@ -47,18 +47,16 @@ def bootstrap(
     xds: Address,
     *,
     node: str = "intentc",
-    cluster: str = "intentc",
-    admin: Address | None = None,
     incremental: bool = True,
 ) -> dict[str, Any]:
-    """The bootstrap of an Envoy that asks the server at ``xds`` for everything, as ``node`` of ``cluster``.
+    """The bootstrap of an Envoy that asks the server at ``xds`` for everything, as ``node``.
 
-    ``admin``: the address of Envoy's admin interface; None for none. ``incremental``: responses hold only changes.
+    ``incremental``: responses hold only changes.
     """
     source = {"ads": {}, "resource_api_version": "V3"}
     services = [{"envoy_grpc": {"cluster_name": XDS_CLUSTER}}]
     return {
-        "node": {"id": node, "cluster": cluster},
+        "node": {"id": node, "cluster": "intentc"},
         "dynamic_resources": {
             "ads_config": {
                 "api_type": "DELTA_GRPC" if incremental else "GRPC",
@@ -70,16 +68,11 @@ def bootstrap(
         },
         "static_resources": {"clusters": [_xds_cluster(xds)]},
         "layered_runtime": _RUNTIME,
-        **_admin(admin),
     }
 
 
 def static_bootstrap(
-    elements: Iterable[Element],
-    *,
-    node: str = "intentc",
-    admin: Address | None = None,
-    left_out: Callable[[Element, Unencodable], None] | None = None,
+    elements: Iterable[Element], *, left_out: Callable[[Element, Unencodable], None] | None = None
 ) -> dict[str, Any]:
     """The complete configuration of an Envoy with these ``elements``, which needs no xDS server.
 
@@ -100,14 +93,13 @@ def static_bootstrap(
     configurations = {name: _routes(world.assembly, name) for name in sorted(world.assembly.configurations)}
     assignments = {one["cluster_name"]: one for one in in_force[Type.ENDPOINTS]}
     return {
-        "node": {"id": node, "cluster": node},
+        "node": {"id": "intentc", "cluster": "intentc"},
         "static_resources": {
             "listeners": [_with_routes(one, configurations) for one in in_force[Type.LISTENERS]],
             "clusters": [_with_endpoints(one, assignments) for one in in_force[Type.CLUSTERS]],
             "secrets": in_force[Type.SECRETS],
         },
         "layered_runtime": _RUNTIME,
-        **_admin(admin),
     }
 
 
@@ -161,9 +153,3 @@ def _xds_cluster(xds: Address) -> dict[str, Any]:
             "endpoints": [{"lb_endpoints": [{"endpoint": endpoint}]}],
         },
     }
-
-
-def _admin(admin: Address | None) -> dict[str, Any]:
-    if admin is None:
-        return {}
-    return {"admin": {"address": {"socket_address": {"address": admin.host, "port_value": admin.port}}}}

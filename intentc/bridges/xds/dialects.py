@@ -7,7 +7,7 @@ may be long and must not block other streams, so they are read and written in pa
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 from envoy.service.discovery.v3 import discovery_pb2
 from google.protobuf.message import DecodeError
@@ -36,27 +36,13 @@ Writing = Generator[None, None, bytes]
 """Returns the bytes of a response, and yields as ``Reading``."""
 
 
-class Dialect(Protocol):
-    """Reads requests and writes responses. ``whole``: see ``Session``."""
-
-    whole: bool
-
-    def reading(self, message: bytes, most: int) -> Reading:
-        """Read a request that names at most ``most`` resources; raises ``TooMuch`` for others."""
-        ...
-
-    def writing(self, response: Response) -> Writing:
-        """Write a response."""
-        ...
-
-
 class StateOfTheWorld:
-    """``DiscoveryRequest`` and ``DiscoveryResponse``."""
+    """``DiscoveryRequest`` and ``DiscoveryResponse``. ``whole``: see ``Session``."""
 
     whole = True
 
     def reading(self, message: bytes, most: int) -> Reading:
-        """See ``Dialect``."""
+        """Read a request that names at most ``most`` resources; raises ``TooMuch`` for others."""
         kind = nonce = version = ""
         error: str | None = None
         names: list[str] = []
@@ -65,15 +51,15 @@ class StateOfTheWorld:
             kind, nonce = partial.type_url or kind, partial.response_nonce or nonce
             version = partial.version_info or version
             error = _error(partial) or error
-            limits.check_names(partial.resource_names)
+            limits.check_lengths("a resource name", partial.resource_names, limits.LONGEST_NAME)
             names += partial.resource_names
             yield
         served = _kind(kind)
-        limits.check_versions((version,))
+        limits.check_lengths("a version", (version,), limits.LONGEST_VERSION)
         return Request(served, nonce, version, error, frozenset(names)) if served is not None else None
 
     def writing(self, response: Response) -> Writing:
-        """See ``Dialect``."""
+        """Write a response."""
         parts = [wire.text(1, response.version)]
         for number, resource in enumerate(response.resources, start=1):
             if number % _RESOURCES == 0:
@@ -89,7 +75,7 @@ class Incremental:
     whole = False
 
     def reading(self, message: bytes, most: int) -> Reading:
-        """See ``Dialect``."""
+        """As in ``StateOfTheWorld``."""
         kind = nonce = ""
         error: str | None = None
         more: list[str] = []
@@ -102,15 +88,15 @@ class Incremental:
             less += partial.resource_names_unsubscribe
             found = dict(partial.initial_resource_versions)
             for names in (partial.resource_names_subscribe, partial.resource_names_unsubscribe, found):
-                limits.check_names(names)
-            limits.check_versions(found.values())
+                limits.check_lengths("a resource name", names, limits.LONGEST_NAME)
+            limits.check_lengths("a version", found.values(), limits.LONGEST_VERSION)
             known |= found
             yield
         served = _kind(kind)
         return Request(served, nonce, "", error, None, tuple(more), tuple(less), known) if served is not None else None
 
     def writing(self, response: Response) -> Writing:
-        """See ``Dialect``."""
+        """As in ``StateOfTheWorld``."""
         parts = [wire.text(1, response.version)]
         for number, one in enumerate(response.resources, start=1):
             if number % _RESOURCES == 0:
@@ -120,6 +106,9 @@ class Incremental:
         parts += (wire.text(4, response.kind), wire.text(5, response.nonce))
         parts += (wire.text(6, name) for name in response.deleted)
         return b"".join(parts)
+
+
+Dialect = StateOfTheWorld | Incremental
 
 
 def _parts(message: bytes, most: int, node: int) -> Iterator[bytes]:

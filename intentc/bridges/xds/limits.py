@@ -40,18 +40,11 @@ class TooMuch(Exception):
         self.limit = limit
 
 
-def check_names(names: Iterable[str]) -> None:
-    """Raise ``ValueError`` if a name is too long."""
-    longest = max(map(len, names), default=0)
-    if longest > LONGEST_NAME:
-        raise ValueError(f"a resource name has {longest} characters; at most {LONGEST_NAME} are allowed")
-
-
-def check_versions(versions: Iterable[str]) -> None:
-    """Raise ``ValueError`` if a version is too long."""
-    longest = max(map(len, versions), default=0)
-    if longest > LONGEST_VERSION:
-        raise ValueError(f"a version has {longest} characters; at most {LONGEST_VERSION} are allowed")
+def check_lengths(what: str, texts: Iterable[str], most: int) -> None:
+    """Raise ``ValueError`` if one of ``texts`` has more than ``most`` characters; ``what``: such as "a version"."""
+    longest = max(map(len, texts), default=0)
+    if longest > most:
+        raise ValueError(f"{what} has {longest} characters; at most {most} are allowed")
 
 
 def most_names(in_force: int) -> int:

@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import anyio
 
@@ -29,16 +29,9 @@ from .watch_consumer import WatchConsumer
 from .world import World
 
 _LOG = logging.getLogger(__name__)
-
-
-class Pace(NamedTuple):
-    """The delay of publishing: until ``quiet`` seconds pass without a change, at most ``longest``."""
-
-    quiet: float = 0.005
-    longest: float = 0.1
-
-
-DEFAULT_PACE = Pace()
+_QUIET_SECONDS = 0.005
+"""Publishing waits until so long nothing has changed, ``_LONGEST_DELAY`` at most."""
+_LONGEST_DELAY = 0.1
 
 
 class Server:
@@ -48,7 +41,6 @@ class Server:
         self,
         store: Store,
         path: str,
-        pace: Pace = DEFAULT_PACE,
         drain_seconds: float = ENVOYS_DEFAULT_SECONDS,
     ) -> None:
         self.world = World(draining=Draining(drain_seconds))
@@ -59,7 +51,6 @@ class Server:
         self.discovery = Discovery(self.world, self.rejections, self.figures, self._changed)
         self.port = 0
         self._source = Source(store, f"/{path.strip('/')}/")
-        self._pace = pace
         self._wake = anyio.Event()
         self._listed = anyio.Event()
 
@@ -88,10 +79,10 @@ class Server:
             due = [seconds for seconds in times if seconds is not None]
             with anyio.move_on_after(min(due, default=None)):
                 await self._wake.wait()
-            latest = time.monotonic() + self._pace.longest
+            latest = time.monotonic() + _LONGEST_DELAY
             while self._wake.is_set() and time.monotonic() < latest:
                 self._wake = anyio.Event()
-                with anyio.move_on_after(self._pace.quiet):
+                with anyio.move_on_after(_QUIET_SECONDS):
                     await self._wake.wait()
             self._wake = anyio.Event()
             self._publish()
@@ -165,7 +156,6 @@ async def running_xds(
     host: str = "127.0.0.1",
     port: int = 0,
     *,
-    pace: Pace = DEFAULT_PACE,
     drain_seconds: float = ENVOYS_DEFAULT_SECONDS,
 ) -> AsyncIterator[Server]:
     """Serve the elements under ``/<path>/`` to Envoys at ``host``:``port`` (0: a free one, see ``Server.port``).
@@ -175,7 +165,7 @@ async def running_xds(
     an empty world does not. Raises ``AddressTaken``.
     """
     load_extensions()
-    server = Server(store, path, pace, drain_seconds)
+    server = Server(store, path, drain_seconds)
     failure: BaseException | None = None
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(server.watch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from intentc.bridges.xds.elements import Element
-from intentc.bridges.xds.example_requests import ports, requests
+from intentc.dev.example_requests import ports, requests
 
 
 def listener(name: str, port: int, *chains: dict[str, Any], address: str = "0.0.0.0") -> Element:

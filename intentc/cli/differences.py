@@ -9,10 +9,11 @@ Pure functions of values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from intentc.model import Kind, kebab
+from intentc.model.comparison import Within, compare
 from intentc.model.metadata import CLAIMED, METADATA, OF_SERVER
 from intentc.model.values import without_nulls
 
@@ -45,7 +46,7 @@ def _same_field(name: str, wanted: Any, stored: Any) -> bool:
         return _same_references(wanted, stored or [])
     if wanted in (None, ""):
         return stored in (None, "")
-    return _same_value(wanted, stored, None if name in _COMPLETED else _GIVEN_BY_SERVER)
+    return not compare(wanted, stored, _WITHIN if name in _COMPLETED else _FILLED_IN)
 
 
 def _same_metadata(wanted: Any, stored: Any) -> bool:
@@ -56,17 +57,14 @@ def _same_metadata(wanted: Any, stored: Any) -> bool:
     return all((wanted.get(part) or None) == (stored.get(part) or None) for part in parts)
 
 
-def _same_value(wanted: Any, stored: Any, filled_in: frozenset[str] | None) -> bool:
-    """Whether both are equal, ignoring fields in ``filled_in`` that only ``stored`` has; None: any field."""
-    if isinstance(wanted, dict) and isinstance(stored, dict):
-        return all(filled_in is None or name in wanted or name in filled_in for name in stored) and all(
-            name in stored and _same_value(value, stored[name], filled_in) for name, value in wanted.items()
-        )
-    if isinstance(wanted, list) and isinstance(stored, list):
-        return len(wanted) == len(stored) and all(
-            _same_value(one, other, filled_in) for one, other in zip(wanted, stored, strict=True)
-        )
-    return type(wanted) is type(stored) and bool(wanted == stored)
+class _FilledIn(Within):
+    """Fields that only the stored resource has are no difference if the server fills them in."""
+
+    def names(self, before: Mapping[str, Any], after: Mapping[str, Any], /) -> Iterable[str]:
+        return {*before, *(after.keys() - _GIVEN_BY_SERVER)}
+
+
+_WITHIN, _FILLED_IN = Within(), _FilledIn()
 
 
 def _same_references(wanted: list[Any], stored: list[Any]) -> bool:
@@ -80,6 +78,6 @@ def _same_references(wanted: list[Any], stored: list[Any]) -> bool:
         for entry in wanted
     ]
     return all(
-        there is not None and _same_value(entry.get("attr") or {}, there.get("attr") or {}, _GIVEN_BY_SERVER)
+        there is not None and not compare(entry.get("attr") or {}, there.get("attr") or {}, _FILLED_IN)
         for entry, there in zip(wanted, found, strict=True)
     ) and len({id(there) for there in found}) == len(stored)

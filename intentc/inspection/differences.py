@@ -1,4 +1,4 @@
-"""Compares two forms of a resource and returns the smallest fields that differ.
+"""Compares two forms of a resource for people: without what the server maintains, and without secrets.
 
 A field is named by its path (``access_control_list_entries.acl_rule[2].action_list.simple_action``), a reference by its
 target (``route_target_refs[target:64512:1]``; the value is its attribute), a condition by its type
@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from intentc.model import MARK_KEY, Kind
+from intentc.model.comparison import Difference, Rules, compare
 from intentc.model.metadata import METADATA, OF_SERVER
 from intentc.model.sensitive import CONCEALED, cleared, concealed
 from intentc.model.status import STATUS, STATUS_CLAIMS, TRANSITION_TIME
@@ -90,16 +90,33 @@ def _timeless(status: Any) -> Any:
     return [_timeless(one) for one in status] if isinstance(status, list) else status
 
 
-def _between(before: Document, after: Document) -> Iterator[tuple[str, Any, Any]]:
+class _OfResources(Rules):
+    """Conditions of a status are named by their types."""
+
+    def keyed(self, elements: Sequence[Any], path: str, field: str, /) -> Mapping[str, Any] | None:
+        if not (path.startswith(f"{STATUS}.") and path.endswith(".conditions")):
+            return None
+        found = {
+            one["type"]: {part: value for part, value in one.items() if part != "type"}
+            for one in elements
+            if isinstance(one, dict) and isinstance(one.get("type"), str)
+        }
+        return found if len(found) == len(elements) else None
+
+
+_RULES = _OfResources()
+
+
+def _between(before: Document, after: Document) -> Iterator[Difference]:
     for name in sorted(before.keys() | after.keys()):
         one, other = before.get(name), after.get(name)
         if name.endswith("_refs") and all(isinstance(value, list | None) for value in (one, other)):
             yield from _references(name, one or [], other or [])
         else:
-            yield from _values(name, one, other)
+            yield from compare(one, other, _RULES, name)
 
 
-def _references(name: str, before: list[Any], after: list[Any]) -> Iterator[tuple[str, Any, Any]]:
+def _references(name: str, before: list[Any], after: list[Any]) -> Iterator[Difference]:
     one, other = ({_target(entry): entry.get("attr") or {} for entry in entries} for entries in (before, after))
     for target in sorted(one.keys() | other.keys()):
         if one.get(target) != other.get(target):
@@ -110,82 +127,9 @@ def _target(entry: Document) -> str:
     return ":".join(entry.get("to") or ()) or str(entry.get("uuid", ""))
 
 
-def _values(path: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
-    if before == after and type(before) is type(after):
-        return
-    if _are(dict, before, after):
-        one, other = before or {}, after or {}
-        for name in sorted(one.keys() | other.keys()):
-            yield from _values(f"{path}.{name}", one.get(name), other.get(name))
-    elif _are(list, before, after):
-        yield from _lists(path, before or [], after or [])
-    else:
-        yield path, before, after
-
-
-def _are(sort: type, *values: Any) -> bool:
-    return all(isinstance(value, sort) or value is None for value in values) and any(
-        isinstance(value, sort) for value in values
-    )
-
-
-def _lists(path: str, before: list[Any], after: list[Any]) -> Iterator[tuple[str, Any, Any]]:
-    if path.startswith(f"{STATUS}.") and path.endswith(".conditions"):
-        one, other = _by_type(before), _by_type(after)
-        if one is not None and other is not None:
-            yield from _conditions(path, one, other)
-            return
-    removed, added = _only(before, after), _only(after, before)
-    if not removed and not added:
-        yield path, before, after  # only the order differs
-        return
-    for place in sorted(removed.keys() | added.keys()):
-        where = f"{path}[{place}]"
-        if place in removed and place in added and _are(dict, removed[place], added[place]):
-            yield from _values(where, removed[place], added[place])
-        else:
-            yield where, removed.get(place), added.get(place)
-
-
-def _conditions(path: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    for name in sorted(before.keys() | after.keys()):
-        where = f"{path}[{name}]"
-        if name in before and name in after:
-            yield from _values(where, before[name], after[name])
-        else:
-            yield where, before.get(name), after.get(name)
-
-
-def _by_type(conditions: list[Any]) -> dict[str, Any] | None:
-    """Conditions by their types, which name them wherever they stand; None if some have no type, or the same one."""
-    found = {
-        one["type"]: {part: value for part, value in one.items() if part != "type"}
-        for one in conditions
-        if isinstance(one, dict) and isinstance(one.get("type"), str)
-    }
-    return found if len(found) == len(conditions) else None
-
-
-def _only(one: list[Any], other: list[Any]) -> dict[int, Any]:
-    """Return the elements of ``one`` that ``other`` lacks, by their place."""
-    there = Counter(_text(value) for value in other)
-    found = {}
-    for place, value in enumerate(one):
-        text = _text(value)
-        if there[text]:
-            there[text] -= 1
-        else:
-            found[place] = value
-    return found
-
-
-def _text(value: Any) -> bytes:
-    return msgspec.json.encode(value, order="sorted")
-
-
 def _sealed(value: Any) -> str:
     """Return a text that is equal for equal secrets within this process, and reveals nothing about them."""
-    return _SEAL + hashlib.sha256(_SALT.encode() + _text(value)).hexdigest()
+    return _SEAL + hashlib.sha256(_SALT.encode() + msgspec.json.encode(value, order="sorted")).hexdigest()
 
 
 def _unsealed(before: Any, after: Any) -> tuple[Any, Any]:

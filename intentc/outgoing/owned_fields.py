@@ -15,9 +15,8 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-_MAPPING = (dict, Mapping)
-_LIST = (list, tuple)
-"""The forms of JSON's containers, the usual one first: whether something is a ``Mapping`` takes long to find out."""
+from intentc.model.comparison import Difference, Within, compare
+
 _KEYS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "ports": (("containerPort", "protocol"), ("port", "protocol")),
     "volumeMounts": (("mountPath",),),
@@ -51,9 +50,7 @@ def differences(owned: Any, live: Any) -> tuple[str, ...]:
     >>> differences({"spec": {"replicas": 2}}, {"spec": {"replicas": 3, "paused": True}})
     ('spec.replicas',)
     """
-    found: list[str] = []
-    _gather(owned, live, "", "", found)
-    return tuple(found)
+    return tuple([path for path, _, _ in compare(owned, live, _OWNED)])
 
 
 def with_list_keys(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,53 +84,32 @@ def _leads_to(path: str, other: str) -> bool:
     return path == other or path.startswith((f"{other}.", f"{other}["))
 
 
-def _gather(owned: Any, live: Any, path: str, field: str, found: list[str]) -> None:
-    """Append the paths that differ to ``found``. Most fields don't differ, and are texts."""
-    if isinstance(owned, _MAPPING) and isinstance(live, _MAPPING):
-        for name in sorted(owned):
-            value, other = owned[name], live.get(name)
-            if type(value) is str and value == other:
-                continue
-            # Elements below a field of quantities have that field's meaning.
-            inner = field if field in _QUANTITIES else name
-            _gather(value, other, f"{path}.{name}" if path else name, inner, found)
-    elif isinstance(owned, _LIST) and isinstance(live, _LIST) and owned:
-        _gather_of_lists(owned, live, path, field, found)
-    elif _is_zero(owned) and _is_zero(live):
-        return
-    elif isinstance(owned, _MAPPING) and live is None:
-        # It may consist of zero values alone, which the cluster leaves out.
-        _gather(owned, {}, path, field, found)
-    elif not _same(owned, live, field):
-        found.append(path)
+class _Owned(Within):
+    """Elements of lists have Kubernetes' keys, zero values equal absent ones, and quantities are numbers."""
+
+    def inner(self, field: str, name: str, /) -> str:
+        # Elements below a field of quantities have that field's meaning.
+        return field if field in _QUANTITIES else name
+
+    def compare_others(self, before: Any, after: Any, path: str, field: str, found: list[Difference], /) -> None:
+        if after is None and isinstance(before, Mapping):
+            # It may consist of zero values alone, which the cluster leaves out.
+            self.compare_mappings(before, {}, path, field, found)
+        elif not (_is_zero(before) and _is_zero(after)) and not _same(before, after, field):
+            found.append((path, before, after))
+
+    def keyed(self, elements: Sequence[Any], path: str, field: str, /) -> Mapping[str, Any] | None:
+        for key in _KEYS.get(field, ()):
+            if all(isinstance(element, Mapping) and key[0] in element for element in elements):
+                found = {
+                    ",".join(str(element.get(part, _DEFAULTS.get(part, ""))) for part in key): element
+                    for element in elements
+                }
+                return found if len(found) == len(elements) else None
+        return None
 
 
-def _gather_of_lists(owned: Sequence[Any], live: Sequence[Any], path: str, field: str, found: list[str]) -> None:
-    by_key = _keyed(owned, field), _keyed(live, field)
-    if by_key[0] is not None and by_key[1] is not None:
-        for key, element in by_key[0].items():
-            inner = f"{path}[{','.join(key)}]"
-            if key in by_key[1]:
-                _gather(element, by_key[1][key], inner, field, found)
-            else:
-                found.append(inner)
-    elif len(owned) != len(live):
-        found.append(path)
-    else:
-        for position, (element, other) in enumerate(zip(owned, live, strict=True)):
-            if type(element) is str and element == other:
-                continue
-            _gather(element, other, f"{path}[{position}]", field, found)
-
-
-def _keyed(elements: Sequence[Any], field: str) -> dict[tuple[str, ...], Any] | None:
-    """The elements of a list by their key; None if they have none, or two have the same."""
-    for key in _KEYS.get(field, ()):
-        if all(isinstance(element, _MAPPING) and key[0] in element for element in elements):
-            found = {tuple(str(element.get(part, _DEFAULTS.get(part, ""))) for part in key): element
-                     for element in elements}  # fmt: skip
-            return found if len(found) == len(elements) else None
-    return None
+_OWNED = _Owned()
 
 
 def _is_zero(value: Any) -> bool:

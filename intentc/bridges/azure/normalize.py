@@ -13,6 +13,8 @@ from typing import Any
 
 import msgspec
 
+from intentc.model.comparison import Within, compare
+
 Document = Mapping[str, Any]
 Path = tuple[str, ...]
 
@@ -91,7 +93,7 @@ class ServerDefaults:
         """Take note of the parts to which Azure has only added something; nobody saw the end of that write."""
         first, second = dict(_parts(wanted)), dict(_parts(shown))
         for name in _different(first, second):
-            if name in first and name in second and _adds_only(first[name], second[name]):
+            if name in first and name in second and not compare(first[name], second[name], Within()):
                 self.parts[name] = _digests(name, first, second)
 
 
@@ -118,15 +120,6 @@ def _digests(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> 
 
 def _digest(value: Any) -> str:
     return hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()[:32]
-
-
-def _adds_only(one: Any, other: Any) -> bool:
-    """Whether ``other`` has all that ``one`` has."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return all(name in other and _adds_only(value, other[name]) for name, value in one.items())
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_adds_only, one, other))
-    return bool(one == other)
 
 
 def _referred(value: Any, collection: str) -> Iterator[str]:

@@ -1,13 +1,9 @@
-"""Limits the connections of one listener: how many at once, and how long each may take to send a request or to read an
-answer.
+"""Limits the connections of one listener: how many at once, and how long each may take to send or to read.
 
-Why it exists: a client that opens connections and sends half a request, or half a handshake, needs no token, and could
-take all file descriptors of the process. The limit is applied where connections are accepted, before TLS and HTTP. At
-the limit a new connection displaces the oldest one that never sent a whole request, then the oldest idle one;
-connections with a request in progress stay. ``origin`` and the applications check requests.
-
-State: open connections, their timers, counters for the log, one spare descriptor. It accepts and closes sockets, and
-answers 400 to what is no request.
+A client that opens connections and sends half a request, or half a handshake, needs no token, and could take all file
+descriptors of the process. The limit is applied where connections are accepted, before TLS and HTTP. At the limit a new
+connection displaces the oldest one that never sent a whole request, then the oldest idle one; connections with a
+request in progress stay.
 """
 
 from __future__ import annotations

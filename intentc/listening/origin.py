@@ -1,11 +1,8 @@
 """Checks the origin and form of an HTTP request: ``Host``, ``Origin``, ``Sec-Fetch-Site``, ``Content-Type``.
 
-Why it exists: a browser on this machine reaches loopback ports on behalf of any page that it shows. A page can send a
-``text/plain`` POST to any address, and a name that resolves to 127.0.0.1 (DNS rebinding) even makes it the same origin.
-Clients that are no browsers send neither ``Origin`` nor ``Sec-Fetch-Site``. Tokens authorize callers; the application
-formats the answer to a rejected request.
-
-A request passes to the application unchanged, or is answered.
+A browser on this machine reaches loopback ports on behalf of any page that it shows. A page can send a ``text/plain``
+POST to any address, and a name that resolves to 127.0.0.1 (DNS rebinding) even makes it the same origin. Clients that
+are no browsers send neither ``Origin`` nor ``Sec-Fetch-Site``.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
 """Reads what people write: YAML and JSON with line numbers, kinds, the configuration, kubeconfigs, input resources.
 
 Only this package reads YAML. It checks what it can while file and line are known; callers interpret the values.
-``checking`` checks resources that callers got otherwise, ``paths`` locates the data that ships with intentc.
-
-It reads files, stdin and the environment, and writes nothing. State: caches of schemas, types and names of settings,
-and secrets read from files.
 """
 
 from .convert import convert, did_you_mean, in_words, unknown_field

@@ -1,13 +1,10 @@
 """Decodes the bodies that clients send to servers: JSON and YAML, within limits that keep the event loop free.
 
-Why it exists: a body arrives before anybody knows what it holds, and the libraries that decode it have no limits of
-their own: nested brackets end a process, a kilobyte of aliases fills its memory, and long numbers take seconds. So each
-server decodes each body here. Size, nesting, number of values and length of numbers are checked in linear time before
-anything is decoded. ``yaml.py`` reads YAML; its ``Limits`` say how much.
+A body arrives before anybody knows what it holds, and the libraries that decode it have no limits of their own: nested
+brackets end a process, a kilobyte of aliases fills its memory, and long numbers take seconds. Size, nesting, number of
+values and length of numbers are checked in linear time before anything is decoded.
 
 JSON within ``LARGEST`` takes some tens of milliseconds at most. YAML takes longer: call ``read_yaml`` in a thread.
-
-State: the decoder of each type, made once.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Reads from PEM files until when certificates are valid, and says which ones have expired or soon will.
 
-Why it exists: a server reports an expired certificate as one that it does not trust, hours after a start that showed
-nothing. ``check`` and the start reject an expired one and warn of one that expires soon; metrics show the times.
-
-State: the times that were read, until a file is replaced.
+A server reports an expired certificate as one that it does not trust, hours after a start that showed nothing.
+``check`` and the start reject an expired one and warn of one that expires soon; metrics show the times.
 """
 
 from __future__ import annotations

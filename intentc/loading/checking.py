@@ -1,15 +1,10 @@
 """Checks resources and statuses against their kind's schema: types, enums and bounds, at every depth.
 
-The fields that all kinds have are checked, too, such as ``perms2``. Unknown fields at the top are rejected by
-``manifest_fields``, and left to the callers of ``checked_kind``. Deeper ones are rejected in kinds with a manifest, and
-those of a status in all kinds; opaque kinds may have them.
-
-Why it exists: the API server rejects invalid resources (``checked_kind``, ``checked_status``, both for the flat form),
-and compilers that extract resources from annotations must report the same faults beforehand (``manifest_fields``, which
-flattens a manifest and checks its name, too). The model decodes stored values leniently. Files of resources are checked
-by the API server; ``resources`` only identifies what is in them.
-
-State: a cache of the types that were built for each kind. Nothing that it gets is changed.
+The API server rejects invalid resources (``checked_kind``, ``checked_status``, both for the flat form), and compilers
+that extract resources from annotations report the same faults beforehand (``manifest_fields``). Fields that all kinds
+have are checked, too, such as ``perms2``. Unknown fields at the top are rejected by ``manifest_fields``, and left to
+the callers of ``checked_kind``. Deeper ones are rejected in kinds with a manifest, and those of a status in all kinds;
+opaque kinds may have them. The model decodes stored values leniently.
 """
 
 from __future__ import annotations

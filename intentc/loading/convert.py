@@ -3,8 +3,6 @@
 ``msgspec`` reports a path in the value (``$.routes[3].prefix``) and the expected types. Here that becomes ``file:line``
 and words for people, and an unknown key gets the nearest known ones. ``in_words``, ``unknown_field`` and
 ``did_you_mean`` do the same for values and names without lines, also for other packages.
-
-Pure.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Checks the declarations in a schema file while file and line are known: a kind, or the types that kinds share.
 
 ``model`` would reject most faults as well, but can only name the kind. Here each check names the line and what was
-probably meant. ``schemas.py`` reads the files, has the kinds built, and checks what needs all of them.
-
-Pure.
+probably meant. ``schemas`` checks what needs all kinds.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Reads how to reach a Kubernetes cluster: from a kubeconfig file, or as the service account of a pod.
 
-Why it exists: the bridge must reach a cluster as ``kubectl`` does, and say what is wrong with a file by its line. No
-client from PyPI reads all of it (docs/adr/0020-own-kubernetes-client.md). ``bridges/kubernetes/cluster`` connects;
-certificates and tokens in files of their own are read there and in ``credentials``.
+The bridge reaches a cluster as ``kubectl`` does, and says what is wrong with a file by its line (docs/adr/0020, 0035).
+Certificates and tokens in files of their own are read by ``bridges/kubernetes``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Locates the data that ships with intentc: next to the package in a checkout, inside it in an installed wheel.
-
-``schemas``, ``plugins`` and commands of ``cli`` read these files, and ``dev`` starts one of them.
-
-It looks which folder exists.
-"""
+"""Locates the data that ships with intentc: next to the package in a checkout, inside it in an installed wheel."""
 
 from __future__ import annotations
 

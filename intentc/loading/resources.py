@@ -5,8 +5,6 @@ It accepts two forms of a resource, mixed over documents and files, in YAML or J
 ``metadata``). Either stands alone, in a list, in ``resources: […]`` or in a ``List``. The output of ``intentc get -o
 yaml`` is accepted, too. Manifests are flattened and pruned as the API server does it. Only the fields that identify a
 resource are checked; the server's admission checks the others.
-
-Callers get the errors as a list next to what could be loaded, or one exception with all of them.
 """
 
 from __future__ import annotations

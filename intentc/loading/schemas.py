@@ -7,13 +7,7 @@ A kind's file has the form of ``model.schema.KindSpec``. ``types.yml`` holds wha
     kubernetes: [ingress, service]                                          # shared kinds that the compiler reads
 
 Kinds of Kubernetes that several compilers read are in the folder ``kubernetes``; one is loaded once, with the mentions
-of those kinds that are loaded, too.
-
-``declarations.py`` checks each file; here references to unknown kinds and kinds that are declared twice are found.
-``model`` builds the kinds. ``known_elsewhere`` says which shipped compiler has a kind that is not loaded. The modules
-with conversions between versions, which files name, are imported.
-
-State: the schemas that were loaded, kept until the process ends, and the files of the last ones.
+of those kinds that are loaded, too. The modules with conversions between versions, which files name, are imported.
 """
 
 from __future__ import annotations

@@ -2,9 +2,7 @@
 
 Why not ``yaml.safe_load``: it lets a kilobyte of aliases grow into gigabytes, silently takes the last of two equal
 keys, turns the key ``on`` into ``True`` and ``1:1`` into 61, and forgets line numbers. Here the parser's events become
-values in one pass, within limits, by YAML 1.2's rules for plain scalars. ``convert.py`` converts them to types.
-
-State: one text while it is read, and the lines of each document in ``Located``.
+values in one pass, within limits, by YAML 1.2's rules for plain scalars.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Defines the Prometheus metrics of the publisher, read from its status at each scrape (docs/operating.md).
-
-It keeps no state; ``diagnostics.metrics`` measures at each scrape.
-"""
+"""Defines the Prometheus metrics of the publisher, read from its status at each scrape (docs/operating.md)."""
 
 from __future__ import annotations
 

@@ -1,15 +1,10 @@
-"""One pass of the publisher: looks at the gateway, assembles, compares, writes what differs, and records what it found
-(docs/appgw.md §11).
+"""One pass of the publisher: looks at the gateway, assembles, compares, writes what differs, and records the result.
 
-Each pass begins with a GET. What a successor must know (what was made, which certificates were sent) stands in
-``Published``, which ``records`` writes through the API server; so it does with what the gateway has, which Ingresses
-are served and where, and problems. ``client`` speaks to Azure, ``document`` assembles, ``normalize`` compares,
-``certificates`` makes the data of certificates. ``rejections`` decides which Ingress is left out after a
-rejection, ``retried_ingresses`` when it is tried again, ``contended_parts`` which parts wait. When to look again, and
-who may act, is decided in ``serving``.
-
-State: ``Published``, what Azure filled in, the document that it rejected last, how many it accepted; contended parts,
-the search for the Ingress that it rejects, and the tries of rejected ones.
+Each pass begins with a GET (docs/appgw.md §11). What a successor must know (what was made, which certificates were
+sent) stands in ``Published``, which ``records`` writes through the API server; so it does with what the gateway has,
+which Ingresses are served and where, and problems. ``rejections`` decides which Ingress is left out after a rejection,
+``retried_ingresses`` when it is tried again, ``contended_parts`` which parts wait. ``serving`` decides when to look
+again, and who may act.
 """
 
 from __future__ import annotations

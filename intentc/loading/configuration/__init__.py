@@ -1,10 +1,7 @@
 """Loads the configuration: Contrail's own ``contrail.yml``, plus one section of ours.
 
-``sections`` declares the settings by the types in ``values``; ``reading`` gets them from the file, and through
-``environment`` from variables; ``building`` checks them key by key; ``risks`` reports or rejects unsafe ones. The
-modules that use a setting decide its effect.
-
-State: secrets read from files, the former ones included, and the names of all settings.
+``sections`` declares the settings by the types in ``values``; ``reading`` gets them from the file and from variables;
+``building`` checks them key by key; ``risks`` reports or rejects unsafe ones.
 """
 
 from .reading import Loaded, load

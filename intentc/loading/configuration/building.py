@@ -1,10 +1,7 @@
 """Builds sections from plain values, key by key, so that each error names a place and a remedy.
 
-Why it exists: converting a whole file at once would name a path inside a value; a person needs the file's line, or the
-environment variable, and the key that was probably meant. ``reading`` gets the values and notes what was found.
-
-A key with ``_file`` behind its name gives the value in that file. ``secrets_in`` lists the secrets of built sections.
-State: what was found in one configuration.
+Converting a whole file at once would name a path inside a value; a person needs the file's line, or the environment
+variable, and the key that was probably meant. A key with ``_file`` behind its name gives the value in that file.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Finds settings that are unsafe, contradict each other or have no effect: some are rejected, the others noted.
 
-Why it exists: each setting is valid by itself; these checks are about several together, and about those who listen on
-the wire or log in to the machine. ``building`` checks single settings; callers log the notes.
-
-It changes no setting. It reads secrets' files, and looks at the mode of files.
+Each setting is valid by itself; these checks are about several together, and about those who listen on the wire or log
+in to the machine.
 """
 
 from __future__ import annotations

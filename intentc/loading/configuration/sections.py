@@ -1,13 +1,9 @@
 """Declares all settings with their defaults: the sections of Contrail's file that we read, and our own.
 
-Why it exists: one place answers "what can I set". All sections have defaults, so that an empty file, or none, is a
-configuration. ``reading`` and ``building`` read them.
-
-``passed_over`` names Contrail's keys of a section that serve other programs. ``closed`` sections are ours alone: every
-unknown key there is an error. Elsewhere only a likely misspelling of our keys is one, and any unknown key that the
-environment sets, since the file is shared with programs that we don't know.
-
-Declarations, and two properties that follow from them.
+All sections have defaults, so that an empty file, or none, is a configuration. ``passed_over`` names Contrail's keys of
+a section that serve other programs. ``closed`` sections are ours alone: every unknown key there is an error. Elsewhere
+only a likely misspelling of our keys is one, and any unknown key that the environment sets, since the file is shared
+with programs that we don't know.
 """
 
 from __future__ import annotations

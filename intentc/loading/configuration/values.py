@@ -1,15 +1,8 @@
 """Types and bounds of settings that plain strings and numbers can't represent safely, such as secrets and durations.
 
-Why it exists: a printed configuration must not show a secret, and an invalid address, host name, URL, duration or
-prefix in etcd should be rejected where it is written, not where it is first used. ``sections`` assigns types to
-settings; ``decode_setting`` builds the types. ``is_loopback`` and ``canonical_host`` are for everybody who compares
-hosts.
-
-A secret that a file holds is read again when it is asked for and the file has changed; ``FilePath.lack`` reads the
-beginning of its file.
-
-State: the text of each secret, and its former ones; where in the
-configuration a path, or a setting for compilers (``Settings``), stands.
+A printed configuration must not show a secret, and an invalid address, host name, URL, duration or prefix in etcd is
+rejected where it is written, not where it is first used. A secret that a file holds is read again when it is asked for
+and the file has changed.
 """
 
 from __future__ import annotations

@@ -177,7 +177,7 @@ async def _gateway_of(started: Running, files: tuple[str, ...], *, prove_it: boo
     """Run an Envoy next to the servers, if the compilers make Envoy elements."""
     from intentc.bridges.xds.elements import calls_for_envoy
     from intentc.cli.elements import elements_of
-    from intentc.inspection.documents import lower_level, shown
+    from intentc.inspection.shown_resources import lower_level, shown
 
     from .envoy_gateway import introduce, prove, running_gateway
 
@@ -244,8 +244,8 @@ async def _load(resources: Sequence[Input], started: Running) -> int:
     from intentc.cli.file_lines import line_of, located
     from intentc.cli.output import table
     from intentc.cli.progress import show_progress
-    from intentc.inspection.documents import in_order, lower_level, shown
-    from intentc.inspection.unmade import unmade
+    from intentc.inspection.awaited import unmade
+    from intentc.inspection.shown_resources import in_order, lower_level, shown
 
     engine = started.service.engine
     world, planner = engine.world, engine.planner
@@ -278,7 +278,7 @@ async def _load(resources: Sequence[Input], started: Running) -> int:
 def _status_printer(started: Running) -> Callable[[], None]:
     """A function that prints the statuses that have changed since its last call."""
     from intentc.cli.commands.compile import status_in_short
-    from intentc.inspection.documents import statuses
+    from intentc.inspection.shown_resources import statuses
 
     printed: dict[str, str] = {}
     engine = started.service.engine
@@ -296,7 +296,7 @@ def _status_printer(started: Running) -> Callable[[], None]:
 def _print_statuses(started: Running) -> None:
     from intentc.cli.commands.compile import status_in_short
     from intentc.cli.output import table
-    from intentc.inspection.documents import statuses
+    from intentc.inspection.shown_resources import statuses
 
     engine = started.service.engine
     found = statuses(engine.world, engine.planner)

@@ -3,9 +3,8 @@
 A field is named by its path (``access_control_list_entries.acl_rule[2].action_list.simple_action``), a reference by its
 target (``route_target_refs[target:64512:1]``; the value is its attribute), a condition by its type
 (``status.conditions[Ready].reason``). A list element that was added or removed is reported whole; unchanged elements
-are not reported. Values that the API server maintains (times, versions) and our own
-mark are ignored. The result of ``differences`` never contains a secret, only that it changed. That of
-``differing_values`` does, for digests: it must not be shown. ``cli/differences.py`` decides whether to send a file.
+are not reported. The result of ``differences`` never contains a secret, only that it changed. That of
+``differing_values`` does, for digests: it must not be shown.
 
 Pure but for a random salt of this process, drawn at import.
 """

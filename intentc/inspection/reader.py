@@ -26,19 +26,19 @@ from intentc.diagnostics.questions import (
     Reactions,
     Why,
 )
-
-from ..engine.live import Live
-from ..evaluation import Compiled, Overview, Row
-from ..evaluation.overview import PLANNED, PROBLEMS
-from ..model import verb, written_fields
-from .details.comparison import one_object
-from .details.journal import follow, journal
-from .details.lists import pending, quarantine
-from .details.neighbourhood import neighbourhood
-from .details.objects import objects
-from .details.reactions import reactions
-from .documents import Gathered
-from .why.why import why
+from intentc.engine.live import Live
+from intentc.evaluation import Compiled, Overview, Row
+from intentc.evaluation.overview import PLANNED, PROBLEMS
+from intentc.inspection.compared import one_object
+from intentc.inspection.journal_lines import follow, journal
+from intentc.inspection.neighbourhood import neighbourhood
+from intentc.inspection.objects import objects
+from intentc.inspection.pending_references import pending_page
+from intentc.inspection.quarantined import quarantine
+from intentc.inspection.reaction_map import reactions
+from intentc.inspection.shown_resources import Gathered
+from intentc.inspection.why import why
+from intentc.model import verb, written_fields
 
 _AT_ONCE = 3
 """Answers in progress at once. A look at the whole world, and an evaluation that explains, hold the loop in slices."""
@@ -112,7 +112,7 @@ class Reader:
                 case Neighbourhood(kind, name, depth, kinds):
                     return await neighbourhood(live, kind, name, depth=depth, kinds=kinds)
                 case Pending(offset, limit):
-                    return await pending(live.world, offset, limit)
+                    return await pending_page(live.world, offset, limit)
                 case Quarantine(offset, limit):
                     return await quarantine(live, offset, limit)
 

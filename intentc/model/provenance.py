@@ -3,7 +3,7 @@ about.
 
 An evaluation gives reasons only on request (``ctx.because``): they are computed again from the present inputs, so they
 are as true after a restart as before. What is read is known anyway (``reads``); reasons say which reads are *needed*,
-and which part of them. ``inspection/why`` adds revisions, and words the answer.
+and which part of them. ``inspection`` adds revisions, and words the answer.
 
 Values only.
 """

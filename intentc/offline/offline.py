@@ -23,7 +23,7 @@ from ..apiserver.service import ApiServer
 from ..apiserver.sources import DerivedSource, Source
 from ..engine.applier import LastGoodValues
 from ..engine.assembly import assemble
-from ..inspection.documents import in_order, lower_level, shown, statuses
+from ..inspection.shown_resources import in_order, lower_level, shown, statuses
 from ..model import Batch, Key, Name, Problem
 from ..planning import DeleteGuard
 from ..plugins import Loaded

@@ -33,8 +33,9 @@ from ..engine.probe import ApiServerProbe
 from ..evaluation import Overview
 from ..evaluation.crash_marker import CrashMarker
 from ..inspection import Reader
-from ..inspection.status.pending_work import at
-from ..inspection.status.report import pending, report
+from ..inspection.pending_references import every_pending
+from ..inspection.pending_work import at
+from ..inspection.status_tables import report
 from ..journal.keeping import Keeping
 from ..leading import KeeperFactory, OtherLeader, claim_path
 from ..listening.origin import url_host
@@ -455,4 +456,4 @@ class CompilerService:
         )
 
     def pending(self) -> list[dict[str, str]]:
-        return pending(self.engine.world)
+        return every_pending(self.engine.world)

@@ -1,10 +1,11 @@
 """Computes the part of ``/status`` that people read first: health, role, lag, rates, pending work, and the first load.
 
 It is read every second, so it uses only values that exist anyway: samples that it takes each second, and references
-that are counted in the background (``inspection/status``). It words what etcd, the leadership or a reload lacks;
-``inspection/status`` words what the engine waits for, and reports its tables and counters. State: the last samples,
-what evaluation waits for, whether the first load is done, and what was logged of an observer. It reads the engine, and
-notes the last written revision in the watch's progress.
+that are counted in the background. It words what etcd, the leadership or a reload lacks; ``inspection/pending_work``
+words what the engine waits for, and ``inspection/status_tables`` reports its tables and counters.
+
+State: the last samples, what evaluation waits for, whether the first load is done, and what was logged of an observer.
+It reads the engine, and notes the last written revision in the watch's progress.
 """
 
 from __future__ import annotations
@@ -19,10 +20,9 @@ import anyio
 
 from ..engine.engine import Engine
 from ..engine.permission import OBSERVING, RESTORED, STANDING_BY
-from ..inspection.status.pending_references import PendingReferences
-from ..inspection.status.pending_work import at, attention, away_since, counted, unreachable_server, work_left
-from ..inspection.status.rates import Rates
-from ..inspection.status.report import is_healthy
+from ..inspection.pending_references import PendingReferences
+from ..inspection.pending_work import at, attention, away_since, counted, unreachable_server, work_left
+from ..inspection.status_tables import Rates, is_healthy
 from ..watch.source import Source
 from ..watch.watch_state import Phase
 

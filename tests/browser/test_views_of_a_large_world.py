@@ -16,7 +16,7 @@ from intentc.diagnostics.answering import MOST_BYTES
 from intentc.diagnostics.serving import running_diagnostics
 from intentc.engine.engine import Engine
 from intentc.inspection import Reader
-from intentc.inspection.status.report import pending
+from intentc.inspection.pending_references import every_pending
 from tests.browser.large_world import FULL, at_rest
 from tests.support.engine_status import engine_status
 
@@ -83,7 +83,7 @@ class Large:
         return engine_status(self._engine)
 
     def pending(self) -> list[dict[str, str]]:
-        return pending(self._engine.world)
+        return every_pending(self._engine.world)
 
 
 @pytest.fixture(scope="module")

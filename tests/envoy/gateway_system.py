@@ -25,7 +25,7 @@ from intentc.cli.transfer import Sent, present, read_input, send
 from intentc.dev.envoy_gateway import Gateway, running_gateway
 from intentc.dev.example_requests import ports
 from intentc.dev.servers import Running, running
-from intentc.inspection.documents import lower_level, shown
+from intentc.inspection.shown_resources import lower_level, shown
 from intentc.loading.configuration import Configuration, Settings
 from intentc.loading.configuration.sections import Etcd, Intentc
 from intentc.loading.resources import Loaded

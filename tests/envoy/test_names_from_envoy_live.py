@@ -7,8 +7,8 @@ import re
 import pytest
 
 from intentc.bridges.xds.bootstrap import XDS_CLUSTER
-from intentc.inspection.lookup.element_names import called
-from intentc.inspection.why.part_sources import parts_of
+from intentc.inspection.finding import called
+from intentc.inspection.part_sources import parts_of
 from tests.envoy.backends import backend
 from tests.envoy.gateway_system import GatewaySystem
 from tests.envoy.manifests import ambassador, host, listener, mapping, service

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from intentc.inspection.why.why import why
+from intentc.inspection.why import why
 from intentc.loading.yaml import load_documents
 from intentc.logic.coverage import Coverage, coverage
 from intentc.logic.dependencies.reactions import Edge

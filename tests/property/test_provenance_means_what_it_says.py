@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intentc.apiserver.errors import ApiError
-from intentc.inspection.documents import lower_level
-from intentc.inspection.why.part_sources import Because, parts_of, reads_of
+from intentc.inspection.part_sources import Because, parts_of, reads_of
+from intentc.inspection.shown_resources import lower_level
 from intentc.model import Key, Name, RelationClaim, Source
 from intentc.model.provenance import claimed_parts
 from intentc.offline.offline import Offline

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from intentc.inspection.documents import lower_level
-from intentc.inspection.why.why import why
+from intentc.inspection.shown_resources import lower_level
+from intentc.inspection.why import why
 from intentc.model import Key
 from intentc.reconcile.backoff import CONTENTION_REVERTS
 from tests.support.contrail_system import ContrailSystem

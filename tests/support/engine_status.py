@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from intentc.engine.engine import Engine
-from intentc.inspection.status.report import report
+from intentc.inspection.status_tables import report
 
 
 def engine_status(engine: Engine) -> dict[str, Any]:

@@ -97,8 +97,8 @@ async def _compile(
     difference: bool,
     configuration: Configuration,
 ) -> int:
-    from intentc.inspection.secrets import concealed_outputs
-    from intentc.inspection.unmade import unmade, waits
+    from intentc.inspection.awaited import unmade, waits
+    from intentc.inspection.read_secrets import concealed_outputs
     from intentc.offline.offline import Offline
     from intentc.plugins import installed
 

@@ -18,7 +18,7 @@ import msgspec
 
 from intentc.apiserver.documents import Document
 from intentc.inspection.differences import Field, differences, differing_values
-from intentc.inspection.secrets import secrets_in
+from intentc.inspection.read_secrets import secrets_in
 from intentc.model import Key, Name, Problem
 from intentc.model.sensitive import concealed, without
 from intentc.watch.protocol import KeyValue

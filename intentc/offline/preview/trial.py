@@ -18,9 +18,9 @@ from intentc.apiserver.admission.well_known import ADDRESS_POOLS
 from intentc.apiserver.app import create_app
 from intentc.apiserver.documents import Document, decode, decode_entry
 from intentc.apiserver.errors import BrokenEntry, Malformed
-from intentc.inspection.documents import in_order, lower_level, shown
-from intentc.inspection.secrets import Behind, holders_of_secrets, read_for_each
-from intentc.inspection.unmade import unmade
+from intentc.inspection.awaited import unmade
+from intentc.inspection.read_secrets import Behind, holders_of_secrets, read_for_each
+from intentc.inspection.shown_resources import in_order, lower_level, shown
 from intentc.model import Change as Stored
 from intentc.model import InvalidInput, Key, Name, Problem, Resource
 from intentc.model.metadata import FINALIZERS
@@ -42,7 +42,7 @@ class Moment(NamedTuple):
     """The copy at one of its own revisions. ``owners``: object → the intents that claim it. ``contributors``: intent of
     a fact → the contributors to that fact. ``withheld``: kind → number of deletes that need approval. ``numbers``:
     (pool, number) → its owner. ``behind``: the resources with secrets that were read for each object. ``unmade``: what
-    is held, rejected or waiting (``inspection/unmade.py``)."""
+    is held, rejected or waiting (``inspection/awaited.py``)."""
 
     revision: int
     problems: tuple[Problem, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intentc.compilers.ambassador.envoy_names import elements_called
-from intentc.inspection.lookup.element_names import called
+from intentc.inspection.finding import called
 from intentc.model import Name
 from intentc.offline.offline import Offline
 from tests.property.gateway_steps import LOADED

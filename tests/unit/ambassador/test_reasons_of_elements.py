@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from intentc.compilers.ambassador.reasons.groups import sufficient
-from intentc.inspection.documents import lower_level
-from intentc.inspection.why.part_sources import parts_of
+from intentc.inspection.part_sources import parts_of
+from intentc.inspection.shown_resources import lower_level
 from intentc.model import Name
 from intentc.offline.offline import Offline
 from tests.property.gateway_steps import LOADED

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from intentc.inspection.why.part_sources import parts_of
+from intentc.inspection.part_sources import parts_of
 from intentc.model import Name
 from tests.support.appgw.manifests import endpoint_slice, ingress, rule, service
 

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from intentc.cli.why_tree import tree_of
-from intentc.inspection.why.waiting import distinct, entry
+from intentc.inspection.awaited import distinct, entry
 
 NOW = 1_790_000_000.0
 WEB = {"kind": "security_group", "name": "d:web", "uuid": "1"}

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from intentc.inspection.status.pending_work import at, attention
+from intentc.inspection.pending_work import at, attention
 from intentc.reconcile.backoff import CONTENDED, CONTENTION_REVERTS
 from tests.support.box_system import BoxSystem
 from tests.support.engine_status import engine_status

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.inspection.why.why import why
+from intentc.inspection.why import why
 from tests.support.box_system import BoxSystem
 from tests.support.engine_status import engine_status
 

@@ -6,7 +6,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from intentc.inspection.status.pending_references import PendingReferences
+from intentc.inspection.pending_references import PendingReferences
 from intentc.watch.protocol import Put
 from tests.support.box_system import BoxSystem
 from tests.support.waiting import until

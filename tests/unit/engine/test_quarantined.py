@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from intentc.inspection.details.lists import quarantine as asked
-from intentc.inspection.status.quarantined import quarantine, quarantine_count
+from intentc.inspection.quarantined import entries, quarantine_count
+from intentc.inspection.quarantined import quarantine as asked
 from intentc.watch.protocol import Delete, Put
 from intentc.writing import Rejected
 from tests.support.box_system import BoxSystem
@@ -53,7 +53,7 @@ async def troubled(box_system: BoxSystem) -> None:
 
 async def test_the_counts_are_those_of_the_lists(box_system: BoxSystem) -> None:
     await troubled(box_system)
-    listed = quarantine(box_system.engine, 0, 1000)
+    listed = entries(box_system.engine, 0, 1000)
     assert {entry["state"] for entry in listed} == {"unreadable", "held", "dropped", "rejected", "paused"}
     status = engine_status(box_system.engine)
     assert status["quarantine"] == listed
@@ -64,7 +64,7 @@ async def test_the_counts_are_those_of_the_lists(box_system: BoxSystem) -> None:
 
 async def test_pages_hang_together_and_reach_the_end(box_system: BoxSystem) -> None:
     await troubled(box_system)
-    whole = quarantine(box_system.engine, 0, 1000)
+    whole = entries(box_system.engine, 0, 1000)
     pages = [await asked(box_system.engine, offset, 7) for offset in range(0, len(whole) + 7, 7)]
     assert [entry for page in pages for entry in page["quarantine"]] == whole
     assert {page["total"] for page in pages} == {len(whole)}

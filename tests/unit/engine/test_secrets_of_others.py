@@ -10,7 +10,7 @@ import pytest
 from intentc.diagnostics.questions import Comparison
 from intentc.evaluation import Compiled, Overview, Row
 from intentc.inspection import Reader
-from intentc.inspection.secrets import concealed_outputs, read_for, secrets_in
+from intentc.inspection.read_secrets import concealed_outputs, read_for, secrets_in
 from intentc.offline.preview.report import Plan
 from tests.support.planned_system import PlannedSystem, texts
 from tests.unit.engine.leaking import LISTENER, compiler, gateway, route

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.inspection.why.part_sources import parts_of
+from intentc.inspection.part_sources import parts_of
 from intentc.model import Name
 from tests.support.gateway.documents import (
     ADMIN,

@@ -7,7 +7,7 @@ import anyio.lowlevel
 import pytest
 
 from intentc.diagnostics.questions import Unanswerable
-from intentc.inspection.lookup.finding import Found, find
+from intentc.inspection.finding import Found, find
 from intentc.model import Key, Name
 from intentc.watch.protocol import Put
 from intentc.writing import Rejected

@@ -11,8 +11,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from intentc.inspection.details.history import history_of
-from intentc.inspection.why.why import _evaluations, _fitting, why
+from intentc.inspection.history import history_of
+from intentc.inspection.why import _evaluations, _fitting, why
 from intentc.journal import Entry, Line, Write
 from intentc.journal.files import JournalFiles, this_process
 from intentc.journal.records import encoded, record
@@ -124,7 +124,7 @@ def hung(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
         end.wait(9 * PATIENCE)
         return iter(())
 
-    monkeypatch.setattr("intentc.inspection.details.history.search_files", hang)
+    monkeypatch.setattr("intentc.inspection.history.search_files", hang)
     yield begun
     end.set()
     for thread in threading.enumerate():
@@ -141,7 +141,7 @@ async def until(event: threading.Event) -> None:
 async def test_who_waits_for_a_read_that_hangs_can_be_cancelled(
     box_system: BoxSystem, hung: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("intentc.inspection.details.history._WAIT", 9 * PATIENCE)
+    monkeypatch.setattr("intentc.inspection.history._WAIT", 9 * PATIENCE)
     with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as group:
             group.start_soon(history, box_system)
@@ -153,19 +153,19 @@ async def test_who_waits_for_a_read_that_hangs_can_be_cancelled(
 async def test_files_that_hang_are_gone_without_and_that_is_said_once(
     box_system: BoxSystem, hung: threading.Event, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("intentc.inspection.details.history._WAIT", 0.05)
+    monkeypatch.setattr("intentc.inspection.history._WAIT", 0.05)
     for _ in range(12):
         assert await history(box_system) == here(box_system)
     assert hung.is_set()
     assert [one.getMessage() for one in caplog.records if "in time" in one.getMessage()] == [
-        f"the journal's files in {box_system.engine.journal.directory} can't be read in time; answers to why omit them"
+        f"the journal's files in {box_system.engine.journal.directory} can't be read in time; answering without them"
     ]
 
 
 async def test_only_so_many_threads_hang(
     box_system: BoxSystem, hung: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("intentc.inspection.details.history._WAIT", 0.01)
+    monkeypatch.setattr("intentc.inspection.history._WAIT", 0.01)
     for _ in range(12):
         await history(box_system)
     assert hung.is_set()
@@ -176,6 +176,6 @@ async def test_an_error_of_a_search_reaches_the_caller(box_system: BoxSystem, mo
     def broken(*_: object) -> Iterator[object]:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("intentc.inspection.details.history.search_files", broken)
+    monkeypatch.setattr("intentc.inspection.history.search_files", broken)
     with pytest.raises(ZeroDivisionError):
         await history(box_system)

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from intentc.diagnostics.questions import JournalQuery, NamedAs, Unanswerable
-from intentc.inspection.details import journal as journalled
-from intentc.inspection.details.history import history_of
-from intentc.inspection.details.journal import evaluation_document, line_document, written_document
+from intentc.inspection import journal_lines as journalled
+from intentc.inspection.history import history_of
+from intentc.inspection.journal_lines import evaluation_document, line_document, written_document
 from intentc.journal import Entry
 from intentc.journal.files import JournalFiles, this_process
 from intentc.journal.keeping import Keeping

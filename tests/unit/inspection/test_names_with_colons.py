@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from intentc import Claim, Context, Fact
-from intentc.inspection.details.comparison import one_object
-from intentc.inspection.details.neighbourhood import neighbourhood
-from intentc.inspection.lookup.finding import Found, find
-from intentc.inspection.why.why import why
+from intentc.inspection.compared import one_object
+from intentc.inspection.finding import Found, find
+from intentc.inspection.neighbourhood import neighbourhood
+from intentc.inspection.why import why
 from intentc.model import Name
 from intentc.offline.offline import Offline
 from intentc.writing import Rejected

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from intentc.diagnostics.questions import Unanswerable
-from intentc.inspection.details.neighbourhood import MOST, neighbourhood
+from intentc.inspection.neighbourhood import MOST, neighbourhood
 from intentc.testing import MemoryService, load, service_for
 from tests.support.toy.compiler import compiler
 

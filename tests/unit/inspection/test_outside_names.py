@@ -8,7 +8,7 @@ import pytest
 
 from intentc import Compiled, Compiler, Naming
 from intentc.diagnostics.questions import NamedAs, Unanswerable
-from intentc.inspection.why.why import why
+from intentc.inspection.why import why
 from intentc.testing import MemoryService, load, service_for
 from tests.support.toy.compiler import compiler as toy
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.inspection.status.pending_work import attention
+from intentc.inspection.pending_work import attention
 from tests.support.box_system import BoxSystem
 from tests.support.engine_status import engine_status
 

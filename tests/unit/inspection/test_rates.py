@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.inspection.status.rates import Rates
+from intentc.inspection.status_tables import Rates
 
 
 class Clock:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from intentc.inspection.details.reactions import reactions
+from intentc.inspection.reaction_map import reactions
 from intentc.logic.dependencies import load
 from intentc.testing import service_for
 from tests.support.box_system import BoxSystem

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from intentc import Claim, Context, Fact
-from intentc.inspection.why.why import why
+from intentc.inspection.why import why
 from intentc.model import Key
 from intentc.testing import load, service_for
 from intentc.watch.protocol import Put

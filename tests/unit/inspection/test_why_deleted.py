@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from intentc.diagnostics.questions import Unanswerable
-from intentc.inspection.why.why import why
+from intentc.inspection.why import why
 from intentc.journal.files import JournalFiles, this_process
 from intentc.journal.keeping import Keeping
 from tests.support.box_system import BoxSystem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.inspection.why.why import why
+from intentc.inspection.why import why
 from tests.support.app_system import APP, AppSystem
 
 pytestmark = pytest.mark.anyio

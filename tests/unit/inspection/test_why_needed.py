@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from intentc.inspection.why.sentence import summary_of
-from intentc.inspection.why.why import why
+from intentc.inspection.why import summary_of, why
 from intentc.offline.offline import Offline
 from tests.property.gateway_steps import LOADED
 from tests.property.gateway_world import manifest

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from intentc import Claim, Context, Fact, ResourceClaim
-from intentc.inspection.why.part_sources import in_order, parts_of, reads_of, stored_behind
-from intentc.inspection.why.why import why
+from intentc.inspection.part_sources import in_order, parts_of, reads_of, stored_behind
+from intentc.inspection.why import why
 from intentc.model import Key, Name, Source
 from intentc.testing import MemoryService, load, service_for
 from tests.support.box_system import BoxIntent, BoxSystem, part

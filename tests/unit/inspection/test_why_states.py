@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from intentc.inspection.status.quarantined import quarantine
-from intentc.inspection.why.why import why
+from intentc.inspection.quarantined import entries
+from intentc.inspection.why import why
 from intentc.model import Key
 from intentc.watch.protocol import Put
 from intentc.writing import Rejected, Throttled, Unreachable
@@ -177,7 +177,7 @@ async def test_an_intent_that_reads_what_cannot_be_read_names_it(box_system: Box
     assert answer["state"] == "held"
     assert waited(answer) == "box seen to be fixed: it can't be read"
     assert answer["waiting_for"][0]["command"] == "intentc why box seen"
-    (entry,) = (one for one in quarantine(box_system.engine, 0, 10) if one["name"] == "a")
+    (entry,) = (one for one in entries(box_system.engine, 0, 10) if one["name"] == "a")
     assert entry["message"] == "it reads box seen, which can't be read; fix that resource"
     assert entry["on"] == {"kind": "box", "name": "seen", "uuid": key.uuid}
 
@@ -192,7 +192,7 @@ async def test_who_read_what_could_not_be_read_is_not_held_on_account_of_it_once
         await box_system.offline.store.transaction((), [Put(f"/contrail/box/{key.uuid}", value)])
         await box_system.offline.settle()
     assert box_system.engine.states.held_by == {}
-    assert quarantine(box_system.engine, 0, 10) == []
+    assert entries(box_system.engine, 0, 10) == []
 
 
 async def test_of_two_with_one_name_the_later_one_is_held_and_stands_for_nothing(box_system: BoxSystem) -> None:

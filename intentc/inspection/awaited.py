@@ -1,25 +1,24 @@
-"""Describes what must happen before a resource is as desired, with a command that shows or does more.
+"""Says what must happen before an object or an intent is as desired, and lists what could not be made.
 
-Each entry: ``{"what": text, "resource": {"kind", "name", "uuid"} | None, "command": text | None}``. It reads the engine
-and tables, and changes and decides nothing.
+Commands that end when nothing is left to do set their exit code by ``unmade``: what waits then waits for something that
+the input lacks. The problems of the others are in the state tables.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 
 from intentc.engine.live import Live, Progress
 from intentc.engine.operator_actions import SUSPECT
 from intentc.engine.state_tables import PAUSED, StateTables
 from intentc.evaluation import BUDGET_EXCEEDED, ON_HOLD
+from intentc.inspection.identities import Document, name_now, of_key, of_name
+from intentc.inspection.resource_states import state_of
 from intentc.logic import LiveWorld
 from intentc.model import Key, Name, Problem, Read
 from intentc.model.reads import allocation_read, fact_read, index_read, name_read, object_read, presence_read
 from intentc.planning import Planner
-
-from ..naming import Document, name_now, of_key, of_name
-from ..resource_states import state_of
 
 _OBJECT = object_read(Key("", ""))[0]
 _NAME = name_read("", ())[0]
@@ -218,3 +217,20 @@ def _signature(name: Document) -> str:
 
 def _words(name: Document) -> str:
     return f"{name['kind']} {name['name']}"
+
+
+def unmade(live: Live) -> Set[Key | Name]:
+    """The intents and objects that are held, rejected, contended, deferred or waiting."""
+    world, states = live.world, live.states
+    intents = {*world.held, *states.held, *states.rejected_requests, *states.waiting}
+    return {*intents, *states.rejected, *states.delayed, *states.contended}
+
+
+def waits(live: Live) -> tuple[Problem, ...]:
+    """What intents wait for, as problems; rejected requests for allocations are problems already."""
+    states = live.states
+    return tuple(
+        Problem(key.kind, live.world.name_of(key), "Waiting", f"it waits for {summed_up(for_intent(live, key))}")
+        for key in sorted(states.waiting)
+        if key not in states.rejected_requests
+    )

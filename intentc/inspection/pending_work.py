@@ -18,11 +18,10 @@ from itertools import islice
 from intentc.engine.live import Live
 from intentc.engine.permission import OBSERVING, UPGRADE
 from intentc.engine.state_tables import StateTables
+from intentc.inspection.quarantined import held_intents, paused_intents, unreadable_others
+from intentc.inspection.status_tables import Rates
 from intentc.logic import LiveWorld, Pending
 from intentc.model import Name, Read
-
-from .quarantined import held_intents, paused_intents, unreadable_others
-from .rates import Rates
 
 _NAMED = 5
 """Contended objects, and paused intents, that are named."""

@@ -1,10 +1,6 @@
-"""Counts and lists what is in quarantine, each entry with its reason: everything that needs a change or an operator.
+"""Lists what needs operator action, a page at a time: unreadable, held, rejected, contended, paused, withheld.
 
-Counts are sums of table sizes, less the keys that stand in two tables; no entry is built for them, since ``/status``
-asks each second and there may be 20,000. The list is ordered table by table, by key or in the order of arrival: an
-entry that is added meanwhile moves later ones back, so a page may repeat one, and hides none.
-
-It reads the engine and changes nothing.
+An entry is built only if it is shown, and what stands before a page is skipped in slices: there may be 100,000.
 """
 
 from __future__ import annotations
@@ -16,6 +12,7 @@ from typing import Any
 
 from intentc.engine.live import Live
 from intentc.engine.operator_actions import DROPPED, SUSPECT
+from intentc.engine.slices import Slice
 from intentc.engine.state_tables import PAUSED, StateTables
 from intentc.logic import LiveWorld
 from intentc.model import Key, Name, Problem
@@ -81,7 +78,7 @@ def quarantine_count(live: Live) -> int:
     )
 
 
-def quarantine(live: Live, offset: int, limit: int) -> list[Entry]:
+def entries(live: Live, offset: int, limit: int) -> list[Entry]:
     """The entries from ``offset`` on, at most ``limit``: ``{"kind", "name", "uuid", "state", "reason", "message",
     "since", "tries", "next_try", "on"}``.
 
@@ -216,3 +213,14 @@ def _both(first: Collection[Key], second: Collection[Key]) -> int:
     """The number of keys in both. They rarely overlap, since an unreadable intent isn't evaluated."""
     fewer, more = sorted((first, second), key=len)
     return sum(key in more for key in fewer)
+
+
+async def quarantine(live: Live, offset: int, limit: int) -> dict[str, Any]:
+    """Return ``{"total", "offset", "limit", "quarantine": [entry]}``, table by table, the oldest first; the form of an
+    entry is that of ``entries``."""
+    work = Slice()
+    found: list[Entry] = []
+    for block in blocks(live, offset, limit):
+        found += block
+        await work.rest()
+    return {"total": quarantine_count(live), "offset": offset, "limit": limit, "quarantine": found}

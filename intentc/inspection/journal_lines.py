@@ -17,12 +17,11 @@ import msgspec
 
 from intentc.diagnostics.questions import JournalQuery, Unanswerable
 from intentc.engine.live import Live
+from intentc.inspection.finding import kind_of
+from intentc.inspection.history import BEFORE, JOURNAL, RecordedLine
+from intentc.inspection.identities import of_key, of_name
 from intentc.journal import Entry, Line, TooManyFollowers, Write
 from intentc.model import Key, Name
-
-from .. import naming
-from ..lookup.finding import kind_of
-from .history import BEFORE, JOURNAL, RecordedLine
 
 DROPPED = "a line that the journal has dropped"
 ELSEWHERE = "another process"
@@ -167,13 +166,13 @@ class _Naming:
         self._names = names
 
     def key(self, key: Key) -> Document:
-        document = naming.of_key(self._world, key)
+        document = of_key(self._world, key)
         if document["name"] == key.uuid:
             document["name"] = self._names.get(key) or self._former.get(key) or key.uuid
         return document
 
     def object(self, name: Name, uuid: str = "") -> Document:
-        document = naming.of_name(self._world, name)
+        document = of_name(self._world, name)
         document["uuid"] = document["uuid"] or uuid
         return document
 

@@ -19,11 +19,10 @@ from intentc.diagnostics.questions import ObjectQuery
 from intentc.engine.live import Live
 from intentc.engine.slices import Slice
 from intentc.engine.state_tables import StateTables
+from intentc.inspection.finding import kind_of
+from intentc.inspection.resource_states import AS_DESIRED, role_of, state_of
 from intentc.logic import LiveWorld, State, shown
 from intentc.model import Key, Name, Problem
-
-from ..lookup.finding import kind_of
-from ..resource_states import AS_DESIRED, role_of, state_of
 
 _BLOCK = 500
 """Resources read between two looks at the clock: at most a millisecond."""

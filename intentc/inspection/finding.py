@@ -3,15 +3,15 @@
 It also finds claimed objects that do not exist yet, deleted resources, and objects by the name that another program
 gives them. If nothing matches, or too much, the answer lists similar names.
 
-It reads the engine and the journal, in slices, and changes nothing. If no resource has the name, ``deleted`` reads the
+It reads the engine and the journal, in slices, and changes nothing. If no resource has the name, ``history`` reads the
 journal's files; a compiler's search of names runs in a thread.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import AsyncIterator, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import anyio.to_thread
@@ -19,14 +19,60 @@ import anyio.to_thread
 from intentc.diagnostics.questions import NamedAs, Unanswerable
 from intentc.engine.live import Live
 from intentc.engine.slices import Slice, blocks
-from intentc.inspection.lookup.element_names import called
+from intentc.evaluation import Naming
+from intentc.inspection.history import former_names, former_resources
+from intentc.inspection.pending_references import referenced_names
+from intentc.inspection.shown_resources import Gathered, document_of
 from intentc.logic import LiveWorld
-from intentc.model import Key, Kind, Name, ResourceClaim, object_uuid
+from intentc.model import HeldInput, Key, Kind, Name, Problem, ResourceClaim, object_uuid
 from intentc.planning import Planner
 
-from .dangling import referenced_names
-from .deleted import former_resources
-from .former_names import former_names
+
+async def called(live: Live, kind: str, text: str) -> tuple[Name, ...]:
+    """Return the existing objects that ``text`` means, the likeliest first. ``kind``: a word under which a compiler
+    offers names (``live.names``), or a kind that it names; any other finds nothing."""
+    found: dict[Name, None] = {}
+    for word, naming in live.names.items():
+        wanted = naming.kinds if kind == word else tuple(one for one in naming.kinds if one == kind)
+        if wanted:
+            found |= dict.fromkeys(await _called_so(live, naming, wanted, text))
+    return tuple(found)
+
+
+async def _called_so(live: Live, naming: Naming, wanted: tuple[str, ...], text: str) -> list[Name]:
+    single = _there(live.world, wanted, naming.find(text, _Single(live.world, naming)))
+    if single:
+        return single
+    gathered = Gathered(live, naming.kinds)
+    return _there(live.world, wanted, await anyio.to_thread.run_sync(lambda: list(naming.find(text, gathered))))
+
+
+class _Single:
+    """``Compiled`` for look-ups of single objects by name: it lists none."""
+
+    def __init__(self, world: LiveWorld, naming: Naming) -> None:
+        self.problems: tuple[Problem, ...] = ()
+        self._world = world
+        self._kinds = naming.kinds
+
+    def objects(self, kind: str) -> tuple[Mapping[str, Any], ...]:
+        return ()
+
+    def named(self, kind: str, name: str) -> Mapping[str, Any] | None:
+        world = self._world
+        key = world.named(kind, tuple(name.split(":"))) if kind in self._kinds else None
+        try:
+            resource = world.resource(key) if key is not None else None
+        except HeldInput:
+            return None
+        return document_of(resource) if resource is not None else None
+
+
+def _there(world: LiveWorld, kinds: Iterable[str], meant: Iterable[tuple[str, str]]) -> list[Name]:
+    there = ((kind, world.cache.names.in_force(kind, name)) for kind, name in dict.fromkeys(meant) if kind in kinds)
+    states = (world.cache.state(Key(kind, uuid)) for kind, uuid in there if uuid is not None)
+    return [Name(state.key.kind, state.fq_name) for state in states if state is not None]
+
 
 _MOST_CANDIDATES = 20
 _NEAR = 5

@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from intentc.logic import LiveWorld
 from intentc.model import HeldInput, Key, Name, Resource
 from intentc.model.reads import fact_read, object_read, targets_read
 from intentc.model.sensitive import cleared_resource, concealed, sensitive_texts
-
-from ..logic import LiveWorld
-from ..planning import Planner
+from intentc.planning import Planner
 
 _FACT = fact_read("", "")[0]
 _OF_RESOURCES = frozenset({object_read(Key("", ""))[0], targets_read(Key("", ""), "")[0]})

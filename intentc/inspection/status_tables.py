@@ -1,26 +1,78 @@
-"""Reports the tables and counters of a running engine, the largest part of ``/status``, and lists ``/pending``.
+"""Reports the tables, counters and rates of a running engine, the largest part of ``/status``.
 
 Three words have distinct meanings: *converged* (nothing left to do for the applied inputs except what is held or
 rejected), *healthy* (see ``is_healthy``) and *problems* (what people must change in inputs, whether these are compiled
 or held). Bodies of resources never appear here. ``report`` is called every second, so it reads tables and counters
-only. ``service/status.py`` adds what people read first.
+only. ``Rates`` samples the counters once a second: measuring rates in the hot path would cost each evaluation.
+``service/status.py`` adds what people read first.
 
-It reads the engine and changes nothing.
+State: the samples of the last 10 seconds, and since when the engine is busy or cut off.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
 from itertools import chain, islice
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from intentc.engine.live import Live
 from intentc.engine.permission import OBSERVING, RESTORED
 from intentc.engine.state_tables import PAUSED
-from intentc.logic import LiveWorld
+from intentc.inspection.quarantined import entries, held_count, held_first, quarantine_count
 from intentc.model import Key, Name, Problem, verb
 
-from .quarantined import held_count, held_first, quarantine, quarantine_count
+_SPAN = 10.0
+"""Seconds over which rates are computed."""
+
+
+class Sample(NamedTuple):
+    """The counters at ``at`` (seconds, monotonic)."""
+
+    at: float
+    evaluations: int
+    writes: int
+
+
+class Rates:
+    """Keeps the samples of the last 10 seconds. ``clock``: monotonic seconds; ``now``: seconds since 1970. Call
+    ``look`` every second."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, now: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._now = now
+        self._samples: deque[Sample] = deque()
+        self.away_since: float | None = None
+        """Since when (seconds since 1970) the API server can't be reached; None: it can."""
+        self.busy_since: float | None = None
+        """Since when the engine has not converged; None: it has."""
+
+    def look(self, *, evaluations: int, writes: int, reachable: bool, converged: bool) -> None:
+        """Add a sample. ``evaluations``, ``writes``: totals since the start."""
+        at = self._clock()
+        self._samples.append(Sample(at, evaluations, writes))
+        while len(self._samples) > 2 and self._samples[1].at <= at - _SPAN:
+            self._samples.popleft()
+        self.away_since = None if reachable else self.away_since or self._now()
+        self.busy_since = None if converged else self.busy_since or self._now()
+
+    @property
+    def busy_seconds(self) -> float:
+        """Seconds since the engine last converged; 0 if it has."""
+        return max(0.0, self._now() - self.busy_since) if self.busy_since is not None else 0.0
+
+    def rates(self) -> dict[str, float]:
+        """Return ``evaluations`` and ``writes`` per second over the last 10 seconds, or since the first sample."""
+        if len(self._samples) < 2:
+            return {"evaluations": 0.0, "writes": 0.0}
+        first, last = self._samples[0], self._samples[-1]
+        seconds = last.at - first.at
+        return {
+            "evaluations": round((last.evaluations - first.evaluations) / seconds, 1),
+            "writes": round((last.writes - first.writes) / seconds, 1),
+        }
+
 
 T = TypeVar("T", Key, Name, Problem)
 _LISTED = 100
@@ -68,7 +120,7 @@ def report(live: Live, *, converged: bool) -> dict[str, Any]:
         "rejected": list(map(str, _first(states.rejected))),
         "delayed": list(map(str, _first(states.delayed))),
         "withheld_deletes": list(map(str, _first(chain.from_iterable(map(guarded.__getitem__, sorted(guarded)))))),
-        "quarantine": quarantine(live, 0, _QUARANTINED),
+        "quarantine": entries(live, 0, _QUARANTINED),
         "planned": [
             {"object": str(name), "writes": [verb(operation) for operation in states.planned[name]]}
             for name in _first(states.planned)
@@ -108,12 +160,3 @@ def is_healthy(live: Live) -> bool:
 def _first(listed: Iterable[T]) -> list[T]:
     """The entries listed longest, sorted: sorting all of them takes too long if there are many."""
     return sorted(islice(listed, _LISTED))
-
-
-def pending(world: LiveWorld) -> list[dict[str, str]]:
-    """The references whose target has not arrived: ``{"holder", "relation", "target"}`` each. Looks at every resource,
-    so it is not part of ``report``, which is called all the time."""
-    return [
-        {"holder": str(key), "relation": link.relation, "target": f"{link.kind} {link.value}"}
-        for key, link in world.cache.graph.pending()
-    ]

@@ -1,31 +1,174 @@
-"""Reads the history of an object from the journal: the last evaluation of each intent, the last write, the last lines.
+"""Reads from the journal: the history of an object, the names of deleted resources, and the resources themselves.
 
-Lines come from the ring in memory. If that lacks something, the journal's files are searched as well, if it has any.
-``journal`` renders the lines as JSON.
+Lines come from the ring in memory. If that lacks something, the journal's files are searched in a thread, if there are
+any: a disk may hang, and nothing waits longer than a second or two for it. ``journal_lines`` renders lines as JSON.
 
-It reads the journal and changes nothing. State: one search, and whether a failure was logged. The journal's files are
-read in a thread.
+State: one search, the threads that read files, and whether a failure was logged.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+import anyio
+import msgspec
+
+from intentc.engine.live import Live
+from intentc.engine.slices import Slice, blocks
+from intentc.evaluation import Status
 from intentc.journal import Entry, Journal, Line, Write, touches
-from intentc.journal.records import Evaluation, mark_of_object, mark_of_resource
+from intentc.journal.records import Evaluation, Written, mark_of_object, mark_of_resource
 from intentc.journal.searching import MOST_SECONDS
 from intentc.journal.searching import search as search_files
 from intentc.logic import LiveWorld
 from intentc.model import Key, Name
 
-from ..lookup.disk_thread import run_on_disk_thread
-
 _LOG = logging.getLogger(__name__)
+Result = TypeVar("Result")
+
+_WAIT = MOST_SECONDS + 1.0
+"""Seconds for the files: a search ends by itself after ``MOST_SECONDS``, a read that hangs doesn't."""
+_MOST = 8
+"""Threads at once, including those that hang."""
+_FREE = threading.BoundedSemaphore(_MOST)
+
+
+async def run_on_disk_thread(call: Callable[[], Result], *, name: str, within: float) -> Result:
+    """Run ``call`` in a thread called ``name`` and return its result. Raises what ``call`` raises; ``TimeoutError``
+    after ``within`` seconds, and at once if no thread can be started or too many hang already. An abandoned ``call``
+    goes on: it must not change anything that others see."""
+    if not _FREE.acquire(blocking=False):
+        raise TimeoutError(f"{_MOST} others have not ended")
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Result] = loop.create_future()
+
+    def settle(result: Result | None, error: Exception | None) -> None:
+        if done.done():
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(result)  # type: ignore[arg-type]
+
+    def run() -> None:
+        result, failure = None, None
+        try:
+            result = call()
+        except Exception as error:
+            failure = error  # raised in the caller's task
+        finally:
+            _FREE.release()
+        with suppress(RuntimeError):  # the loop is closed: no caller is left
+            loop.call_soon_threadsafe(settle, result, failure)
+
+    try:
+        threading.Thread(target=run, name=name, daemon=True).start()
+    except RuntimeError as error:
+        _FREE.release()
+        raise TimeoutError(str(error)) from None
+    with anyio.fail_after(within):
+        return await done
+
+
+async def _from_files(directory: Path, call: Callable[[], Result]) -> Result | None:
+    """Return the result of a search; None if the files can't be read in time."""
+    try:
+        found = await run_on_disk_thread(call, name="journal search", within=_WAIT)
+    except TimeoutError:
+        _warn_once(directory)
+        return None
+    _warn_once.cache_clear()
+    return found
+
+
+@lru_cache(maxsize=1)
+def _warn_once(directory: Path) -> None:
+    """Log a warning, and no second one until the files could be read again."""
+    _LOG.warning("the journal's files in %s can't be read in time; answering without them", directory)
+
+
+async def former_names(journal: Journal, kind: str, joined: Collection[str]) -> dict[str, Name]:
+    """Return joined name → name, from the last journal line about an object of ``kind`` with that name. Without a line
+    each colon separates two elements."""
+    work = Slice()
+    found: dict[str, Name] = {}
+    for block in blocks(tuple(journal)[::-1]):
+        for name in _objects(block):
+            if name.kind == kind and (called := ":".join(name.fq_name)) in joined:
+                found.setdefault(called, name)
+        if len(found) == len(joined):
+            break
+        await work.rest()
+    return {called: found.get(called) or Name(kind, tuple(called.split(":"))) for called in joined}
+
+
+def _objects(lines: Iterable[Line]) -> Iterator[Name]:
+    for line in lines:
+        if isinstance(line, Write):
+            yield line.name
+        else:
+            yield from line.objects
+
+
+_DELETE = "delete"
+
+
+class Former(NamedTuple):
+    """``key``: the last resource of that name; its uuid is empty if unknown."""
+
+    name: Name
+    key: Key
+
+
+async def former_resources(live: Live, kind: str, text: str) -> list[Former]:
+    """Return the deleted resources of ``kind`` whose name was ``text`` or ended with it; each name once. Files are
+    searched only if memory has none."""
+    journal = live.journal
+    found: dict[Name, Former] = {}
+    keys = {joined: key for key, joined in journal.names.items() if key.kind == kind and _fits(joined, text)}
+    if keys:
+        names = await former_names(live.journal, kind, keys)
+        found = {name: Former(name, keys[joined]) for joined, name in names.items()}
+    if not found and journal.directory is not None:
+        call = partial(_former_in_files, journal.directory, kind, text, live.world.revision)
+        found = await _from_files(journal.directory, call) or {}
+    return [former for former in found.values() if former.name not in live.planner.book]
+
+
+def _former_in_files(directory: Path, kind: str, text: str, revision: int) -> dict[Name, Former]:
+    """Return the same from files. ``revision``: later lines are ignored, since the store was restored to it."""
+    ends = msgspec.json.encode(text)[1:]
+    last = msgspec.json.encode(text.rpartition(":")[2])[1:]
+    found: dict[Name, Former] = {}
+    # Names of intents stand as one text at the end of a list, those of objects as lists of texts.
+    for one in search_files(directory, [ends + b"]", last + b"]]"]):
+        record = one.record
+        if record.revision > revision:
+            continue
+        if isinstance(record, Evaluation) and record.status == Status.DELETED.value:
+            key, joined = record.intent.key, record.intent.name
+            name = Name(kind, tuple(joined.split(":")))
+        elif isinstance(record, Written) and record.operation == _DELETE:
+            name, key = record.object, Key(record.object.kind, record.uuid)
+            joined = ":".join(name.fq_name)
+        else:
+            continue
+        if key.kind == kind and _fits(joined, text):
+            found.setdefault(name, Former(name, key))
+    return found
+
+
+def _fits(name: str, text: str) -> bool:
+    return name == text or name.endswith(f":{text}")
+
+
 BEFORE = "before this start"
 JOURNAL = "journal"
 FILES = "files"
@@ -35,8 +178,6 @@ _IN_A_ROW = 500
 _HISTORY = 20
 _MARKS = 20
 """Intents of one object that are searched for in files."""
-_WAIT = MOST_SECONDS + 1.0
-"""Seconds for the files: a search ends by itself after ``MOST_SECONDS``, a read that hangs doesn't."""
 
 
 class RecordedLine(NamedTuple):
@@ -76,27 +217,10 @@ async def history_of(world: LiveWorld, journal: Journal, name: Name | None, inte
         if search.is_complete:
             break
     if journal.directory is not None and not search.is_complete:
-        search = await _with_files(search, journal.directory, world.revision)
+        # A copy: a thread that ends late must not change a result that is in use.
+        call = partial(_searched_files, search.copy(), journal.directory, world.revision)
+        search = await _from_files(journal.directory, call) or search
     return search.result(complete=journal.first == 1)
-
-
-async def _with_files(search: _Search, directory: Path, revision: int) -> _Search:
-    """Return the search continued in the files; unchanged if they can't be read in time."""
-    # A copy: a thread that ends late must not change a result that is in use.
-    call = partial(_searched_files, search.copy(), directory, revision)
-    try:
-        search = await run_on_disk_thread(call, name="journal search", within=_WAIT)
-    except TimeoutError:
-        _warn_once(directory)
-    else:
-        _warn_once.cache_clear()
-    return search
-
-
-@lru_cache(maxsize=1)
-def _warn_once(directory: Path) -> None:
-    """Log a warning, and no second one until the files could be read again."""
-    _LOG.warning("the journal's files in %s can't be read in time; answers to why omit them", directory)
 
 
 def _searched_files(search: _Search, directory: Path, revision: int) -> _Search:

@@ -1,6 +1,6 @@
 """Identifies a resource in answers by kind, fq_name joined by ``:``, and uuid if it has one.
 
-Every answer uses these three keys, so programs can ask about any resource that they meet. ``lookup/finding.py`` defines
+Every answer uses these three keys, so programs can ask about any resource that they meet. ``finding`` defines
 what a person may type as a name.
 
 It reads the world that it gets, and changes nothing.

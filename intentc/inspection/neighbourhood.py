@@ -16,13 +16,12 @@ from typing import Any, NamedTuple
 from intentc.diagnostics.questions import Unanswerable
 from intentc.engine.live import Live
 from intentc.engine.slices import Slice
+from intentc.inspection.finding import find, kind_of
+from intentc.inspection.resource_states import role_of
 from intentc.logic import LiveWorld
 from intentc.model import Key, Name, ReferenceClaim, ResourceClaim
 from intentc.model.reads import PARENT
 from intentc.planning import Planner
-
-from ..lookup.finding import find, kind_of
-from ..resource_states import role_of
 
 MOST = 200
 """Most nodes of one answer."""

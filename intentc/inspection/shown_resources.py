@@ -14,14 +14,14 @@ from typing import Any
 
 import msgspec
 
-from ..engine.live import Live
-from ..logic import LiveWorld
-from ..model import HeldInput, Problem, Resource, StatusClaim
-from ..model.sensitive import cleared_resource, concealed
-from ..model.status import STATUS, timeless, without_empty
-from ..model.values import thaw
-from ..planning import Planner
-from .secrets import Behind, holders_of_secrets, read_for_each, secrets_in
+from intentc.engine.live import Live
+from intentc.inspection.read_secrets import Behind, holders_of_secrets, read_for_each, secrets_in
+from intentc.logic import LiveWorld
+from intentc.model import HeldInput, Problem, Resource, StatusClaim
+from intentc.model.sensitive import cleared_resource, concealed
+from intentc.model.status import STATUS, timeless, without_empty
+from intentc.model.values import thaw
+from intentc.planning import Planner
 
 
 def lower_level(world: LiveWorld, planner: Planner) -> Iterator[Resource]:

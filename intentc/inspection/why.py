@@ -19,25 +19,89 @@ import msgspec
 
 from intentc.engine.live import Live
 from intentc.engine.state_tables import StateTables
+from intentc.inspection.absent import NEVER_CREATED, absence
+from intentc.inspection.awaited import distinct, entry, for_intent, for_object, for_unclaimed, summed_up
+from intentc.inspection.compared import contents_of
+from intentc.inspection.dependents import concerns, dependents, missing, outputs, readers_of
+from intentc.inspection.finding import Found, find
+from intentc.inspection.history import BEFORE, History, history_of
+from intentc.inspection.identities import Document, of_key, of_name
+from intentc.inspection.journal_lines import DROPPED, ELSEWHERE, evaluation_document, line_document, written_document
+from intentc.inspection.part_sources import origins_of, owners_of, parts_shown, reads_shown, reasons_of_parts
+from intentc.inspection.pending_references import dangling_references
+from intentc.inspection.resource_states import (
+    AS_DESIRED,
+    BOTH,
+    FACT,
+    INPUT,
+    NONE,
+    OUTPUT,
+    PLANNED,
+    WAITING,
+    is_made,
+    ownership_of,
+    role_of,
+    state_of,
+)
 from intentc.journal import Journal
 from intentc.loading.resources import ANSWER_VERSION
 from intentc.logic import LiveWorld
 from intentc.model import Key, Name, Problem
 
-from ..details.history import BEFORE, History, history_of
-from ..details.journal import DROPPED, ELSEWHERE, evaluation_document, line_document, written_document
-from ..lookup.dangling import dangling_references
-from ..lookup.finding import Found, find
-from ..naming import Document, of_key, of_name
-from ..resource_states import FACT, NONE, OUTPUT, is_made, ownership_of, role_of, state_of
-from .absent import NEVER_CREATED, absence
-from .contents import contents_of
-from .dependents import dependents
-from .outputs import concerns, missing, outputs, readers_of
-from .part_sources import origins_of
-from .sentence import summary_of
-from .sources import owners_of, parts_shown, reads_shown, reasons_of_parts
-from .waiting import distinct, entry, for_intent, for_object, for_unclaimed
+
+def summary_of(answer: Document, amiss: int) -> str:
+    """Summarize ``answer``, in the form of ``GET /why``. ``amiss``: how many of its outputs are not as desired."""
+    state = answer["state"]
+    head = _head(answer, amiss)
+    if state == AS_DESIRED:
+        return f"{head}."
+    tail = summed_up(answer["waiting_for"])
+    if not tail:
+        return f"{head}; it is {state}."
+    return f"{head}; it waits for {tail}." if state == WAITING else f"{head}; it is {state}, and waits for {tail}."
+
+
+def _head(answer: Document, amiss: int) -> str:
+    role, owners = answer["role"], answer["owners"]
+    total = answer["owners_total"]
+    more = f" and {total - 3} more" if total > 3 else ""
+    behind = ", ".join(f"{owner['kind']} {owner['name']}" for owner in owners[:3]) + more
+    if role == FACT:
+        return f"A value that intents share, in memory only; {total} resources contribute to it: {behind}"
+    if not answer["exists"]:
+        return (
+            f"It does not exist yet: {behind} claims it"
+            if behind
+            else "It does not exist: only references on it are claimed"
+        )
+    if role == INPUT or (role == BOTH and answer["ownership"] not in ("ours", "shared")):
+        objects = answer["outputs_total"]
+        follow = f"{objects} objects follow from it" if objects != 1 else "1 object follows from it"
+        if not objects:
+            parts = answer["needed_by_total"]
+            others = f", but {parts} part{'s' if parts != 1 else ''} of other objects depend on it" if parts else ""
+            follow = f"nothing follows from it alone{others}"
+        if answer["state"] not in (AS_DESIRED, PLANNED):
+            return follow[0].upper() + follow[1:] if objects else "Nothing follows from it so far"
+        bad = f", {amiss} of them not as desired" if amiss else ""
+        return f"It is compiled: {follow}{bad}" + (", and compilers write parts of it" if _writes(answer) else "")
+    if role == NONE:
+        read = f"; {answer['concerns_total']} intents read it" if answer["concerns_total"] else ""
+        return f"Nothing is compiled from it, and no compiler made it{read}"
+    if answer["ownership"] in ("user's", "system", "another installation's"):
+        claimed = f", and claimed by {behind}" if behind else ""
+        return f"It is not ours{claimed}" + ("; compilers write parts of it" if _writes(answer) else "")
+    if answer["ownership"] == "copy":
+        return "It carries our mark, but is a copy that we did not make; it stays as it is"
+    if not answer["parts_total"] and not owners:
+        return "It is ours, and no intent claims it any more"
+    return f"It exists because of {behind}" if behind else "Compilers write parts of it"
+
+
+def _writes(answer: Document) -> bool:
+    """Return whether more is claimed than that references stay as they are."""
+    return any(part["claim"] != "kept" for part in answer["parts"]) if answer["parts"] else answer["parts_total"] > 0
+
 
 _OWNERS = 50
 _EVALUATIONS = 20

@@ -15,15 +15,14 @@ from typing import NamedTuple
 
 from intentc.engine.live import Live
 from intentc.engine.slices import Slice, blocks
+from intentc.inspection.awaited import entry, for_intent, summed_up, why_command
+from intentc.inspection.finding import claimed_of, is_uuid
+from intentc.inspection.identities import Document, name_now, of_key
+from intentc.inspection.part_sources import may_evaluate
+from intentc.inspection.resource_states import AS_DESIRED, state_of
 from intentc.logic import LiveWorld
 from intentc.model import Key, Kind, Name, claimed
 from intentc.planning import Planner
-
-from ..lookup.finding import claimed_of, is_uuid
-from ..naming import Document, name_now, of_key
-from ..resource_states import AS_DESIRED, state_of
-from .part_sources import may_evaluate
-from .waiting import entry, for_intent, summed_up, why_command
 
 _LONGEST = 0.1
 """Seconds spent on evaluating intents to find one that would claim the object."""

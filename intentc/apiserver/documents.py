@@ -21,9 +21,6 @@ Entry = TypeVar("Entry")
 Document = dict[str, Any]
 """A resource as JSON: field → value."""
 
-BYTES_OF_A_TURN = 500_000
-"""Bytes of stored values that a list decodes before other requests have their turn: some 10 ms."""
-
 _DECODER = msgspec.json.Decoder(Document)
 
 

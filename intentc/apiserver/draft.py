@@ -12,17 +12,16 @@ State: of one mutation, what was read and what is staged.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import NamedTuple
 
 import anyio
 
-from intentc.model import Key, Name, Schema
+from intentc.model import Key, Kind, Name, Schema
 from intentc.watch.protocol import (
     Compare,
     Get,
     KeyValue,
-    RangeResult,
     Relation,
     Store,
     StoreError,
@@ -41,6 +40,9 @@ from .secrets import Secrets
 
 MOST_ON_LOOP = 16 * 1024
 """Bytes of a body, or of what a call reads, that are worked on in the loop: at most some 20 ms of CPU."""
+_PAGE = 1000
+_BYTES_OF_A_TURN = 500_000
+"""Bytes of stored values that a list decodes before other requests have their turn: some 10 ms."""
 _LISTED = 8
 """Bytes that a list may have in the place of one: it is looked at once, not compared and checked."""
 _KEY = 8
@@ -111,11 +113,16 @@ class Reading:
             await self.load_below([prefix])
         return self._ranges[prefix][0]
 
-    async def page(self, start: str, end: str, limit: int, revision: int) -> RangeResult:
-        """Read a page of a list, which is not remembered. Raises what the store raises."""
-        found = await self._store.range(start, end, limit=limit, revision=revision)
-        self._count(sum(len(item.value) for item in found.items) // _LISTED)
-        return found
+    async def pages(self, start: str, end: str, revision: int = 0) -> AsyncIterator[tuple[KeyValue, ...]]:
+        """Read a list by pages at one revision, by default the present one; it is not remembered. Raises
+        ``StoreError``."""
+        more = True
+        while more:
+            found = await self._store.range(start, end, limit=_PAGE, revision=revision)
+            self.revision = revision = revision or found.revision
+            self._count(sum(len(item.value) for item in found.items) // _LISTED)
+            yield found.items
+            more, start = found.more, f"{found.items[-1].key}\0" if found.items else start
 
     def _count(self, size: int) -> None:
         self._read += size
@@ -202,6 +209,23 @@ class Draft:
             if kind.versions.is_older(item.value):
                 self.older.add(key)
         return self._documents[key]
+
+    async def values(
+        self, kind: Kind, start: str = "", revision: int = 0
+    ) -> AsyncIterator[tuple[KeyValue, Document | Malformed]]:
+        """All stored resources of a kind from the key ``start`` on, at one revision; for an unreadable value the error.
+        Others run in between. Raises ``StoreError``."""
+        prefix, decoded = self.layout.values(kind.name), 0
+        async for items in self.reading.pages(start or prefix, prefix_end(prefix), revision):
+            for item in items:
+                decoded += len(item.value)
+                if decoded > _BYTES_OF_A_TURN:
+                    decoded = 0
+                    await self.pause(0)
+                try:
+                    yield item, decode(kind, item.value, item.key, self.layout.uuid(item.key))
+                except Malformed as error:
+                    yield item, error
 
     async def load(self, keys: Iterable[Key]) -> None:
         """Read many resources in few transactions."""

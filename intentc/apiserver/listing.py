@@ -14,18 +14,17 @@ from typing import Any, NamedTuple
 from intentc.loading.bodies import read_json
 from intentc.model import Key, Kind, Name, Schema, kebab
 from intentc.model.problem import InvalidInput
-from intentc.watch.protocol import StoreError, prefix_end
+from intentc.watch.protocol import StoreError
 
 from .admission.fields import children_of
 from .authorization import READ
-from .documents import BYTES_OF_A_TURN, Document, decode, decode_entry
+from .documents import Document, decode_entry
 from .draft import Draft
 from .errors import BadRequest, Malformed, NotFound, from_store
 from .layout import CHILD, REFERENCE
 from .permissions import Access
 from .secrets import Sight
 
-_PAGE = 1000
 _ANYTHING: Any = Any
 _BASIC = frozenset({"uuid", "fq_name", "name", "parent_type", "parent_uuid"})
 
@@ -152,30 +151,13 @@ async def _holders(draft: Draft, targets: Sequence[str], kind: str, sort: str) -
 
 
 async def _all(draft: Draft, kind: Kind, marker: str) -> AsyncIterator[tuple[str, Document | Malformed]]:
-    """All resources of one kind at one revision, by pages; for an unreadable value the error."""
-    prefix = draft.layout.values(kind.name)
-    start, revision = f"{draft.layout.value(Key(kind.name, marker))}\0" if marker else prefix, 0
-    more, decoded = True, 0
-    while more:
-        try:
-            page = await draft.reading.page(start, prefix_end(prefix), _PAGE, revision)
-        except StoreError as error:
-            raise from_store(error, writing=False) from error
-        revision = page.revision
-        for item in page.items:
-            uuid = draft.layout.uuid(item.key)
-            decoded += len(item.value)
-            if decoded > BYTES_OF_A_TURN:
-                decoded = 0
-                await draft.pause(0)
-            try:
-                document: Document | Malformed = decode(kind, item.value, item.key, uuid)
-            except Malformed as error:
-                document = error
-            yield uuid, document
-        more = page.more
-        if page.items:
-            start = page.items[-1].key + "\0"
+    """All resources of one kind behind ``marker``; for an unreadable value the error."""
+    start = f"{draft.layout.value(Key(kind.name, marker))}\0" if marker else ""
+    try:
+        async for item, document in draft.values(kind, start):
+            yield draft.layout.uuid(item.key), document
+    except StoreError as error:
+        raise from_store(error, writing=False) from error
 
 
 async def _some(draft: Draft, kind: Kind, uuids: Sequence[str]) -> AsyncIterator[tuple[str, Document | Malformed]]:

@@ -72,6 +72,7 @@ class Written(NamedTuple):
     unstored: Sequence[str] = ()
 
 
+_NOTHING: Sequence[str] = ()
 Edit = Callable[[Manifest], Manifest]
 
 
@@ -109,11 +110,10 @@ class KubernetesApi:
         check_metadata(offered, {}, sent["metadata"])
         place = Place(offered, namespace, str(sent["metadata"]["name"]))
 
-        async def work(draft: Draft) -> Key:
+        async def work(draft: Draft) -> Manifest:
             return await self._create(draft, place, sent, options, caller, UPDATE)
 
-        made = await self._answer(place, work, options.dry_run)
-        return Written(made, True, unstored)
+        return Written(await self._transacted(place, work, options.dry_run), True, unstored)
 
     async def replace(self, place: Place, given: Any, options: WriteOptions, caller: Caller) -> Written:
         """Replace a resource by ``given`` (PUT). Most kinds need a ``resourceVersion``."""
@@ -138,8 +138,7 @@ class KubernetesApi:
             if place.offered.is_implied and await draft.find(Name(place.offered.kind.name, place.fq_name)) is None:
                 made = completed(edit(_implied(place)), place.offered, place.namespace, place.name)
                 check_metadata(place.offered, {}, made["metadata"])
-                key = await self._create(draft, place, made, options, caller, UPDATE)
-                return await self._shown(draft, place.offered, key)
+                return await self._create(draft, place, made, options, caller, UPDATE)
             found = await self._found(draft, place, caller)
             after = completed(edit(found.manifest), place.offered, place.namespace, place.name)
             if options.subresource:
@@ -158,43 +157,24 @@ class KubernetesApi:
 
     async def apply(self, place: Place, given: Any, options: WriteOptions, caller: Caller) -> Written:
         """Apply a configuration (server-side apply), or its status."""
-        sent = applied_configuration(given, place.offered, place.namespace, place.name)
-        if options.subresource:
-            return await self._apply_status(place, sent, options, caller)
-        sent, unstored = validated(place.offered, with_encoded_data(place.offered, sent), options.validation)
+        sent, unstored = applied_configuration(given, place.offered, place.namespace, place.name), _NOTHING
+        if not options.subresource:
+            sent, unstored = validated(place.offered, with_encoded_data(place.offered, sent), options.validation)
         is_new = False
 
-        async def work(draft: Draft) -> Key:
+        async def work(draft: Draft) -> Manifest:
             nonlocal is_new
-            is_new = await draft.find(Name(place.offered.kind.name, place.fq_name)) is None
+            name = Name(place.offered.kind.name, place.fq_name)
+            is_new = not options.subresource and await draft.find(name) is None
             if is_new:
                 check_metadata(place.offered, {}, sent["metadata"])
                 return await self._create(draft, place, sent, options, caller, APPLY)
             found = await self._found(draft, place, caller)
-            applied = apply(
-                bare(found.manifest),
-                stored_part(place.offered, bare(sent)),
-                found.kept.entries,
-                Owner(options.manager, APPLY),
-                place.offered.forms,
-                now=self._now(),
-                force=options.force,
-            )
-            version = {"resourceVersion": sent["metadata"].get("resourceVersion")}
-            after = {**applied.manifest, "metadata": {**applied.manifest["metadata"], **version}}
-            await self._store(draft, place, found, after, caller)
-            text = last_applied(sent) or found.kept.last_applied
-            await stage_kept(draft, found.key, found.kept, Kept(applied.entries, text))
-            return found.key
-
-        now = await self._answer(place, work, options.dry_run)
-        return Written(now, is_new, unstored)
-
-    async def _apply_status(self, place: Place, sent: Manifest, options: WriteOptions, caller: Caller) -> Written:
-        configuration = {name: one for name, one in sent.items() if name in ("apiVersion", "kind", "status")}
-
-        async def work(draft: Draft) -> Key:
-            found = await self._found(draft, place, caller)
+            text = found.kept.last_applied
+            if options.subresource:
+                configuration = {part: one for part, one in sent.items() if part in ("apiVersion", "kind", "status")}
+            else:
+                configuration, text = stored_part(place.offered, bare(sent)), last_applied(sent) or text
             applied = apply(
                 bare(found.manifest),
                 configuration,
@@ -204,12 +184,17 @@ class KubernetesApi:
                 now=self._now(),
                 force=options.force,
             )
-            await self._write_status(draft, place, found, applied.manifest, caller)
-            kept = Kept(applied.entries, found.kept.last_applied)
-            await stage_kept(draft, found.key, found.kept, kept)
-            return found.key
+            if options.subresource:
+                await self._write_status(draft, place, found, applied.manifest, caller)
+            else:
+                version = {"resourceVersion": sent["metadata"].get("resourceVersion")}
+                after = {**applied.manifest, "metadata": {**applied.manifest["metadata"], **version}}
+                await self._store(draft, place, found, after, caller)
+            await stage_kept(draft, found.key, found.kept, Kept(applied.entries, text))
+            return await self._shown(draft, place.offered, found.key)
 
-        return Written(await self._answer(place, work, options.dry_run))
+        now = await self._transacted(place, work, options.dry_run)
+        return Written(now, is_new, unstored)
 
     async def delete(self, place: Place, options: DeleteOptions, caller: Caller) -> Manifest:
         """Delete a resource. Returns a ``Status``; the resource while finalizers keep it, and of some kinds always."""
@@ -235,12 +220,6 @@ class KubernetesApi:
             return deleted(place.offered, place.name, metadata["uid"])
 
         return await self._transacted(place, work, options.dry_run)
-
-    async def _answer(self, place: Place, work: Callable[[Draft], Awaitable[Key]], dry_run: bool) -> Manifest:
-        async def shown(draft: Draft) -> Manifest:
-            return await self._shown(draft, place.offered, await work(draft))
-
-        return await self._transacted(place, shown, dry_run)
 
     async def _transacted(self, place: Place, work: Callable[[Draft], Awaitable[Manifest]], dry_run: bool) -> Manifest:
         """What ``work`` returns, with the revision of the commit if that changed the resource itself; after a dry run
@@ -285,7 +264,7 @@ class KubernetesApi:
 
     async def _create(
         self, draft: Draft, place: Place, sent: Manifest, options: WriteOptions, caller: Caller, operation: str
-    ) -> Key:
+    ) -> Manifest:
         kind = place.offered.kind
         access = await self.server.permissions.access(draft, caller)
         access.rule(kind, Operation.CREATE)
@@ -306,7 +285,7 @@ class KubernetesApi:
         else:
             entries = updated({}, bare(fresh), (), owner, forms, now=self._now())
         await stage_kept(draft, key, await read_kept(draft, key), Kept(entries, last_applied(sent)))
-        return key
+        return await self._shown(draft, place.offered, key)
 
     async def _write_status(self, draft: Draft, place: Place, found: _Found, after: Manifest, caller: Caller) -> None:
         """Stage the status of ``after``, and nothing else of it."""

@@ -10,11 +10,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from intentc.model import Key
-from intentc.watch.protocol import Compacted, FutureRevision, RangeResult, StoreError, prefix_end
+from intentc.watch.protocol import Compacted, FutureRevision, StoreError
 
 from ..authorization import READ, Caller, Operation
-from ..documents import BYTES_OF_A_TURN, decode
-from ..draft import Draft
 from ..errors import Malformed, from_store
 from ..permissions import Access
 from ..service import ApiServer
@@ -23,7 +21,6 @@ from .failures import Answered, Expired
 from .options import ListOptions, Position, Selector, continuation
 from .shown import Kept, Manifest, decode_kept, manifest, with_kept
 
-_PAGE = 1000
 _FOR_ANSWERS = 500
 """Resources whose ``managedFields`` a list shows; larger lists are for programs, which don't read them."""
 
@@ -55,32 +52,26 @@ async def find(server: ApiServer, offered: Offered, namespace: str, options: Lis
             raise Answered(400, "BadRequest", "continue belongs to another list; list again without it")
     found: list[Manifest] = []
     position = None
-    more, read = True, 0
-    while more and position is None:
-        page = await _page(draft, start, prefix_end(prefix), revision)
-        revision, more = revision or page.revision, page.more
-        for item in page.items:
-            # Before anything else: a page of which nothing is shown must not be read again.
-            start = item.key + "\0"
-            read += len(item.value)
-            if read > BYTES_OF_A_TURN:
-                read = 0
-                await draft.pause(0)
-            uuid = draft.layout.uuid(item.key)
-            try:
-                document = decode(offered.kind, item.value, item.key, uuid)
-            except Malformed:
-                continue
-            if not is_shown(document, offered, namespace, access):
+    try:
+        async for item, document in draft.values(offered.kind, start, revision):
+            if isinstance(document, Malformed) or not is_shown(document, offered, namespace, access):
                 continue
             shown = manifest(offered, document, item.mod_revision)
             if options.selector.matches(shown["metadata"]):
                 if options.limit and len(found) == options.limit:
-                    position = Position(revision, item.key)
+                    position = Position(draft.reading.revision, item.key)
                     break
                 found.append(shown)
+    except Compacted:
+        raise Expired(
+            f"the revision {revision} is compacted; list again without continue and resourceVersion"
+        ) from None
+    except FutureRevision:
+        raise Answered(504, "Timeout", f"Too large resource version: {revision}") from None
+    except StoreError as error:
+        raise from_store(error, writing=False) from error
     found.sort(key=lambda one: (one["metadata"].get("namespace", ""), one["metadata"]["name"]))
-    return Listed(found, revision, position)
+    return Listed(found, draft.reading.revision, position)
 
 
 def is_shown(document: dict[str, Any], offered: Offered, namespace: str, access: Access) -> bool:
@@ -109,16 +100,3 @@ async def with_all_kept(server: ApiServer, offered: Offered, items: list[Manifes
         item = await draft.reading.item(where)
         result.append(with_kept(one, decode_kept(item.value, where) if item is not None else Kept()))
     return result
-
-
-async def _page(draft: Draft, start: str, end: str, revision: int) -> RangeResult:
-    try:
-        return await draft.reading.page(start, end, _PAGE, revision)
-    except Compacted:
-        raise Expired(
-            f"the revision {revision} is compacted; list again without continue and resourceVersion"
-        ) from None
-    except FutureRevision:
-        raise Answered(504, "Timeout", f"Too large resource version: {revision}") from None
-    except StoreError as error:
-        raise from_store(error, writing=False) from error

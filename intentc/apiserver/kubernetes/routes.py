@@ -316,7 +316,7 @@ class _Calls:
             network_of(request.client.host if request.client else ""),
             is_administrator=is_administrator(policy, caller),
         )
-        return EventStream(watching, place.offered, options.seconds, ended, version, included, self._server.is_ending)
+        return EventStream(watching, ended, version, included)
 
     async def _delete_all(self, request: Request, place: Place, caller: Caller) -> Response:
         options: DeleteOptions = delete_options(request.query_params, await self._body(request))

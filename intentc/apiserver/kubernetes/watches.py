@@ -45,9 +45,9 @@ from intentc.watch.protocol import (
 from ..authorization import Caller, Operation
 from ..documents import Document, decode
 from ..errors import ApiError, Malformed, TooManyRequests, from_store
-from ..kubernetes import tables
 from ..permissions import Access
 from ..threads import Threads
+from . import tables
 from .catalog import Offered
 from .failures import Expired, failure
 from .lists import find, is_shown, selects
@@ -124,35 +124,35 @@ class Watching:
     def __init__(
         self, threads: Threads, offered: Offered, namespace: str, options: WatchOptions, caller: Caller
     ) -> None:
+        self.offered = offered
+        self.options = options
+        self.server = threads.server
         self._threads = threads
-        self._server = threads.server
-        self._offered = offered
         self._namespace = namespace
-        self._options = options
         self._caller = caller
         self._position = 0
-        self._layout = self._server.draft().layout
+        self._layout = self.server.layout
         self._prefix = self._layout.values(offered.kind.name)
 
     def bookmark(self) -> Event | None:
         """A bookmark of what the client has got, if it wants bookmarks and has got everything from the beginning."""
-        return self._bookmark(self._position) if self._options.bookmarks and self._position else None
+        return self._bookmark(self._position) if self.options.bookmarks and self._position else None
 
     async def events(self) -> AsyncGenerator[Event]:
         """Everything from the wanted revision on. Raises ``Expired`` if that is compacted, before the first event or
         later; other errors of the store end it."""
-        revision, is_resumed = self._options.revision, True
+        revision, is_resumed = self.options.revision, True
         if revision is None:
-            selected = ListOptions(self._options.selector)
+            selected = ListOptions(self.options.selector)
             listed = await self._threads.call(
-                lambda server: find(server, self._offered, self._namespace, selected, self._caller)
+                lambda server: find(server, self.offered, self._namespace, selected, self._caller)
             )
             for one in listed.items:
                 # Sending waits only for a slow client.
                 await checkpoint()
                 yield Event(ADDED, one)
             revision, is_resumed = listed.revision, False
-            if self._options.marks_initial:
+            if self.options.marks_initial:
                 yield self._bookmark(revision, is_initial=True)
         async with aclosing(self._after(revision, is_resumed)) as following:
             async for event in following:
@@ -163,7 +163,7 @@ class Watching:
         await self._check(revision)
         self._position = revision
         try:
-            async with self._server.store.watch([self._prefix], revision) as watch:
+            async with self.server.store.watch([self._prefix], revision) as watch:
                 async for batch in watch:
                     if isinstance(batch, WatchProgress):
                         self._position = max(self._position, batch.revision)
@@ -181,16 +181,16 @@ class Watching:
     async def _check(self, revision: int) -> None:
         """Raise ``Expired`` if the revision is compacted, or does not exist: the store is another one."""
         try:
-            await self._server.store.range(self._prefix, limit=1, revision=revision)
+            await self.server.store.range(self._prefix, limit=1, revision=revision)
         except (Compacted, FutureRevision):
             raise _expired(revision) from None
         except StoreError as error:
             raise from_store(error, writing=False) from error
 
     async def _of_batch(self, batch: WatchBatch) -> AsyncGenerator[Event]:
-        draft = self._server.draft()
-        access = await self._server.permissions.access(draft, self._caller)
-        access.rule(self._offered.kind, Operation.READ)
+        draft = self.server.draft()
+        access = await self.server.permissions.access(draft, self._caller)
+        access.rule(self.offered.kind, Operation.READ)
         for event in batch.events:
             shown = await self._shown(event, access)
             if shown is not None:
@@ -199,7 +199,7 @@ class Watching:
     async def _shown(self, event: WatchEvent, access: Access) -> Event | None:
         now = None if event.deleted else await self._visible(event.item, access)
         is_new = not event.deleted and event.item.create_revision == event.item.mod_revision
-        may_have_been = event.deleted or (not is_new and (now is None or bool(self._options.selector)))
+        may_have_been = event.deleted or (not is_new and (now is None or bool(self.options.selector)))
         before = await self._before(event.item, access) if may_have_been else None
         if now is not None:
             is_added = is_new or (may_have_been and before is None)
@@ -207,22 +207,22 @@ class Watching:
         return Event(DELETED, await self._manifest(before, event.item)) if before is not None else None
 
     async def _manifest(self, document: Document, item: KeyValue) -> Manifest:
-        return await self._threads.run(len(item.value), manifest, self._offered, document, item.mod_revision)
+        return await self._threads.run(len(item.value), manifest, self.offered, document, item.mod_revision)
 
     async def _before(self, item: KeyValue, access: Access) -> Document | None:
         """The resource before an event, if the client saw it."""
-        found = await self._server.store.range(item.key, revision=item.mod_revision - 1)
+        found = await self.server.store.range(item.key, revision=item.mod_revision - 1)
         return await self._visible(found.items[0], access) if found.items else None
 
     async def _visible(self, item: KeyValue, access: Access) -> Document | None:
         try:
-            document = decode(self._offered.kind, item.value, item.key, self._layout.uuid(item.key))
+            document = decode(self.offered.kind, item.value, item.key, self._layout.uuid(item.key))
         except Malformed:
             return None
-        if not is_shown(document, self._offered, self._namespace, access):
+        if not is_shown(document, self.offered, self._namespace, access):
             return None
-        size = len(item.value) if self._options.selector else 0
-        is_selected = await self._threads.run(size, selects, self._options.selector, document, self._offered)
+        size = len(item.value) if self.options.selector else 0
+        is_selected = await self._threads.run(size, selects, self.options.selector, document, self.offered)
         return document if is_selected else None
 
     def _bookmark(self, revision: int, *, is_initial: bool = False) -> Event:
@@ -230,7 +230,7 @@ class Watching:
         if is_initial:
             metadata["annotations"] = {INITIAL_END: "true"}
         return Event(
-            BOOKMARK, {"kind": self._offered.name, "apiVersion": self._offered.api_version, "metadata": metadata}
+            BOOKMARK, {"kind": self.offered.name, "apiVersion": self.offered.api_version, "metadata": metadata}
         )
 
 
@@ -245,33 +245,19 @@ _LONGEST = 3600
 
 
 class EventStream(Response):
-    """Streams the events of ``watching``. ``seconds``: how long, 0 for the default; ``ended``: called once, at the end;
-    ``version``: of the tables in which
-    resources are shown, empty for resources; ``included``: what a table's row carries; ``is_ending``: set when the
-    server drains."""
+    """Streams the events of ``watching``. ``ended``: called once, at the end. ``version``: of the tables in which
+    resources are shown, empty for resources. ``included``: what a table's row carries."""
 
     media_type = "application/json"
 
-    def __init__(
-        self,
-        watching: Watching,
-        offered: Offered,
-        seconds: int,
-        ended: Callable[[], None],
-        version: str,
-        included: str,
-        is_ending: anyio.Event,
-    ) -> None:
+    def __init__(self, watching: Watching, ended: Callable[[], None], version: str, included: str) -> None:
         self.status_code = 200
         self.background = None
         self.init_headers({"Cache-Control": "no-cache, private"})
         self._watching = watching
-        self._offered = offered
-        self._seconds = min(seconds or _LONGEST, _LONGEST)
         self._ended = ended
         self._version = version
         self._included = included
-        self._is_ending = is_ending
         self._has_headings = False
         self._has_ended = False
         self._sending = anyio.Lock()
@@ -287,8 +273,8 @@ class EventStream(Response):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_disconnected, receive, tasks.cancel_scope)
             tasks.start_soon(self._send_bookmarks, send)
-            with anyio.move_on_after(self._seconds) as lasting:
-                tasks.start_soon(_until_ending, self._is_ending, lasting)
+            with anyio.move_on_after(min(self._watching.options.seconds or _LONGEST, _LONGEST)) as lasting:
+                tasks.start_soon(_until_ending, self._watching.server.is_ending, lasting)
                 async with aclosing(self._lines()) as lines:
                     async for line in lines:
                         await self._send(send, line)
@@ -322,7 +308,7 @@ class EventStream(Response):
         metadata = {"resourceVersion": event.manifest["metadata"]["resourceVersion"]}
         has_headings, self._has_headings = self._has_headings, True
         return tables.table(
-            self._offered,
+            self._watching.offered,
             [] if event.type == BOOKMARK else [event.manifest],
             datetime.now(UTC),
             version=self._version,

@@ -56,21 +56,6 @@ async def test_create_get_update_delete(client: httpx2.AsyncClient, etcd_store: 
     assert (await client.get(f"/network-policy/{uuid}")).status_code == 404
 
 
-async def test_children_and_back_references_are_computed(client: httpx2.AsyncClient) -> None:
-    network = await create(client, "virtual-network", "n")
-    port = await create(
-        client,
-        "virtual-machine-interface",
-        "i",
-        parent_type="project",
-        virtual_network_refs=[{"uuid": network["uuid"]}],
-    )
-    shown = (await client.get(f"/virtual-network/{network['uuid']}")).json()["virtual-network"]
-    assert [child["to"] for child in shown["routing_instances"]] == [[*PROJECT, "n", "n"]]
-    (back,) = shown["virtual_machine_interface_back_refs"]
-    assert (back["uuid"], back["to"]) == (port["uuid"], port["fq_name"])
-
-
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "words"),
     [
@@ -142,15 +127,6 @@ async def test_names_and_ids(client: httpx2.AsyncClient) -> None:
     uuid = (await client.post("/fqname-to-id", json={"type": "project", "fq_name": PROJECT})).json()["uuid"]
     answer = await client.post("/id-to-fqname", json={"uuid": uuid})
     assert answer.json() == {"type": "project", "fq_name": PROJECT}
-
-
-async def test_elements_of_collections(client: httpx2.AsyncClient) -> None:
-    policy = await create(client, "network-policy", "p")
-    updates = [{"field": "annotations", "operation": "set", "value": {"key": "a", "value": "1"}, "position": "a"}]
-    answer = await client.post("/prop-collection-update", json={"uuid": policy["uuid"], "updates": updates})
-    assert (answer.status_code, answer.content) == (200, b"")
-    shown = (await client.get(f"/network-policy/{policy['uuid']}")).json()["network-policy"]
-    assert shown["annotations"] == {"key_value_pair": [{"key": "a", "value": "1"}]}
 
 
 async def test_lists_in_all_their_forms(client: httpx2.AsyncClient) -> None:

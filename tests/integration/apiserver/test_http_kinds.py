@@ -42,13 +42,9 @@ async def test_every_kind_is_created_changed_listed_and_deleted(client: httpx2.A
         assert answer.status_code == 200, answer.text
         made[kind.name] = answer.json()[name]["uuid"]
         place = f"/{name}/{made[kind.name]}"
-        notes = {"key_value_pair": [{"key": "note", "value": name}]}
-        assert (await client.put(place, json={name: {"annotations": notes}})).status_code == 200
-        whole = (await client.get(place)).json()
-        answer = await client.put(place, json=whole)
+        answer = await client.put(place, json=(await client.get(place)).json())
         assert answer.status_code == 200, answer.text
-        listed = (await client.get(f"/{path}?detail=true&fields=annotations")).json()[path]
-        assert notes in [one[name].get("annotations") for one in listed]
+        assert made[kind.name] in [one["uuid"] for one in (await client.get(f"/{path}?fields=name")).json()[path]]
         waiting.remove(kind)
         order.append(place)
     for place in reversed(order):
@@ -125,23 +121,6 @@ async def test_elements_of_a_list_have_positions(client: httpx2.AsyncClient) -> 
     assert (await client.get(f"/prop-collection-get?uuid=none&fields={field}")).status_code == 404
 
 
-async def test_keys_of_a_map_may_be_numbers(client: httpx2.AsyncClient) -> None:
-    config = await create(client, "qos-config", parent_type="project", fq_name=[*PROJECT, "q"])
-    values = [
-        {"key": 0, "forwarding_class_id": 1},
-        {"key": 10, "forwarding_class_id": 2},
-        {"key": 0, "forwarding_class_id": 3},
-    ]
-    updates = [{"field": "dscp_entries", "operation": "set", "value": value} for value in values]
-    answer = await client.post("/prop-collection-update", json={"uuid": config["uuid"], "updates": updates})
-    assert answer.status_code == 200, answer.text
-    place = f"/prop-collection-get?uuid={config['uuid']}&fields=dscp_entries"
-    assert (await client.get(place)).json() == {"dscp_entries": [[values[2], "0"], [values[1], "10"]]}
-    updates = [{"field": "dscp_entries", "operation": "delete", "position": "0"}]
-    await client.post("/prop-collection-update", json={"uuid": config["uuid"], "updates": updates})
-    assert (await client.get(place)).json() == {"dscp_entries": [[values[1], "10"]]}
-
-
 async def test_a_reference_keeps_its_attribute_until_it_is_written_anew(client: httpx2.AsyncClient) -> None:
     zone = await create(client, "control-node-zone", fq_name=["default-global-system-config", "z"])
     service = await create(client, "bgp-as-a-service", fq_name=[*PROJECT, "b"])
@@ -175,31 +154,3 @@ async def test_a_read_shows_what_was_asked_for(client: httpx2.AsyncClient) -> No
     bare = await shown(client, "network-policy", policy["uuid"], "?fields=virtual_network_back_refs&exclude_hrefs=true")
     assert bare["virtual_network_back_refs"] == [{key: back[key] for key in ("uuid", "to", "attr")}]
     assert "network_policy_entries" not in bare
-
-
-@pytest.mark.parametrize(
-    ("kind", "field", "value", "place"),
-    [
-        ("network-policy", "network_policy_entries", {"policy_rule": [{"action_list": {"apply_service": "x"}}]},
-         "apply_service"),
-        ("network-policy", "network_policy_entries", {"policy_rule": [{"src_ports": [{"start_port": 70000}]}]},
-         "start_port"),
-        ("service-instance", "service_instance_properties", {"interface_list": [{"virtual_network": ["a"]}]},
-         "virtual_network"),
-        ("service-instance", "service_instance_properties", {"scale_out": {"max_instances": "two"}}, "max_instances"),
-        ("bgp-as-a-service", "bgpaas_session_attributes", {"hold_time": 70000}, "hold_time"),
-        ("routing-policy", "routing_policy_entries", {"term": [{"term_match_condition": {"prefix": {}}}]}, "prefix"),
-        ("route-aggregate", "aggregate_route_entries", {"route": [7]}, "route"),
-        ("service-health-check", "service_health_check_properties", {"monitor_type": "SMOKE"}, "monitor_type"),
-        ("virtual-network", "provider_properties", {"segmentation_id": 5000}, "segmentation_id"),
-        ("security-logging-object", "security_logging_object_rules", {"rule": [{"rate": "x"}]}, "rate"),
-    ],
-)  # fmt: skip
-async def test_a_structure_of_the_wrong_type_is_rejected_with_its_place(
-    client: httpx2.AsyncClient, kind: str, field: str, value: dict[str, Any], place: str
-) -> None:
-    body = {"fq_name": [*PROJECT, "x"], "parent_type": "project", field: value}
-    answer = await client.post(f"/{kind}s", json={kind: body})
-    assert answer.status_code == 400
-    assert place in answer.json()["message"]
-    assert (await client.get(f"/{kind}s?filters=name==x&count=true")).json() == {f"{kind}s": {"count": 0}}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import anyio
 import pytest
 
 from intentc.apiserver.errors import ApiError
@@ -14,6 +16,7 @@ from intentc.apiserver.startup import write_seeds
 from intentc.loading import load_schema
 from intentc.model import Key, Schema
 from intentc.watch.memory import MemoryStore
+from intentc.watch.memory_history import History
 
 PROJECT = ["default-domain", "default-project"]
 
@@ -73,8 +76,23 @@ def rejected(status: int, *words: str) -> Iterator[None]:
         assert word in caught.value.message
 
 
+async def history_of(store: MemoryStore) -> History:
+    """What ``store`` holds now, to fill other stores with it: tests share what takes long to write."""
+    found = await store.range("\0", "\U0010ffff")
+    return History.of(found.items, found.revision)
+
+
+@pytest.fixture(scope="session")
+def seeded(schema: Schema) -> History:
+    async def written() -> History:
+        store = MemoryStore()
+        await write_seeds(ApiServer(store, schema))
+        return await history_of(store)
+
+    return anyio.run(written)
+
+
 @pytest.fixture
-async def api(store: MemoryStore, schema: Schema) -> Api:
-    server = ApiServer(store, schema)
-    await write_seeds(server)
-    return Api(server)
+async def api(store: MemoryStore, schema: Schema, seeded: History) -> Api:
+    store._history = copy.deepcopy(seeded)
+    return Api(ApiServer(store, schema))

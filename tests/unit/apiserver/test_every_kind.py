@@ -3,19 +3,25 @@ its collections are changed element by element (docs/contrail.md A.3, B.1, B.2).
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
+import anyio
 import pytest
 
 from intentc.apiserver.collections import ElementUpdate
 from intentc.apiserver.listing import Query, View
 from intentc.apiserver.references import ReferenceUpdate
-from intentc.model import Key, Kind
+from intentc.apiserver.service import ApiServer
+from intentc.apiserver.startup import write_seeds
+from intentc.model import Key, Kind, Schema
 from intentc.model.kind import Relation
 from intentc.model.types import FieldSpec
+from intentc.watch.memory import MemoryStore
+from intentc.watch.memory_history import History
 from tests.support.contrail_kinds import SERVED, element_of, new, one_of_each
 
-from .conftest import PROJECT, Api, rejected
+from .conftest import PROJECT, Api, history_of, rejected
 
 pytestmark = pytest.mark.anyio
 
@@ -32,9 +38,24 @@ SUBNET = {"subnet": {"ip_prefix": "10.9.0.0", "ip_prefix_len": 16}}
 POOL = {"start": "10.9.0.5", "end": "10.9.0.9"}
 
 
+@pytest.fixture(scope="session")
+def filled(schema: Schema) -> tuple[History, dict[str, str]]:
+    """A store with one resource of each kind, and their uuids."""
+
+    async def written() -> tuple[History, dict[str, str]]:
+        store = MemoryStore()
+        server = ApiServer(store, schema)
+        await write_seeds(server)
+        made = await one_of_each(server)
+        return await history_of(store), made
+
+    return anyio.run(written)
+
+
 @pytest.fixture
-async def made(api: Api) -> dict[str, str]:
-    return await one_of_each(api.server)
+async def made(api: Api, store: MemoryStore, filled: tuple[History, dict[str, str]]) -> dict[str, str]:
+    store._history = copy.deepcopy(filled[0])
+    return dict(filled[1])
 
 
 def right_value(kind: Kind, spec: FieldSpec, number: int) -> Any:

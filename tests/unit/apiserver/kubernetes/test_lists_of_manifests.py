@@ -29,7 +29,7 @@ def service(name: str, **metadata: object) -> dict[str, object]:
 async def test_a_list_ends_also_if_nothing_of_a_page_is_shown(
     kube: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch, namespace: str
 ) -> None:
-    monkeypatch.setattr("intentc.apiserver.kubernetes.lists._PAGE", 2)
+    monkeypatch.setattr("intentc.apiserver.draft._PAGE", 2)
     for name in "abcdefg":
         await kube.post(SERVICES.format("shop"), json=service(name))
     with anyio.fail_after(PATIENCE):

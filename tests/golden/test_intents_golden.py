@@ -45,31 +45,6 @@ SEED_TARGETS = {("target:64512:8000100",), ("target:64512:8000101",)}
 CHAIN_FIELDS = (*INFORMATION, "routing_instance_has_pnf")
 
 
-def test_there_are_cases_for_every_topic() -> None:
-    topics = {
-        "bgp_mesh",
-        "bgp_service",
-        "bgpvpn",
-        "chains",
-        "groups",
-        "groups_as_stored",
-        "logging",
-        "mirrors",
-        "networks",
-        "policies",
-        "port_groups",
-        "route_aggregates",
-        "routing_policies",
-        "routers",
-        "routes",
-        "service_machines",
-        "service_ports",
-        "source_nat",
-    }
-    assert {case.topic for case in CASES} == topics
-    assert len(CASES) >= 40
-
-
 @functools.cache
 def compiled(case: Case) -> NaiveCompile:
     """Once for all tests of the case."""

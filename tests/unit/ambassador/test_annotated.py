@@ -50,10 +50,6 @@ def messages(found: MemoryGateway) -> list[tuple[str, str]]:
     return sorted((problem.name, problem.message) for problem in found.service.problems)
 
 
-NOT_ATTACHED = ("mapping", f"{NAMESPACE}:one_mapping", "NotAttached")
-"""A Mapping of v2 without a host is routed by no Host: as if it had been applied."""
-
-
 @pytest.mark.parametrize("kind", ["Service", "Ingress"])
 async def test_they_are_resources_that_live_and_die_with_their_carrier(kind: str) -> None:
     with_host = ONE.replace("service: echo\nlabels", "service: echo\nhost: shop.example\nlabels")
@@ -76,23 +72,6 @@ async def test_they_are_resources_that_live_and_die_with_their_carrier(kind: str
     assert found.service.offline.engine.progress.missing_reactions == {}
 
 
-async def test_a_pass_over_what_is_there_writes_nothing() -> None:
-    found = await gate(carrier(ONE, app="shop"))
-    written = len(found.service.written)
-    await found.service.update(carrier(ONE, app="shop"))
-    assert len(found.service.written) == written
-
-
-async def test_all_kinds_and_the_labels_of_the_carrier() -> None:
-    module = "{apiVersion: ambassador/v1, kind: Module, name: ambassador, config: {cluster_request_timeout_ms: 7000}}"
-    chosen = "{apiVersion: ambassador/v1, kind: Mapping, name: chosen, prefix: /chosen/, service: echo}"
-    selecting = host("shop", "shop.example", mappingSelector={"matchLabels": {"app": "shop"}})
-    found = await gate(carrier(f"---\n{module}\n---\n{chosen}\n", app="shop"), selecting)
-    (element,) = found.elements("envoy_route").values()
-    assert element["tables"] == [f"{NAMESPACE}:shop|*"]
-    assert element["config"]["route"]["timeout"] == "7.000s"
-
-
 @pytest.mark.parametrize(
     ("document", "message"),
     [
@@ -107,9 +86,7 @@ async def test_all_kinds_and_the_labels_of_the_carrier() -> None:
         ("[1]", "a resource is expected"),
     ],
 )
-async def test_a_document_that_is_none_is_a_problem_of_its_carrier_and_the_others_count(
-    document: str, message: str
-) -> None:
+async def test_an_invalid_document_is_reported_and_the_others_count(document: str, message: str) -> None:
     good = '{apiVersion: getambassador.io/v3alpha1, kind: Mapping, name: good, hostname: "*", prefix: /g/, service: e}'
     found = await gate(carrier(f"---\n{document}\n---\n{good}\n"))
     assert prefixes(found) == ["/g/"]
@@ -129,13 +106,6 @@ async def test_where_they_are_switched_off_the_carrier_has_a_problem() -> None:
     found = await gate(carrier(ONE), settings={"ambassador.annotations": False})
     assert found.problems() == [("service", f"{NAMESPACE}:echo", "AnnotationIgnored")]
     assert found.elements("mapping") == {}
-
-
-async def test_a_resource_that_a_user_applies_stands_before_one_of_its_name_in_an_annotation() -> None:
-    applied = manifest("Mapping", "two", {"hostname": "*", "prefix": "/applied/", "service": "echo"})
-    found = await gate(applied, carrier(ONE))
-    assert prefixes(found) == ["/applied/"]
-    assert ("service", f"{NAMESPACE}:echo", "NameTaken") in found.problems()
 
 
 async def test_when_the_users_resource_goes_that_of_the_annotation_comes_back() -> None:
@@ -175,20 +145,3 @@ async def test_variables_are_not_replaced_and_that_is_said() -> None:
     shown = [(name, message) for name, message in messages(found) if "not replaced" in message]
     assert [name for name, _ in shown] == [f"{NAMESPACE}:a", f"{NAMESPACE}:log"]
     assert shown[0][1].startswith("service has ${BACKEND}, which stays as it is")
-
-
-async def test_a_heartbeat_on_a_service_or_a_label_that_nobody_reads_evaluates_nothing() -> None:
-    plain = carrier(None)
-    found = await gate(plain)
-
-    async def evaluations(**metadata: Any) -> int:
-        before = found.service.offline.engine.progress.evaluations
-        await found.service.update({**plain, "metadata": {"name": "echo", "namespace": NAMESPACE, **metadata}})
-        return found.service.offline.engine.progress.evaluations - before
-
-    assert await evaluations(annotations={"leader": "10:44:50"}) == 0
-    assert await evaluations(annotations={"leader": "10:44:51"}, labels={"team": "red"}) == 0
-    assert await evaluations(annotations={"getambassador.io/config": ONE}, labels={"team": "red"}) > 0
-    assert await evaluations(annotations={"getambassador.io/config": ONE}, labels={"team": "blue"}) > 0, (
-        "the documents get their carrier's labels"
-    )

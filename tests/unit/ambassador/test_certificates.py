@@ -115,7 +115,7 @@ def cuts(pem: bytes) -> list[bytes]:
 
 
 @pytest.mark.parametrize("algorithm", [EC, RSA], ids=["ec", "rsa"])
-def test_changed_bytes_raise_nothing_and_no_message_has_a_part_of_the_key(folder: Path, algorithm: str) -> None:
+def test_changed_bytes_raise_nothing_and_no_message_shows_the_key(folder: Path, algorithm: str) -> None:
     certificate, key = pair(folder, "changed", algorithm)
     chance = random.Random(1)
     messages = set()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.ambassador.clusters import NAMESPACE, Clusters, cluster_of, endpoints, service, subset
+from tests.support.ambassador.clusters import NAMESPACE, Clusters, cluster_of
 from tests.support.ambassador.hosts import manifest, secret
 from tests.support.certificates import Authority
 
@@ -57,24 +57,8 @@ def assert_closed(found: Clusters, reason: str) -> None:
     assert ("mapping", "shop:m", reason) in found.problems
 
 
-@pytest.mark.parametrize("spec", [{"service": "https://echo"}, {"service": "echo", "tls": True}])
-async def test_tls_without_a_context_asks_for_the_host(spec: dict[str, Any]) -> None:
-    found = await cluster_of(**spec)
-    assert tls(found) == {"common_tls_context": {}, "sni": "echo.shop"}
-    assert found.endpoints == [("echo.shop", 443)]
-    assert found.problems == []
-
-
 async def test_an_address_is_not_asked_for() -> None:
     assert tls(await cluster_of(service="https://10.0.0.1")) == {"common_tls_context": {}}
-
-
-async def test_a_rewritten_host_is_asked_for() -> None:
-    assert tls(await cluster_of(service="https://echo", host_rewrite="echo.example:443"))["sni"] == "echo.example"
-
-
-async def test_grpc_over_tls_agrees_on_http2() -> None:
-    assert tls(await cluster_of(service="https://echo", grpc=True))["common_tls_context"] == {"alpn_protocols": ["h2"]}
 
 
 async def test_a_context_says_all_of_the_handshake(pems: Pems) -> None:
@@ -108,40 +92,10 @@ async def test_a_context_says_all_of_the_handshake(pems: Pems) -> None:
     assert found.problems == []
 
 
-async def test_a_context_of_another_namespace_keeps_its_secrets_there(pems: Pems) -> None:
-    found = await cluster_of(*pems.secrets("gate"), context(namespace="gate", secret="client"), tls="upstream")
-    assert tls(found)["common_tls_context"] == {"tls_certificate_sds_secret_configs": [by_ads("gate:client|tls")]}
-
-
 @pytest.mark.parametrize("scheme", ["", "http://", "https://"])
 async def test_a_missing_context_never_means_clear_text(scheme: str) -> None:
     """Defect 7."""
     assert_closed(await cluster_of(service=f"{scheme}echo:80", tls="upstream"), "NoTLSContext")
-
-
-async def test_a_missing_context_closes_upstreams_with_endpoints_too() -> None:
-    pods = (service(), endpoints(subset("10.0.0.1")))
-    found = await cluster_of(*pods, resolver="endpoint", service="echo:80", tls="upstream")
-    assert_closed(found, "NoTLSContext")
-    assert found.assignments == {}
-
-
-async def test_a_context_of_another_gateway_is_missing() -> None:
-    assert_closed(await cluster_of(context(ambassador_id=["other"]), tls="upstream"), "NoTLSContext")
-
-
-async def test_a_context_that_comes_later_opens_and_one_that_goes_closes() -> None:
-    found = await cluster_of(tls="upstream")
-    await found.gate.apply(context())
-    assert found.endpoints == [("echo.shop", 443)]
-    assert found.problems == []
-    await found.gate.service.delete(context())
-    assert_closed(found, "NoTLSContext")
-
-
-@pytest.mark.parametrize("field", ["secret", "ca_secret"])
-async def test_a_missing_secret_closes(field: str) -> None:
-    assert_closed(await cluster_of(context(**{field: "client"}), tls="upstream"), "NoSecret")
 
 
 async def test_a_secret_that_holds_nonsense_closes_and_is_reported_itself() -> None:
@@ -154,10 +108,6 @@ async def test_a_secret_that_holds_nonsense_closes_and_is_reported_itself() -> N
 async def test_a_context_that_makes_no_sense_closes() -> None:
     found = await cluster_of(context(min_tls_version="v1.3", max_tls_version="v1.2"), tls="upstream")
     assert_closed(found, "InvalidTLS")
-
-
-async def test_files_are_not_read() -> None:
-    assert_closed(await cluster_of(context(cert_chain_file="/etc/shadow"), tls="upstream"), "Unsupported")
 
 
 async def test_a_name_that_no_handshake_can_ask_for_closes() -> None:

@@ -1,4 +1,4 @@
-"""Mappings' upstreams as clusters: their discovery, their settings, and what is left out and reported."""
+"""Clusters of upstreams: their settings, their endpoints, and what is never reached (docs/ambassador.md §4.4, §5.7)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.support.ambassador.clusters import addresses, cluster_of, clusters, resolver
+from tests.support.ambassador.clusters import Clusters, cluster_of, clusters, endpoints, resolver, service, subset
 from tests.support.ambassador.mappings import mapping, module
 
 pytestmark = pytest.mark.anyio
+
 
 HTTP_OPTIONS = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 LOCAL = {"ambassador.allowed_targets": ["127.0.0.0/8", "::1/128", "localhost"]}
@@ -20,105 +21,10 @@ def dns(config: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in found.items() if key != "@type"}
 
 
-async def test_a_service_is_looked_up_by_its_qualified_name() -> None:
-    found = await cluster_of(service="echo")
-    assert found.endpoints == [("echo.shop", 80)]
-    assert dns(found.only) == {"dns_lookup_family": "V4_ONLY"}
-    assert found.only["connect_timeout"] == "3.000s"
-    assert not {"transport_socket", "lb_policy", "typed_extension_protocol_options"} & set(found.only)
-    assert found.problems == []
-
-
-async def test_a_service_in_the_gateways_namespace_is_not_qualified() -> None:
-    found = await cluster_of(service="echo", settings={"ambassador.namespace": "shop"})
-    assert found.endpoints == [("echo", 80)]
-
-
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
-        ({"enable_ipv6": True}, {"dns_lookup_family": "AUTO"}),
-        ({"enable_ipv4": False, "enable_ipv6": True}, {"dns_lookup_family": "V6_ONLY"}),
-        ({"respect_dns_ttl": True}, {"dns_lookup_family": "V4_ONLY", "respect_dns_ttl": True}),
-        ({"dns_type": "logical_dns"}, {"dns_lookup_family": "V4_ONLY", "all_addresses_in_single_endpoint": True}),
-    ],
-)
-async def test_dns_is_asked_as_the_mapping_says(spec: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert dns((await cluster_of(**spec)).only) == expected
-
-
-async def test_an_address_needs_no_look_up() -> None:
-    found = await cluster_of(service="[2001:db8::1]:8080")
-    assert found.only["type"] == "STATIC"
-    assert found.endpoints == [("2001:db8::1", 8080)]
-
-
-async def test_envoy_gets_the_settings_of_connections() -> None:
-    found = await cluster_of(
-        connect_timeout_ms=250,
-        cluster_idle_timeout_ms=1000,
-        cluster_max_connection_lifetime_ms=2000,
-        stats_name="echo-stats",
-        circuit_breakers=[{"priority": "high", "max_connections": 0, "max_retries": 7}],
-    )
-    config = found.only
-    assert config["connect_timeout"] == "0.250s"
-    assert config["alt_stat_name"] == "echo-stats"
-    assert config["circuit_breakers"] == {"thresholds": [{"priority": "HIGH", "max_connections": 0, "max_retries": 7}]}
-    assert config["typed_extension_protocol_options"][HTTP_OPTIONS] == {
-        "@type": f"type.googleapis.com/{HTTP_OPTIONS}",
-        "explicit_http_config": {"http_protocol_options": {}},
-        "common_http_protocol_options": {"idle_timeout": "1.000s", "max_connection_duration": "2.000s"},
-    }
-
-
-@pytest.mark.parametrize("field", ["idle_time", "time"])
-async def test_keepalive_has_its_idle_time(field: str) -> None:
-    """Defect 10."""
-    config = (await cluster_of(keepalive={field: 30, "interval": 5, "probes": 3})).only
-    expected = {"keepalive_probes": 3, "keepalive_time": 30, "keepalive_interval": 5}
-    assert config["upstream_connection_options"] == {"tcp_keepalive": expected}
-
-
-async def test_grpc_is_spoken_over_http2() -> None:
-    options = (await cluster_of(grpc=True)).only["typed_extension_protocol_options"][HTTP_OPTIONS]
-    assert options["explicit_http_config"] == {"http2_protocol_options": {}}
-
-
 async def test_header_names_are_capitalized_if_the_module_says_so() -> None:
     found = await cluster_of(module(proper_case=True))
     options = found.only["typed_extension_protocol_options"][HTTP_OPTIONS]["explicit_http_config"]
     assert options == {"http_protocol_options": {"header_key_format": {"proper_case_words": {}}}}
-
-
-async def test_two_mappings_with_equal_settings_share_a_cluster_that_names_both() -> None:
-    found = await clusters(mapping("a"), mapping("b"))
-    (element,) = found.gate.elements("envoy_cluster").values()
-    assert {(origin["kind"], origin["name"]) for origin in element["origins"]} == {
-        ("mapping", "shop:a"),
-        ("mapping", "shop:b"),
-    }
-
-
-async def test_two_mappings_with_other_settings_of_one_service_have_their_own() -> None:
-    """Defect 6."""
-    found = await clusters(mapping("a", connect_timeout_ms=1000), mapping("b", connect_timeout_ms=2000))
-    assert sorted(config["connect_timeout"] for config in found.configs.values()) == ["1.000s", "2.000s"]
-
-
-async def test_names_that_look_alike_lead_to_different_services() -> None:
-    """Defect 6."""
-    found = await clusters(mapping("a", service="svc.name"), mapping("b", service="svc_name.name"))
-    hosts = {addresses(config["load_assignment"])[0][0] for config in found.configs.values()}
-    assert hosts == {"svc.name", "svc_name.name"}
-
-
-async def test_a_cluster_goes_with_its_last_mapping() -> None:
-    found = await clusters(mapping("a"), mapping("b"))
-    await found.gate.service.delete(mapping("a"))
-    assert len(found.configs) == 1
-    await found.gate.service.delete(mapping("b"))
-    assert found.configs == {}
 
 
 @pytest.mark.parametrize("service", ["127.0.0.1:80", "localhost", "169.254.169.254", "metadata.google.internal"])
@@ -130,7 +36,7 @@ async def test_a_forbidden_target_has_no_endpoints(service: str) -> None:
     assert "ambassador.allowed_targets" in found.problem.message
 
 
-async def test_a_service_that_is_named_as_the_gateways_machine_is_reached_by_its_qualified_name() -> None:
+async def test_a_service_named_like_the_machine_has_a_qualified_name() -> None:
     own = {"ambassador.namespace": "shop"}
     nobody = await cluster_of(service="ip6-localhost", settings=own)
     assert nobody.problems == [("mapping", "shop:m", "ForbiddenTarget")]
@@ -146,47 +52,98 @@ async def test_what_the_configuration_allows_is_reached(service: str) -> None:
     assert found.problems == []
 
 
-async def test_a_resolver_that_is_not_there_means_no_endpoints() -> None:
-    found = await cluster_of(resolver="mine")
-    assert found.endpoints == []
-    assert found.problems == [("mapping", "shop:m", "NoResolver")]
-
-
-async def test_a_problem_of_a_cluster_is_reported_on_all_who_use_it_and_goes_with_its_cause() -> None:
-    found = await clusters(mapping("a", resolver="mine"), mapping("b", resolver="mine"))
-    assert [problem[1:] for problem in found.problems] == [("shop:a", "NoResolver"), ("shop:b", "NoResolver")]
-    await found.gate.apply(resolver("KubernetesServiceResolver", "mine"))
-    assert found.problems == []
-    assert found.endpoints == [("echo.shop", 80)]
-
-
-@pytest.mark.parametrize("name", ["consul", "mine"])
-async def test_a_consul_resolver_is_reported_as_unsupported(name: str) -> None:
-    found = await cluster_of(resolver("ConsulResolver", "mine", address="consul:8500", datacenter="dc1"), resolver=name)
-    assert found.endpoints == []
-    assert ("mapping", "shop:m", "Unsupported") in found.problems
-    assert ("consul_resolver", "shop:mine", "Unsupported") in found.problems
-
-
-@pytest.mark.parametrize(
-    "spec",
-    [
-        {"load_balancer": {"policy": "least_request"}},
-        {"health_checks": [{"health_check": {"http": {"path": "/"}}}]},
-    ],
-)
-async def test_what_needs_endpoints_is_left_out_and_reported_where_a_name_is_all_there_is(spec: dict[str, Any]) -> None:
-    found = await cluster_of(**spec)
-    assert not {"lb_policy", "health_checks"} & set(found.only)
-    assert found.endpoints == [("echo.shop", 80)]
-    assert found.problems == [("mapping", "shop:m", "NeedsEndpoints")]
-
-
-async def test_round_robin_needs_no_endpoints() -> None:
-    assert (await cluster_of(load_balancer={"policy": "round_robin"})).problems == []
-
-
 async def test_without_any_address_family_ipv4_is_used_and_reported() -> None:
     found = await cluster_of(enable_ipv4=False)
     assert dns(found.only) == {"dns_lookup_family": "V4_ONLY"}
     assert found.problems == [("mapping", "shop:m", "NoAddressFamily")]
+
+
+async def behind(*resources: dict[str, Any], **spec: Any) -> Clusters:
+    """The cluster of a Mapping that asks for endpoints."""
+    return await cluster_of(*resources, **{"resolver": "endpoint", **spec})
+
+
+async def test_without_names_the_target_port_decides() -> None:
+    two = {"addresses": [{"ip": "10.0.0.1"}], "ports": [{"port": 8081}, {"port": 8080}]}
+    found = await behind(service("echo", {"name": "http", "port": 80, "targetPort": 8080}), endpoints(two))
+    assert found.endpoints == [("10.0.0.1", 8080)]
+
+
+@pytest.mark.parametrize(
+    ("resources", "spec", "reason"),
+    [
+        ((), {}, "NoService"),
+        ((), {"service": "echo.example.com"}, "NoService"),
+        ((service(),), {}, "NoEndpoints"),
+        ((service(), endpoints()), {}, "NoEndpoints"),
+        ((service(), endpoints(subset("10.0.0.1"))), {"service": "echo:81"}, "NoPort"),
+    ],
+)
+async def test_where_there_are_no_endpoints_the_mapping_is_reported_why(
+    resources: tuple[dict[str, Any], ...], spec: dict[str, Any], reason: str
+) -> None:
+    found = await behind(*resources, **spec)
+    assert found.only["type"] == "EDS"
+    assert found.endpoints == []
+    assert found.problems == [("mapping", "shop:m", reason)]
+
+
+async def test_forbidden_addresses_are_left_out_and_reported() -> None:
+    found = await behind(service(), endpoints(subset("10.0.0.1", "127.0.0.1", "169.254.169.254")))
+    assert found.endpoints == [("10.0.0.1", 8080)]
+    assert found.problems == [("mapping", "shop:m", "ForbiddenTarget")]
+    assert "127.0.0.1, 169.254.169.254" in found.problem.message
+
+
+async def test_what_is_no_address_is_left_out_and_reported_on_the_endpoints() -> None:
+    found = await behind(service(), endpoints(subset("10.0.0.1", "not-an-address"), subset("10.0.0.2", port=70000)))
+    assert found.endpoints == [("10.0.0.1", 8080)]
+    assert found.problems == [("endpoints", "shop:echo", "InvalidAddress"), ("endpoints", "shop:echo", "InvalidPort")]
+
+
+async def test_health_checks_may_be_several() -> None:
+    """Defect 11."""
+    checks = [
+        {"health_check": {"http": {"path": "/a", "expected_statuses": [{"min": 200, "max": 204}]}}},
+        {"health_check": {"http": {"path": "/b", "add_request_headers": {"x-a": {"value": "1", "append": False}}}}},
+    ]
+    config = (await behind(service(), endpoints(subset("10.0.0.1")), health_checks=checks)).only
+    first, second = config["health_checks"]
+    assert first["name"] != second["name"]
+    assert (first["timeout"], first["interval"]) == ("3.000s", "5.000s")
+    assert (first["healthy_threshold"], first["unhealthy_threshold"]) == (1, 2)
+    assert first["http_health_check"] == {"path": "/a", "expected_statuses": [{"start": 200, "end": 205}]}
+    (header,) = second["http_health_check"]["request_headers_to_add"]
+    assert header == {"header": {"key": "x-a", "value": "1"}, "append_action": "OVERWRITE_IF_EXISTS_OR_ADD"}
+
+
+async def test_a_check_over_grpc_needs_grpc() -> None:
+    checks = [{"health_check": {"grpc": {"upstream_name": "echo", "authority": "a"}}}]
+    pods = (service(), endpoints(subset("10.0.0.1")))
+    found = await behind(*pods, health_checks=checks, grpc=True)
+    assert found.only["health_checks"][0]["grpc_health_check"] == {"service_name": "echo", "authority": "a"}
+    assert found.problems == []
+    found = await behind(*pods, health_checks=checks)
+    assert "health_checks" not in found.only
+    assert found.problems == [("mapping", "shop:m", "InvalidHealthCheck")]
+
+
+@pytest.mark.parametrize(
+    ("balancer", "policy"),
+    [
+        ({"policy": "round_robin"}, "ROUND_ROBIN"),
+        ({"policy": "least_request"}, "LEAST_REQUEST"),
+        ({"policy": "ring_hash", "header": "x-user"}, "RING_HASH"),
+        ({"policy": "maglev", "source_ip": True}, "MAGLEV"),
+    ],
+)
+async def test_envoy_gets_the_load_balancer(balancer: dict[str, Any], policy: str) -> None:
+    found = await behind(service(), endpoints(subset("10.0.0.1")), load_balancer=balancer)
+    assert found.only["lb_policy"] == policy
+    assert found.problems == []
+
+
+async def test_a_resolver_of_another_gateway_is_none() -> None:
+    other = resolver("KubernetesEndpointResolver", "mine", ambassador_id=["other"])
+    found = await clusters(mapping("m", resolver="mine"), other)
+    assert found.problems == [("mapping", "shop:m", "NoResolver")]

@@ -17,7 +17,6 @@ from tests.support.ambassador.hosts import (
     host,
     listener,
     manifest,
-    route,
     route_configurations,
     secret,
     tls_host,
@@ -38,100 +37,6 @@ def context(name: str, **spec: Any) -> dict[str, Any]:
 def common(chain: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = chain["transport_socket"]["typed_config"]["common_tls_context"]
     return found
-
-
-async def test_a_host_with_a_secret_is_served_by_tls_and_in_clear_text(pems: Pems) -> None:
-    gate = await MemoryGateway().apply(pems.secret(), https(), tls_host("shop", "shop.example"))
-    encrypted, clear = gate.chains("gate/https")
-    assert encrypted["filter_chain_match"] == {"transport_protocol": "tls", "server_names": ["shop.example"]}
-    assert route_configurations([encrypted, clear]) == ["gate/https|tls", "gate/https|cleartext"]
-    assert common(encrypted) == {
-        "tls_certificate_sds_secret_configs": [
-            {"name": "gate:cert|tls", "sds_config": {"ads": {}, "resource_api_version": "V3"}}
-        ]
-    }
-    assert gate.problems() == []
-
-
-async def test_the_certificate_goes_to_envoy_as_a_secret(pems: Pems) -> None:
-    gate = await MemoryGateway().apply(pems.secret(), https(), tls_host("shop", "shop.example"))
-    assert gate.elements("envoy_secret")["gate:cert|tls"]["config"] == {
-        "name": "gate:cert|tls",
-        "tls_certificate": {
-            "certificate_chain": {"inline_bytes": base64.b64encode(pems.chain).decode()},
-            "private_key": {"inline_bytes": base64.b64encode(pems.key).decode()},
-        },
-    }
-
-
-async def test_a_secret_that_nobody_uses_does_not_go_to_envoy(pems: Pems) -> None:
-    gate = await MemoryGateway().apply(
-        pems.secret(), secret("token", token=b"abc"), https(), host("shop", "shop.example")
-    )
-    assert gate.elements("envoy_secret") == {}
-    assert gate.problems() == []
-
-
-async def test_hosts_with_the_same_tls_share_a_chain(pems: Pems) -> None:
-    gate = await MemoryGateway().apply(pems.secret(), https(), tls_host("a", "a.example"), tls_host("b", "*.b.example"))
-    encrypted, _ = gate.chains("gate/https")
-    assert encrypted["filter_chain_match"]["server_names"] == ["*.b.example", "a.example"]
-
-
-async def test_hosts_with_other_certificates_have_chains_of_their_own(pems: Pems) -> None:
-    gate = await MemoryGateway().apply(
-        pems.secret(), pems.other(), https(), tls_host("a", "a.example"), tls_host("b", "b.example", "other")
-    )
-    first, second, _ = gate.chains("gate/https")
-    assert [common(chain)["tls_certificate_sds_secret_configs"][0]["name"] for chain in (first, second)] == [
-        "gate:cert|tls",
-        "gate:other|tls",
-    ]
-
-
-async def test_all_names_are_a_chain_of_their_own_beside_those_that_share_their_certificate(pems: Pems) -> None:
-    """Else a wildcard with another certificate would take names from the chain for all names."""
-    gate = await MemoryGateway().apply(pems.secret(), https(), tls_host("a", "a.example"), tls_host("all", "*"))
-    matches = [chain["filter_chain_match"] for chain in gate.chains("gate/https")]
-    assert matches == [
-        {"transport_protocol": "tls", "server_names": ["a.example"]},
-        {"transport_protocol": "tls"},
-        {"transport_protocol": "raw_buffer"},
-    ]
-
-
-async def test_without_a_certificate_a_host_is_not_served_by_tls(pems: Pems) -> None:
-    gate = await MemoryGateway().apply(
-        pems.secret(), https(), tls_host("a", "a.example"), host("plain", "plain.example")
-    )
-    assert sorted(gate.virtual_hosts()) == [
-        "gate/https|cleartext:a.example",
-        "gate/https|cleartext:plain.example",
-        "gate/https|tls:a.example",
-    ]
-
-
-async def test_a_missing_secret_is_reported_on_the_host_and_closes_it(pems: Pems) -> None:
-    """docs/ambassador.md §5.13: Emissary does not report it."""
-    gate = await MemoryGateway().apply(https(), tls_host("shop", "shop.example"))
-    assert gate.problems() == [("host", "gate:shop", "NoSecret")]
-    assert list(gate.virtual_hosts()) == ["gate/https|cleartext:shop.example"]
-    await gate.apply(pems.secret())
-    assert gate.problems() == []
-    assert "gate/https|tls:shop.example" in gate.virtual_hosts()
-    await gate.service.delete(pems.secret())
-    assert gate.problems() == [("host", "gate:shop", "NoSecret")]
-    assert gate.elements("envoy_secret") == {}
-
-
-async def test_a_key_that_does_not_fit_is_reported_on_the_secret_and_on_the_host(pems: Pems) -> None:
-    wrong = secret("cert", tls_crt=pems.chain, tls_key=pems.other_key)
-    gate = await MemoryGateway().apply(wrong, https(), tls_host("shop", "shop.example"))
-    assert gate.problems() == [("host", "gate:shop", "InvalidSecret"), ("secret", "gate:cert", "InvalidSecret")]
-    assert list(gate.virtual_hosts()) == ["gate/https|cleartext:shop.example"]
-    assert gate.elements("envoy_secret") == {}
-    await gate.service.update(pems.secret())
-    assert gate.problems() == []
 
 
 @pytest.mark.parametrize(
@@ -170,79 +75,11 @@ async def test_a_secret_may_lie_in_another_namespace(pems: Pems) -> None:
     assert list(gate.elements("envoy_secret")) == ["vault:cert|tls"]
 
 
-async def test_all_requests_by_tls_are_secure_and_clear_text_is_closed(pems: Pems) -> None:
-    gate = await MemoryGateway().apply(pems.secret(), https(securityModel="SECURE"), tls_host("shop", "*"))
-    (chain,) = gate.chains("gate/https")
-    assert chain["filter_chain_match"] == {"transport_protocol": "tls"}
-    assert gate.head("gate/https|tls:*") == []
-
-
-async def test_a_host_without_tls_on_a_listener_for_tls_alone_is_reported(pems: Pems) -> None:
-    gate = await MemoryGateway().apply(https(securityModel="SECURE"), host("shop", "*"))
-    assert gate.problems() == [("host", "gate:shop", "NoListener"), ("listener", "gate:https", "NoHost")]
-
-
-async def test_the_fallback_certificate_serves_where_there_is_no_host(pems: Pems) -> None:
-    gate = await MemoryGateway().apply(https(), pems.secret("fallback-self-signed-cert"))
-    assert sorted(gate.virtual_hosts()) == ["gate/https|cleartext:*", "gate/https|tls:*"]
-    assert gate.problems() == []
-
-
 async def test_the_fallback_certificate_is_for_the_listeners_of_its_namespace_alone(pems: Pems) -> None:
     other = {**https(), "metadata": {"name": "other", "namespace": "elsewhere"}}
     other["spec"] = {**other["spec"], "port": 9443}
     gate = await MemoryGateway().apply(https(), other, pems.secret("fallback-self-signed-cert"))
     assert sorted(gate.virtual_hosts()) == ["elsewhere/other|cleartext:*", "gate/https|cleartext:*", "gate/https|tls:*"]
-
-
-async def test_a_named_context_says_how_tls_is_spoken(pems: Pems) -> None:
-    settings = context(
-        "strict",
-        secret="cert",
-        min_tls_version="v1.2",
-        max_tls_version="v1.3",
-        cipher_suites=["ECDHE-ECDSA-AES128-GCM-SHA256"],
-        ecdh_curves=["P-256"],
-        alpn_protocols="h2, http/1.1",
-    )
-    gate = await MemoryGateway().apply(
-        pems.secret(), settings, https(), host("shop", "*", tlsContext={"name": "strict"})
-    )
-    assert (
-        common(gate.chains("gate/https")[0]).items()
-        >= {
-            "alpn_protocols": ["h2", "http/1.1"],
-            "tls_params": {
-                "tls_minimum_protocol_version": "TLSv1_2",
-                "tls_maximum_protocol_version": "TLSv1_3",
-                "cipher_suites": ["ECDHE-ECDSA-AES128-GCM-SHA256"],
-                "ecdh_curves": ["P-256"],
-            },
-        }.items()
-    )
-
-
-async def test_a_context_called_like_the_host_is_found_by_its_name(pems: Pems) -> None:
-    implied = context("shop-context", hosts=["shop.example"], secret="cert", min_tls_version="v1.3")
-    gate = await MemoryGateway().apply(pems.secret(), implied, https(), tls_host("shop", "shop.example"))
-    assert common(gate.chains("gate/https")[0])["tls_params"] == {"tls_minimum_protocol_version": "TLSv1_3"}
-
-
-async def test_tls_of_the_host_itself_goes_before_a_context_called_like_it(pems: Pems) -> None:
-    implied = context("shop-context", hosts=["shop.example"], secret="cert", min_tls_version="v1.3")
-    own = tls_host("shop", "shop.example", tls={"min_tls_version": "v1.1"})
-    gate = await MemoryGateway().apply(pems.secret(), implied, https(), own)
-    assert common(gate.chains("gate/https")[0])["tls_params"] == {"tls_minimum_protocol_version": "TLSv1_1"}
-
-
-async def test_a_context_is_found_in_another_namespace_by_its_full_name_or_if_it_is_the_only_one(pems: Pems) -> None:
-    far = manifest("TLSContext", "strict", {"secret": "cert", "min_tls_version": "v1.3"}, "far")
-    for name in ("strict.far", "strict"):
-        gate = await MemoryGateway().apply(
-            pems.secret(namespace="far"), far, https(), host("shop", "*", tlsContext={"name": name})
-        )
-        assert gate.problems() == []
-        assert list(gate.elements("envoy_secret")) == ["far:cert|tls"]
 
 
 async def test_a_context_of_another_gateway_is_none_of_ours(pems: Pems) -> None:
@@ -285,14 +122,6 @@ async def test_tls_that_cannot_be_spoken_closes_the_host(
     assert list(gate.virtual_hosts()) == ["gate/https|cleartext:shop.example"]
 
 
-async def test_a_mistake_in_a_context_is_reported_on_it_and_on_the_host(pems: Pems) -> None:
-    files = context("files", cert_chain_file="/cert", private_key_file="/key")
-    gate = await MemoryGateway().apply(
-        pems.secret(), files, https(), tls_host("shop", "*", tlsContext={"name": "files"})
-    )
-    assert gate.problems() == [("host", "gate:shop", "InvalidTLSContext"), ("tls_context", "gate:files", "Unsupported")]
-
-
 async def test_names_that_tls_clients_cant_be_distinguished_by_are_closed(pems: Pems) -> None:
     for hostname in ("shop.*", "*-eu.example"):
         gate = await MemoryGateway().apply(pems.secret(), https(), tls_host("shop", hostname))
@@ -326,27 +155,12 @@ async def test_revoked_certificates_are_rejected(pems: Pems) -> None:
     assert config["validation_context"]["crl"] == {"inline_bytes": base64.b64encode(pems.revoked).decode()}
 
 
-async def test_of_hosts_of_one_hostname_the_one_that_asks_for_certificates_counts(pems: Pems) -> None:
-    guarded = tls_host("z-guarded", "*", tls={"cert_required": True, "ca_secret": "ca"})
-    gate = await MemoryGateway().apply(
-        pems.secret(), secret("ca", tls_crt=pems.authority), https(), guarded, tls_host("open", "*")
-    )
-    assert [name for name in gate.virtual_hosts() if "|tls" in name] == ["gate/https|tls|gate:z-guarded:*"]
-    assert gate.problems() == [("host", "gate:open", "DuplicateHostname")]
-
-
-async def test_a_dot_in_the_name_of_a_secret_is_no_namespace_where_it_is_the_name(pems: Pems) -> None:
+async def test_a_dot_may_be_part_of_a_secrets_name(pems: Pems) -> None:
     """docs/ambassador.md §5.1, for Secrets: names are not cut at dots."""
     gate = await MemoryGateway().apply(
         pems.secret("my.cert"), pems.secret("my", "cert"), https(), tls_host("shop", "*", "my.cert")
     )
     assert list(gate.elements("envoy_secret")) == ["gate:my.cert|tls"]
-
-
-async def test_a_redirect_stands_before_the_routes_by_tls_too(pems: Pems) -> None:
-    """By X-Forwarded-Proto a request may be insecure although the last hop speaks TLS."""
-    gate = await MemoryGateway().apply(pems.secret(), https(), tls_host("shop", "*", requestPolicy=route("Redirect")))
-    assert len(gate.head("gate/https|tls:*")) == 1
 
 
 async def test_a_thousand_certificates_are_not_too_much_for_one_listener(pems: Pems) -> None:
@@ -379,12 +193,6 @@ async def test_what_envoy_takes_in_no_handshake_leaves_its_host_alone_without_tl
     gate = await MemoryGateway().apply(pems.secret(), https(), odd, tls_host("shop", "shop.example"))
     assert gate.chains("gate/https")[0]["filter_chain_match"]["server_names"] == ["shop.example"]
     assert gate.problems() == [("host", "gate:odd", "InvalidTLS")]
-
-
-async def test_a_curve_that_is_named_twice_is_offered_once(pems: Pems) -> None:
-    host = tls_host("shop", "shop.example", tls={"ecdh_curves": ["P-256", "P-256"]})
-    gate = await MemoryGateway().apply(pems.secret(), https(), host)
-    assert common(gate.chains("gate/https")[0])["tls_params"] == {"ecdh_curves": ["P-256"]}
 
 
 async def test_a_certificate_that_can_not_be_used_any_more_is_not_sent(

@@ -31,13 +31,6 @@ def filters(found: dict[str, Any]) -> dict[str, Any]:
     return {one["name"].removeprefix("envoy.filters.http."): one["typed_config"] for one in found["http_filters"]}
 
 
-def test_routes_come_by_ads() -> None:
-    assert config()["rds"] == {
-        "route_config_name": "a/b|cleartext",
-        "config_source": {"ads": {}, "resource_api_version": "V3"},
-    }
-
-
 def test_filters_stand_in_the_order_of_the_specification() -> None:
     settings, _ = read_settings(EVERY_FILTER)
     auth = AuthFilter("c", "http", "auth", 5000)
@@ -56,21 +49,6 @@ def test_filters_stand_in_the_order_of_the_specification() -> None:
         "ratelimit",
         "router",
     ]
-
-
-def test_cors_and_the_router_are_always_there() -> None:
-    assert list(filters(config()))[-2:] == ["cors", "router"]
-
-
-def test_paths_are_normalized_and_addresses_of_clients_their_own_by_default() -> None:
-    found = config()
-    assert (found["normalize_path"], found["use_remote_address"], found["xff_num_trusted_hops"]) == (True, True, 0)
-
-
-def test_the_depth_of_a_listener_goes_before_the_hops_of_the_module() -> None:
-    gateway = Gateway(read_settings({"xff_num_trusted_hops": 1})[0])
-    assert config(gateway)["xff_num_trusted_hops"] == 1
-    assert config(gateway, l7_depth=3)["xff_num_trusted_hops"] == 3
 
 
 @pytest.mark.parametrize(
@@ -107,29 +85,6 @@ def test_settings_of_the_module_are_those_of_envoy(settings: dict[str, Any], fie
     assert of_module(**settings)[field] == value
 
 
-def test_streams_are_the_listeners() -> None:
-    assert config(http2_max_concurrent_streams=7)["http2_protocol_options"] == {"max_concurrent_streams": 7}
-
-
-def test_envoys_headers_can_be_suppressed() -> None:
-    assert filters(of_module(suppress_envoy_headers=True))["router"]["suppress_envoy_headers"] is True
-
-
 def test_an_empty_list_of_those_allowed_lets_nobody_in() -> None:
     found, _ = read_settings({"ip_allow": []})
     assert filters(config(Gateway(found)))["rbac"]["rules"] == {"action": "ALLOW", "policies": {}}
-
-
-def test_addresses_are_those_of_the_connection_or_of_the_client() -> None:
-    rules = filters(of_module(ip_deny=[{"peer": "10.0.0.0/8"}, {"remote": "::1"}]))["rbac"]["rules"]
-    assert rules["action"] == "DENY"
-    assert rules["policies"]["ip-deny"]["principals"] == [
-        {"direct_remote_ip": {"address_prefix": "10.0.0.0", "prefix_len": 8}},
-        {"remote_ip": {"address_prefix": "::1", "prefix_len": 128}},
-    ]
-
-
-def test_a_probe_is_answered_with_any_query_and_nothing_behind_it() -> None:
-    probe = filters(of_module(liveness_probe={"prefix": "/a.b"}))["liveness_probe"]
-    assert probe["headers"][0]["string_match"] == {"safe_regex": {"regex": "/a\\.b(\\?.*)?"}}
-    assert probe["pass_through_mode"] is False

@@ -32,15 +32,6 @@ def given(**fields: Any) -> Any:
     )
 
 
-@pytest.mark.parametrize(
-    "field", [{"l7Depth": 2**32}, {"l7Depth": -1}, {"http2MaxConcurrentStreams": 2**31}], ids=lambda field: str(field)
-)
-def test_a_number_that_envoy_has_no_room_for_is_rejected(field: dict[str, int]) -> None:
-    """The API server has the same bounds; etcd has none."""
-    with pytest.raises(Unusable, match=next(iter(field))):
-        opened(**field)
-
-
 def opened(**fields: Any) -> OpenListener:
     listener = given(**fields)
     return open_listener(listener, socket(listener))
@@ -63,8 +54,13 @@ def test_a_protocol_stands_for_a_stack(protocol: str, http: bool, tls: bool, sta
     assert socket(given(protocol=protocol)).statistics == statistics
 
 
-def test_a_stack_may_be_written_out() -> None:
-    assert socket(given(protocol="", protocolStack=("TLS", "HTTP", "TCP"))) == socket(given())
+@pytest.mark.parametrize(
+    "field", [{"l7Depth": 2**32}, {"l7Depth": -1}, {"http2MaxConcurrentStreams": 2**31}], ids=lambda field: str(field)
+)
+def test_a_number_that_envoy_has_no_room_for_is_rejected(field: dict[str, int]) -> None:
+    """The API server has the same bounds; etcd has none."""
+    with pytest.raises(Unusable, match=next(iter(field))):
+        opened(**field)
 
 
 @pytest.mark.parametrize(
@@ -86,23 +82,3 @@ def test_what_makes_no_sense_is_rejected(fields: dict[str, Any]) -> None:
     with pytest.raises(Unusable) as rejected:
         opened(**fields)
     assert rejected.value.reason == "Unusable"
-
-
-@pytest.mark.parametrize(
-    "fields", [{"protocol": "", "protocolStack": ("TLS", "HTTP", "UDP")}, {"binding": {"from": "SELECTOR"}}]
-)
-def test_what_is_not_done_here_is_reported_as_unsupported(fields: dict[str, Any]) -> None:
-    with pytest.raises(Unusable) as rejected:
-        opened(**fields)
-    assert rejected.value.reason == "Unsupported"
-
-
-def test_where_all_requests_are_secure_and_tls_is_spoken_nothing_comes_in_clear_text() -> None:
-    """A departure from Ambassador, which takes clear text on such a Listener for secure."""
-    assert not opened(securityModel="SECURE").cleartext
-    assert opened(securityModel="XFP").cleartext
-    assert opened(securityModel="SECURE", protocol="HTTP").cleartext
-
-
-def test_statistics_take_no_name_that_would_break_them_up() -> None:
-    assert socket(given(statsPrefix="front door:1")).statistics == "front_door_1"

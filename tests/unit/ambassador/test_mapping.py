@@ -1,4 +1,4 @@
-"""What a Mapping matches and its route tables: rejected matches, versions (docs/ambassador.md §4.3, §4.5)."""
+"""What a Mapping matches, and how the Mappings of a group share its route (docs/ambassador.md §4.3, §4.4)."""
 
 from __future__ import annotations
 
@@ -6,28 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.ambassador.hosts import host, route
-from tests.support.ambassador.mappings import mapping, routes
+from tests.support.ambassador.mappings import mapping, routes, upstreams
 
 pytestmark = pytest.mark.anyio
-
-
-async def test_a_mapping_becomes_a_route_to_its_service() -> None:
-    found = await routes(mapping("orders", service="orders.shop:8080"))
-    assert found.only["match"] == {"prefix": "/orders/"}
-    assert found.only["route"]["cluster"].startswith("cluster_orders_shop_8080-")
-    assert found.only["route"]["timeout"] == "3.000s"
-    assert found.only["route"]["prefix_rewrite"] == "/"
-    assert found.problems() == []
-
-
-async def test_its_route_names_table_clusters_and_origins() -> None:
-    found = await routes(mapping("orders", hostname="Shop.Example"))
-    (element,) = found.elements
-    assert element["tables"] == ["|shop.example"]
-    assert element["clusters"] == [element["config"]["route"]["cluster"]]
-    assert element["origins"] == [{"kind": "mapping", "name": "shop:orders", "field": "prefix"}]
-    assert element["config"]["name"].startswith("orders-")
 
 
 @pytest.mark.parametrize(
@@ -91,12 +72,6 @@ async def test_what_is_matched(spec: dict[str, Any], match: dict[str, Any]) -> N
     assert found.problems() == []
 
 
-async def test_a_header_that_need_only_be_there_is_matched_so() -> None:
-    """Defect 11: the peer compares with nothing, and Envoy rejects the whole configuration."""
-    found = await routes(mapping("m", version="v2", headers={"x-a": True}))
-    assert found.only["match"]["headers"] == [{"name": "x-a", "present_match": True}]
-
-
 # Hostnames and tables
 
 
@@ -121,44 +96,6 @@ async def test_an_authority_that_no_name_equals_has_no_route(version: str) -> No
     found = await routes(mapping("m", version=version, hostname=None, headers={":authority": "*"}))
     assert found.elements == []
     assert found.problems() == [("shop:m", "InvalidHost")]
-
-
-async def test_in_v2_host_may_have_a_wildcard() -> None:
-    found = await routes(mapping("m", version="v2", hostname=None, host="*.example"))
-    assert [element["tables"] for element in found.elements] == [["|*.example"]]
-
-
-async def test_a_host_that_selects_it_has_a_table_of_its_own() -> None:
-    selecting = host(
-        "chosen", "*", "shop", mappingSelector={"matchLabels": {"team": "a"}}, requestPolicy=route("Route")
-    )
-    labelled = mapping("m", hostname=None)
-    labelled["metadata"]["labels"] = {"team": "a"}
-    found = await routes(selecting, labelled, mapping("other"))
-    tables = {element["config"]["match"]["prefix"]: element["tables"] for element in found.elements}
-    assert tables == {"/m/": ["shop:chosen|*"], "/other/": ["|*"]}
-
-
-async def test_with_a_hostname_it_stands_in_both() -> None:
-    selecting = host("chosen", "a.example", "shop", selector={"matchLabels": {"team": "a"}})
-    labelled = mapping("m", hostname="a.example")
-    labelled["metadata"]["labels"] = {"team": "a"}
-    found = await routes(selecting, labelled)
-    assert [element["tables"] for element in found.elements] == [["shop:chosen|a.example", "|a.example"]]
-
-
-async def test_without_hostname_and_selection_it_reports_that_it_is_not_routed() -> None:
-    found = await routes(mapping("m", hostname=None))
-    assert found.elements == []
-    assert found.problems() == [("shop:m", "NotAttached")]
-
-
-async def test_a_hostname_that_no_host_serves_is_reported() -> None:
-    found = await routes(mapping("m", hostname="lost.example"))
-    assert found.problems() == []
-    await found.gate.service.delete(host("all", "*"))
-    await found.gate.apply(host("one", "served.example"))
-    assert found.problems() == [("shop:m", "NoHost")]
 
 
 # Rejections
@@ -189,22 +126,6 @@ async def test_a_match_that_can_not_be_is_reported_and_hurts_nobody_else(spec: d
     assert found.problems() == [("shop:bad", reason)]
 
 
-@pytest.mark.parametrize("field", ["error_response_overrides", "outlier_detection"])
-async def test_what_is_not_supported_is_reported_and_the_mapping_stays_routed(field: str) -> None:
-    """Defect 9."""
-    overrides = [{"on_status_code": 404, "body": {"text_format": "x"}}]
-    value: Any = overrides if field.startswith("error") else {"x": 1}
-    found = await routes(mapping("m", **{field: value}))
-    assert found.paths == ["/m/"]
-    assert found.problems() == [("shop:m", "Unsupported")]
-
-
-async def test_v1_is_read_and_reported() -> None:
-    found = await routes(mapping("m", version="v1"))
-    assert found.paths == ["/m/"]
-    assert found.problems() == [("shop:m", "OldVersion")]
-
-
 @pytest.mark.parametrize(
     ("ids", "settings", "served"),
     [
@@ -221,3 +142,42 @@ async def test_only_mappings_of_this_gateway_count(ids: Any, settings: dict[str,
     found = await routes(mapping("m", ambassador_id=ids), settings=settings)
     assert bool(found.elements) == served
     assert found.problems() == []
+
+
+def canary(name: str, service: str, **spec: Any) -> dict[str, Any]:
+    return mapping(name, **{"prefix": "/app/", "service": service, **spec})
+
+
+async def test_a_member_without_a_share_is_reported() -> None:
+    found = await routes(canary("a", "one", weight=100), canary("b", "two"))
+    assert upstreams(found.only) == {"cluster_one_80": 100, "cluster_two_80": 0}
+    assert found.problems() == [("shop:b", "NoRequests")]
+
+
+async def test_where_all_have_the_weight_0_they_share_equally_and_are_reported() -> None:
+    found = await routes(canary("a", "one", weight=0), canary("b", "two", weight=0))
+    assert upstreams(found.only) == {"cluster_one_80": 1, "cluster_two_80": 1}
+    assert found.problems() == [("shop:a", "NoWeight"), ("shop:b", "NoWeight")]
+
+
+async def test_the_first_of_two_redirects_counts() -> None:
+    found = await routes(
+        canary("a", "new.example", host_redirect=True), canary("b", "other.example", host_redirect=True)
+    )
+    assert found.only["redirect"]["host_redirect"] == "new.example"
+    assert found.problems() == [("shop:b", "GroupRedirects")]
+
+
+async def test_a_shadow_of_nothing_is_reported_and_makes_no_route() -> None:
+    found = await routes(canary("x", "two", shadow=True))
+    assert found.elements == []
+    assert found.problems() == [("shop:x", "NothingToShadow")]
+
+
+async def test_requests_that_nobody_serves_never_fall_to_a_wider_route() -> None:
+    found = await routes(canary("a", "http://one/path"), mapping("wide", prefix="/"))
+    rejecting, wide = found.configs
+    assert rejecting["match"] == {"prefix": "/app/"}
+    assert rejecting["direct_response"] == {"status": 503}
+    assert "route" in wide
+    assert found.problems() == [("shop:a", "InvalidService")]

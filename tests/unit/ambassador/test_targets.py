@@ -1,4 +1,4 @@
-"""Which targets upstreams may have, and how exceptions are allowed."""
+"""Where the text of a service leads, and which targets are forbidden (docs/ambassador.md §4.4)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,42 @@ import ipaddress
 
 import pytest
 
-from intentc.compilers.ambassador.upstreams.targets import AllowedTargets, forbidden
+from intentc.compilers.ambassador.upstreams.targets import AllowedTargets, forbidden, parse_service
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is not a host"),
+        ("echo/path", "without a path"),
+        ("http://", "is not a host"),
+        ("http+unix:///run/echo.sock", "the scheme is http or https"),
+        ("ftp://echo", "the scheme is http or https"),
+        ("user@echo", "is not a host"),
+        ("echo:0", "1 to 65535"),
+        ("echo:65536", "1 to 65535"),
+        ("echo:http", "1 to 65535"),
+        ("echo:", "1 to 65535"),
+        ("echo:٨٠", "1 to 65535"),
+        ("2001:db8::1", "in brackets"),
+        ("[2001:db8::1", "[address]"),
+        ("[fe80::1%eth0]:80", "not an IPv6 address"),
+        ("[10.0.0.1]:80", "not an IPv6 address"),
+        ("2130706433", "looks like an address"),
+        ("127.1", "looks like an address"),
+        ("0x7f.0.0.0x1", "looks like an address"),
+        ("-echo", "is not a host"),
+        ("echo..shop", "is not a host"),
+        ("éclair", "is not a host"),
+        ("echo shop", "is not a host"),
+        ("x" * 64, "is not a host"),
+    ],
+)
+def test_what_is_no_service_is_rejected_with_what_to_write(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=r"^service ") as rejected:
+        parse_service(text)
+    assert said in str(rejected.value)
+
 
 NOTHING = AllowedTargets()
 

@@ -35,7 +35,7 @@ def test_three_who_name_none_get_exactly_a_third_each() -> None:
     assert len(set(proportions((None, None, None)))) == 1
 
 
-def test_who_takes_the_sum_over_100_is_out_and_those_after_may_still_fit() -> None:
+def test_one_over_100_is_out_and_later_ones_may_fit() -> None:
     assert over_the_whole([60, 50, 40, None, 1]) == {1, 4}
 
 

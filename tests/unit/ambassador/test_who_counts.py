@@ -38,7 +38,7 @@ def in_namespace(resource: dict[str, Any], namespace: str) -> dict[str, Any]:
 # Hosts of one hostname
 
 
-async def test_a_host_that_asks_for_certificates_closes_its_hostname_when_the_authority_goes(pems: Pems) -> None:
+async def test_a_host_that_asks_for_certificates_closes_without_its_authority(pems: Pems) -> None:
     guarded, other = tls_host("a", "shop.example", tls=ASKING), tls_host("b", "shop.example")
     gate = await MemoryGateway().apply(pems.secret(), authority(pems), https(), guarded, other)
     await gate.service.delete(authority(pems))
@@ -58,12 +58,12 @@ async def test_so_does_one_of_which_nobody_knows_what_it_asks_for(pems: Pems) ->
     assert by_tls(gate) == []
 
 
-async def test_a_host_that_asks_for_no_certificates_leaves_its_hostname_to_one_that_can(pems: Pems) -> None:
+async def test_a_host_that_asks_for_none_leaves_its_hostname_to_others(pems: Pems) -> None:
     gate = await MemoryGateway().apply(pems.secret(), https(), tls_host("a", "*", "missing"), tls_host("b", "*"))
     assert by_tls(gate) == ["gate/https|tls:*"]
 
 
-async def test_a_host_that_merely_asks_for_certificates_counts_before_one_that_does_not(pems: Pems) -> None:
+async def test_a_host_that_asks_for_certificates_counts_before_others(pems: Pems) -> None:
     asking = tls_host("z", "*", tls={"ca_secret": "ca"})
     gate = await MemoryGateway().apply(pems.secret(), authority(pems), https(), asking, tls_host("a", "*"))
     assert ("host", "gate:a", "DuplicateHostname") in gate.problems()
@@ -83,7 +83,7 @@ async def test_connections_are_closed_too_when_the_authority_goes(pems: Pems) ->
     assert ("tcp_mapping", "gate:orders", "InvalidTLS") in gate.problems()
 
 
-async def test_of_contexts_that_list_a_host_the_one_that_asks_for_certificates_counts(pems: Pems) -> None:
+async def test_a_context_that_asks_for_certificates_counts_before_others(pems: Pems) -> None:
     lists = {"hosts": ["db.example"], "secret": "cert"}
     guarded, other = manifest("TLSContext", "z", {**lists, **ASKING}), manifest("TLSContext", "a", lists)
     gate = await MemoryGateway().apply(*tcp(pems, authority(pems), guarded, other))
@@ -181,14 +181,14 @@ async def test_auth_services_that_contradict_each_other_elsewhere_let_nobody_in(
     assert gate.problems() == []
 
 
-async def test_nobody_elsewhere_takes_the_place_of_an_auth_service_that_can_not_be_used() -> None:
+async def test_nobody_elsewhere_replaces_an_unusable_auth_service() -> None:
     lax, broken = auth("a", proto="http", failure_mode_allow=True), auth("z", proto="http", path_prefix="check")
     gate = await gateway(in_namespace(lax, "a"), in_namespace(broken, "z"))
     assert guards(gate) == ["cors", "misconfigured_auth_service"]
     assert gate.problems() == [("auth_service", "a:a", "DifferentAuthService"), ("auth_service", "z:z", "InvalidPath")]
 
 
-async def test_an_auth_service_without_its_tls_context_lets_nobody_in_whatever_it_allows() -> None:
+async def test_an_auth_service_without_its_tls_context_lets_nobody_in() -> None:
     gate = await gateway(auth(proto="http", failure_mode_allow=True, tls="gone"))
     assert guards(gate) == ["cors", "misconfigured_auth_service"]
     assert gate.problems() == [("auth_service", "gate:auth", "NoTLSContext")]

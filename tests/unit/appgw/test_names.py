@@ -33,7 +33,7 @@ def test_a_name_says_what_it_is_made_of(name: str, expected: str) -> None:
     assert name == expected
 
 
-def test_a_name_of_more_than_80_characters_is_cut_and_has_a_digest() -> None:
+def test_a_name_of_over_80_characters_is_cut_with_a_digest() -> None:
     assert limited(LONG) == "pb-a-team-with-a-long-name-checkout-service-for-d9eb2cfc00acbf4c4d6edd1316e79962"
     assert limited("x" * 80) == "x" * 80
     assert len(limited("x" * 81)) == 80

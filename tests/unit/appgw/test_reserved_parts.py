@@ -77,13 +77,13 @@ async def test_a_backend_of_a_reserved_path_that_another_path_uses_stays() -> No
     assert await backends(web, target(hostname="shop.test", paths=["/reserved/*"])) == of("pay")
 
 
-async def test_a_default_backend_is_not_in_the_document_if_all_paths_of_its_ingress_are_reserved() -> None:
+async def test_a_default_backend_is_left_out_if_all_paths_are_reserved() -> None:
     web = ingress("web", rule("shop.test", ("/reserved", "Prefix", "cart")))
     web["spec"]["defaultBackend"] = {"service": {"name": "home", "port": {"number": 80}}}
     assert await backends(web, target(hostname="shop.test")) == {"team"}
 
 
-async def test_default_parts_are_not_in_the_document_if_a_rule_keeps_the_default_of_others() -> None:
+async def test_default_parts_are_left_out_if_others_keep_their_default() -> None:
     web = ingress("web", rule("shop.test", ("/pay", "Prefix", "pay")))
     found = await backends(web, target(hostname="shop.test", paths=["/reserved/*"]))
     assert not {name for name in found if name.startswith("default")}

@@ -19,7 +19,7 @@ NETWORK = (*PROJECT, "blue")
 MINE = Name("routing_instance", (*NETWORK, "mine"))
 
 
-async def test_a_users_routing_instance_that_waits_for_its_number_is_deleted_with_its_network(
+async def test_a_users_instance_that_waits_for_a_number_goes_with_its_network(
     mocker: MockerFixture,
 ) -> None:
     """A number that can not be given does not keep an instance (docs/contrail.md D.1, D.3)."""

@@ -46,7 +46,7 @@ def reasons(found: Explained, kind: str, name: str, part: str = "") -> list[list
     ]
 
 
-def test_an_instance_of_a_chain_names_both_attachments_the_rule_and_all_services() -> None:
+def test_an_instance_names_both_attachments_the_rule_and_all_services() -> None:
     found = explained(NaiveCompile(CASE.resources()), Key("service_chain", CHAIN))
     assert reasons(found, "routing_instance", f"vn1:{LEFT}") == [ASKED]
     assert reasons(found, "routing_instance", f"vn1:{LEFT}", "routing_instance_refs[default-domain:blue:vn1:vn1]") == [
@@ -65,7 +65,7 @@ def test_a_steered_port_names_its_host_as_well() -> None:
     assert reasons(found, "instance_ip", f"{instance}-v4") == [asked]
 
 
-def test_the_chain_of_a_service_with_a_policy_of_its_own_names_the_flag() -> None:
+def test_the_chain_of_an_automatic_policy_names_the_flag() -> None:
     compiled = NaiveCompile(case("chains/automatic-policy").resources())
     chain = chain_of(compiled)
     flag = "s1 service_instance_properties.auto_policy"
@@ -86,7 +86,7 @@ def test_a_mirrored_port_names_its_mirror_and_the_service() -> None:
     assert found == [[f"tap {mirror}", "a"]]
 
 
-def test_a_rule_of_a_table_names_the_port_and_an_address_rule_the_address() -> None:
+def test_a_rule_names_the_port_and_an_address_rule_the_address() -> None:
     compiled = NaiveCompile(CASE.resources())
     (port,) = (
         key

@@ -28,7 +28,7 @@ def _shown(source: Source) -> str:
     return f"{source.name.removeprefix(f'{PROJECT}:')} {source.field}".strip()
 
 
-def test_a_rule_of_a_list_names_the_groups_rule_and_the_group_whose_number_stands_in_it() -> None:
+def test_a_rule_names_the_groups_rule_and_the_numbered_group() -> None:
     tenant = Tenant()
     tenant.group("web", number=8000002)
     two_ports = [{"start_port": 80, "end_port": 80}, {"start_port": 443, "end_port": 443}]
@@ -59,7 +59,7 @@ def test_a_target_that_stands_in_two_lists_has_two_reasons() -> None:
     assert found["vn", "route_target_refs[target:1:1]"] == both
 
 
-def test_a_routers_target_is_on_an_instance_for_each_interface_in_its_network() -> None:
+def test_a_routers_target_is_there_for_each_interface() -> None:
     tenant = Tenant()
     network, _ = tenant.network("vn")
     router = tenant.router("lr", tenant.interface("i1", network), tenant.interface("i2", network))
@@ -101,7 +101,7 @@ def test_who_asks_why_gets_the_same_claims_and_problems() -> None:
         assert (asked.claims, asked.problems) == (outcome.claims, outcome.problems)
 
 
-def test_a_target_of_a_bgpvpn_names_the_list_and_the_reference_to_it() -> None:
+def test_a_target_of_a_bgpvpn_names_its_list_and_the_reference() -> None:
     tenant = Tenant()
     vpn = tenant.below("bgpvpn", "vpn", export_route_target_list={"route_target": ["target:1:1"]})
     network, _ = tenant.network("vn", route_target_list=["target:1:1"])
@@ -137,7 +137,7 @@ def test_a_logged_rule_names_the_reference_and_the_rule() -> None:
     }
 
 
-def test_a_list_of_a_network_with_a_policy_names_the_link_for_which_it_stays() -> None:
+def test_a_list_names_the_link_for_which_it_stays() -> None:
     """Without the policy the list would still be there, so taking the policy away explains nothing alone."""
     tenant = Tenant()
     fabric = tenant.below("virtual_network", "fabric", is_provider_network=True)

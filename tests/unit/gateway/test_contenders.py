@@ -16,7 +16,7 @@ def first_of(*contenders: Contender) -> str:
     return f"{namespace}/{name}"
 
 
-def test_the_oldest_has_it_and_of_one_age_the_first_by_namespace_and_name() -> None:
+def test_the_oldest_has_it_then_the_first_by_name() -> None:
     assert first_of(Contender(NEW, "a", "a", "Gateway"), Contender(OLD, "z", "z", "Gateway")) == "z/z"
     assert first_of(Contender(OLD, "a-b", "c", "Gateway"), Contender(OLD, "a", "b-c", "Gateway")) == "a/b-c"
     assert first_of(Contender(OLD, "a", "c", "Gateway"), Contender(OLD, "a", "b", "Contour", "x")) == "a/b"

@@ -23,7 +23,7 @@ def of(*candidates: Candidate) -> str:
     return name
 
 
-def test_the_oldest_holds_it_and_of_one_age_the_first_by_namespace_and_name() -> None:
+def test_the_oldest_holds_it_then_the_first_by_name() -> None:
     assert of(candidate("a", "2026-01-02T00:00:00Z"), candidate("b", "2026-01-01T00:00:00Z")) == "b"
     assert of(candidate("b"), candidate("a"), candidate("c")) == "a"
     assert of(candidate("z", namespace="a"), candidate("a", namespace="z")) == "z"
@@ -34,12 +34,12 @@ def test_a_contour_holds_it_before_a_gateway_of_its_name() -> None:
     assert [one.kind for order in (found, found[::-1]) if (one := holder(order))] == ["contour", "contour"]
 
 
-def test_one_that_is_being_deleted_holds_it_only_if_there_is_no_other() -> None:
+def test_one_being_deleted_holds_it_only_alone() -> None:
     assert of(candidate("a", is_ending=True), candidate("b")) == "b"
     assert of(candidate("a", is_ending=True), candidate("b", is_ending=True)) == "a"
 
 
-def test_one_whose_class_is_missing_holds_it_only_if_there_is_no_other() -> None:
+def test_one_without_its_class_holds_it_only_alone() -> None:
     assert of(candidate("a", counts=False), candidate("b")) == "b"
     assert of(candidate("a", counts=False)) == "a"
     assert of(candidate("a", counts=False), candidate("b", is_ending=True)) == "a"

@@ -65,7 +65,7 @@ def test_a_missing_secret_makes_a_job_that_is_done_run_again() -> None:
     assert claimed(OPERATOR, seen, CERTIFICATES) == [CONTOUR, ENVOY, JOB]
 
 
-def test_a_secret_that_somebody_else_made_does_not_make_the_job_run_again() -> None:
+def test_a_foreign_secret_does_not_run_the_job_again() -> None:
     seen = {JOB: Seen(done=True), CONTOUR: Seen(gone=True, taken=True), ENVOY: Seen()}
     assert claimed(OPERATOR, seen, CERTIFICATES) == [CONTOUR, ENVOY, JOB]
 

@@ -21,7 +21,7 @@ WORDS = "exceeded quota: compute"
     ],
     ids=["contour", "gateway", "v1alpha1"],
 )
-async def test_the_words_of_a_cluster_that_rejects_an_object_are_in_the_condition_and_in_a_problem(
+async def test_a_rejection_is_in_the_condition_and_in_a_problem(
     owner: Document, kind: str, service: str, condition: str
 ) -> None:
     world = World()

@@ -64,7 +64,7 @@ def test_a_changed_template_restarts_the_pods(path: str, value: Any, words: str)
     assert list(restarts(ENVOY, changed(path, value))) == [f"restarts: daemonset edge/envoy ({words})"]
 
 
-def test_one_image_of_several_containers_is_named_once_and_two_images_with_their_containers() -> None:
+def test_a_common_image_is_named_once_others_with_their_containers() -> None:
     after = changed(f"{POD}.containers.0.image", "contour:2")
     spec = after["content"]["spec"]["template"]["spec"]
     spec["initContainers"][0]["image"] = "contour:2"

@@ -76,55 +76,6 @@ bgpvpn/virtual_network:
 bgpvpn/logical_router:
 """
 
-# What the reads of our intents add, and nothing else.
-ADDED = """
-virtual_machine/self: virtual_machine_interface
-port_tuple/self: virtual_machine_interface
-routing_instance/global_system_config:
-routing_instance/virtual_network:
-virtual_machine_interface/self: logical_router
-virtual_machine_interface/virtual_network: logical_router
-virtual_network/self: virtual_machine_interface routing_instance logical_router service_instance
-virtual_network/global_system_config:
-virtual_network/network_ipam: virtual_machine_interface
-network_ipam/self: virtual_network project
-virtual_network/routing_instance: virtual_machine_interface logical_router
-logical_router/virtual_network:
-logical_router/project:
-logical_router/global_system_config:
-logical_router/route_target:
-global_system_config/self: all:routing_instance all:logical_router all:virtual_network all:bgp_router
-bgp_router/global_system_config:
-bgp_router/sub_cluster:
-physical_router/fabric: bgp_router physical_interface
-fabric/self: physical_router
-sub_cluster/self: bgp_router
-project/self: logical_router virtual_machine_interface service_instance
-route_target/self: logical_router
-virtual_machine_interface/project:
-service_instance/self: routing_policy route_aggregate
-service_instance/service_template: port_tuple
-service_instance/virtual_network:
-service_instance/project:
-service_template/self: service_instance
-physical_router/self: physical_interface
-physical_interface/self:
-physical_interface/physical_router:
-virtual_router/self:
-node/self: port
-port/self:
-port/node:
-routing_policy/service_instance:
-route_aggregate/service_instance:
-service_instance/interface_route_table: port_tuple
-service_instance/service_health_check: port_tuple
-interface_route_table/self: service_instance
-service_health_check/self: service_instance
-project/network_ipam: logical_router
-project/security_group: service_instance
-security_group/self: project
-"""
-
 
 def table(text: str) -> dict[tuple[str, str], list[str]]:
     found = {}
@@ -154,13 +105,6 @@ def test_the_ancestors_map_is_in_it_whole(reactions: dict[tuple[str, str], list[
     assert sum(map(len, ancestors.values())) == 69
     for at, visited in ancestors.items():
         assert reactions[at][: len(visited)] == visited, at
-
-
-def test_what_it_adds_is_what_our_reads_need(reactions: dict[tuple[str, str], list[str]]) -> None:
-    ancestors = table(ANCESTORS)
-    added = {at: visited[len(ancestors.get(at, [])) :] for at, visited in reactions.items()}
-
-    assert {at: visited for at, visited in added.items() if visited or at not in ancestors} == table(ADDED)
 
 
 def test_every_visited_kind_says_where_the_walk_goes_from_there(reactions: dict[tuple[str, str], list[str]]) -> None:

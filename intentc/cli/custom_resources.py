@@ -13,9 +13,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from intentc.model import Kind
-from intentc.model.manifest_places import group_and_version, is_namespaced, manifest_kind, resource_name
-from intentc.model.printer_columns import printer_columns
-from intentc.model.structural_schema import structural_schema
+from intentc.model.structural_schema import (
+    group_and_version,
+    is_namespaced,
+    manifest_kind,
+    printer_columns,
+    resource_name,
+    structural_schema,
+)
 
 BUILT_IN_GROUPS = frozenset(
     {

@@ -18,8 +18,7 @@ from intentc.loading.configuration.values import Secret
 from intentc.logic.dependencies.reactions import ROOT, SELF
 from intentc.model import Kind
 from intentc.model.kind import Writer
-from intentc.model.names import kebab, snake
-from intentc.model.resolvers import RESOLVERS
+from intentc.model.names import RESOLVERS, kebab, snake
 from intentc.model.schema import IndexSpec, KindSpec, MentionSpec, ReferenceSpec, relations_of
 from intentc.model.types import SCALARS, FieldSpec
 from intentc.plugins import Loaded

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from intentc.loading.resources import Loaded as Resource
     from intentc.model import Key, Schema
     from intentc.offline.preview import Gathered, Trial
-    from intentc.offline.preview.saved import Input, Saved
+    from intentc.offline.preview.report import Input, Saved
     from intentc.plugins import Loaded
     from intentc.writing.connection import Connection
 
@@ -50,7 +50,7 @@ class Impossible(CommandError):
 def input_of(given: Iterable[str], *, delete: bool, kind: str | None, remove_references: bool) -> Input:
     """The input that the arguments of ``apply`` or ``delete`` mean, with the files' texts. Raises ``InvalidInput``."""
     from intentc.loading.resources import read_texts
-    from intentc.offline.preview.saved import Input, Text
+    from intentc.offline.preview.report import Input, Text
 
     if kind is not None:
         return Input(delete=True, kind=kind, names=tuple(given), remove_references=remove_references)
@@ -77,7 +77,7 @@ async def make_plan(given: Input, configuration: Configuration, salt: str = "", 
     ``with_outputs``: with the lower-level resources, too."""
     from intentc.model import Key
     from intentc.offline.preview import plan
-    from intentc.offline.preview.saved import Saved
+    from intentc.offline.preview.report import Saved
     from intentc.plugins import installed
 
     from .file_lines import located

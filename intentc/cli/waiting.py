@@ -17,7 +17,7 @@ import httpx2
 
 from intentc.loading.configuration import Address
 from intentc.loading.configuration.sections import Diagnostics
-from intentc.model.exceptions import described
+from intentc.model.problem import described
 
 from .errors import CommandError, Exit
 from .status_text import moment

@@ -18,7 +18,7 @@ from intentc.loading.checking import manifest_fields
 from intentc.model import InvalidInput, Kind, Name, Schema, Writer
 from intentc.model.kind import Relation
 from intentc.model.metadata import METADATA
-from intentc.model.resolvers import FQ_NAME, UUID
+from intentc.model.names import FQ_NAME, UUID
 from intentc.model.status import STATUS, STATUS_CLAIMS
 
 _UNREADABLE = {

@@ -27,9 +27,9 @@ from intentc.inspection.read_secrets import read_for, secrets_in
 from intentc.inspection.shown_resources import shown
 from intentc.logic import LiveWorld
 from intentc.model import HeldInput, Key, Kind, Name, ReferenceValue
+from intentc.model.claims import reference_part
 from intentc.model.comparison import text_at
 from intentc.model.kind import Relation
-from intentc.model.provenance import reference_part
 from intentc.model.resource import Reference
 from intentc.model.sensitive import cleared_resource, concealed
 from intentc.model.values import thaw

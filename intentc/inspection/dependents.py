@@ -16,10 +16,10 @@ from intentc.inspection.identities import Document, of_key, of_name
 from intentc.inspection.part_sources import in_order, may_evaluate, stored_behind
 from intentc.inspection.resource_states import AS_DESIRED, state_of
 from intentc.logic import LiveWorld
-from intentc.logic.answering import reads_of_resource
+from intentc.logic.world import reads_of_resource
 from intentc.model import Key, Name
+from intentc.model.names import FQ_NAME, UUID
 from intentc.model.reads import fact_read, presence_read
-from intentc.model.resolvers import FQ_NAME, UUID
 from intentc.planning import Planner
 
 _SHOWN = 100

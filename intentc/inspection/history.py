@@ -25,8 +25,8 @@ from intentc.engine.slices import Slice, blocks
 from intentc.evaluation import Status
 from intentc.journal import Entry, Journal, Line, Write, touches
 from intentc.journal.records import Evaluation, Written, mark_of_object, mark_of_resource
-from intentc.journal.searching import MOST_SECONDS
-from intentc.journal.searching import search as search_files
+from intentc.journal.ring import MOST_SECONDS
+from intentc.journal.ring import search as search_files
 from intentc.logic import LiveWorld
 from intentc.model import Key, Name
 

@@ -19,7 +19,7 @@ from intentc.evaluation import BUDGET_EXCEEDED
 from intentc.inspection.compared import Contents
 from intentc.inspection.identities import Document, of_key, of_source, with_revision
 from intentc.logic import LiveWorld
-from intentc.logic.answering import answering
+from intentc.logic.world import answering
 from intentc.model import (
     SHARED,
     Claim,
@@ -32,7 +32,7 @@ from intentc.model import (
     Source,
     claimed,
 )
-from intentc.model.provenance import claimed_parts
+from intentc.model.claims import claimed_parts
 from intentc.model.reads import fact_read, presence_read
 from intentc.planning import Planner
 

@@ -18,7 +18,7 @@ from intentc.engine.slices import Slice, blocks
 from intentc.inspection.identities import Document, of_key
 from intentc.logic import LiveWorld, Pending
 from intentc.model import Name
-from intentc.model.resolvers import FQ_NAME
+from intentc.model.names import FQ_NAME
 
 _SHOWN = 100
 _NAMED = 3

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from intentc.journal.journal import Journal, Void
+from intentc.journal.records import Voided, encoded, record
 from intentc.model import Key
 
-from .journal import Journal, Void
-from .records import Voided, encoded, record
-
 if TYPE_CHECKING:
-    from .files import JournalFiles
+    from intentc.journal.ring import JournalFiles
 
 _LOG = logging.getLogger(__name__)
 _PERIOD = 0.5

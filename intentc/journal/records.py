@@ -1,7 +1,7 @@
 """Lines as they are stored in files: JSON, one per line, with the names by which people know the resources.
 
 The next process, people and `jq` read a file, so it must be complete in itself: it also says whose lines they are, and
-which of them a restored store made void. ``searching`` finds lines by the bytes that the functions here return.
+which of them a restored store made void. ``ring`` finds lines by the bytes that the functions here return.
 
 Pure: lines to text and back; names come from the functions that it gets.
 """
@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from intentc.journal.journal import Entry, Line, Write
 from intentc.model import Key, Name
-
-from .entries import Entry, Line, Write
 
 FORMAT = "intentc-journal/v1"
 

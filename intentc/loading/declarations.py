@@ -15,7 +15,7 @@ import msgspec
 from intentc.model.kind import Writer
 from intentc.model.metadata import METADATA
 from intentc.model.metadata import TYPES as METADATA_TYPES
-from intentc.model.resolvers import RESOLVERS
+from intentc.model.names import RESOLVERS
 from intentc.model.schema import KindSpec
 from intentc.model.status import STATUS, STATUS_CLAIMS
 from intentc.model.stored_versions import STORED_VERSION

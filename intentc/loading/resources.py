@@ -21,9 +21,9 @@ from intentc.model.kind import Kind
 from intentc.model.manifest import Moves, flattened, place_in_manifest, unknown_version
 from intentc.model.names import snake
 from intentc.model.problem import InvalidInput, all_invalid
-from intentc.model.pruning import pruned
 from intentc.model.schema import Schema
 from intentc.model.status import STATUS, STATUS_CLAIMS
+from intentc.model.structural_schema import pruned
 
 from .convert import did_you_mean
 from .schemas import known_elsewhere

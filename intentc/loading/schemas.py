@@ -21,10 +21,9 @@ from typing import Any
 
 import msgspec
 
-from intentc.model.exceptions import described
 from intentc.model.kind import Kind
 from intentc.model.manifest import Conversion
-from intentc.model.problem import InvalidInput
+from intentc.model.problem import InvalidInput, described
 from intentc.model.schema import KindSpec, ReferenceSpec, Schema, build_kind, relations_of
 from intentc.model.types import TypeTable
 

@@ -1,25 +1,59 @@
-"""Finds the reads whose answers a change of the cache changes, those of metadata included (docs/engine.md §3.1).
+"""Finds what a change of the cache affects: whether it is a change of an input, and the reads whose answers it changes.
+
+What compilers write is no input (docs/engine.md §2.3, §5.1, §5.2): the kind leaves out fields that belong to compilers
+entirely, and ``input_changed`` leaves out our entries of shared lists. Otherwise the echo of each reference that we add
+would start a walk.
 
 A relation holds between two objects if one wants what the other offers, so either end can establish or break it. Both
 ends are examined twice: on the graph before for what is lost, on the graph after for what is gained. The result may
-hold a read too many (its readers run and find nothing new), never one too few. ``equality.py`` decides whether an input
-has changed.
+hold a read too many (its readers run and find nothing new), never one too few (docs/engine.md §3.1).
 
-It reads the graph, and changes nothing there. State: the reads found for one batch.
+State: the reads found for one batch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any, NamedTuple
 
-from intentc.logic.cache import ALL, Cache, State, Transition, shown
+from intentc.logic.cache import ALL, Cache, Held, State, Transition, shown
 from intentc.logic.cache.states import Offers, counts, name_in_force
-from intentc.logic.dependencies import ReadIndex
-from intentc.model import Key, Link, Name, Read, Resource
+from intentc.logic.dependencies import Path, ReadIndex
+from intentc.model import Key, Link, Name, Problem, Read, Resource
+from intentc.model.kind import Relation
 from intentc.model.metadata import differing_parts
-from intentc.model.ownership import is_made_by
+from intentc.model.names import FQ_NAME, UUID
+from intentc.model.ownership import is_made_by, is_our_entry
 from intentc.model.reads import TAKEN, index_read, metadata_read, object_read, sources_read, targets_read, usable_read
-from intentc.model.resolvers import FQ_NAME, UUID
+
+
+class Job(NamedTuple):
+    """An intent to look at.
+
+    ``by_readers``: something that it read has changed, or it trusts the reaction map, so it must run; otherwise the
+    walk reached it, and its memo may answer. ``path``: the reaction path from the changed object, () if the walk did
+    not reach it. ``missing``: (kind of this intent, kind whose change it read) if the map should have led here."""
+
+    by_readers: bool
+    path: Path = ()
+    missing: tuple[str, str] | None = None
+
+
+class Affected(NamedTuple):
+    """``jobs``: intents to look at, in order. ``objects``: stored objects of any kind that changed in any way, for
+    planning. ``deleted``: deleted intents. ``problems``: new reasons to hold. ``cycles``: intents to hold although
+    their runs ended well, since their facts form a cycle (docs/engine.md §4.1)."""
+
+    jobs: dict[Key, Job]
+    objects: frozenset[Name]
+    deleted: frozenset[Key]
+    problems: tuple[Problem, ...]
+    cycles: tuple[tuple[Key, Problem], ...] = ()
+
+
+def nobody() -> Affected:
+    """The result for a change that affects nothing."""
+    return Affected({}, frozenset(), frozenset(), ())
 
 
 class ChangedReads:
@@ -182,3 +216,63 @@ def _only(links: tuple[Link, ...], other: object) -> Collection[Link]:
     if links == their_links:
         return ()
     return set(links).difference(their_links)
+
+
+def input_changed(transition: Transition, installation: str, cache: Cache) -> bool:
+    """Whether a reader of the object, or the intent on it, could see a difference."""
+    before, after = transition.before, transition.after
+    if before is None or after is None:
+        return True
+    if isinstance(before, Held) or isinstance(after, Held):
+        # A resource that stays held is no news, unless its shown state is lost.
+        return not (isinstance(before, Held) and isinstance(after, Held)) or shown(before) is not shown(after)
+    if made_differs(before, after, installation):
+        return True
+    return not same_for_readers(before, after, installation, cache)
+
+
+def same_for_readers(one: Resource, other: Resource, installation: str, cache: Cache) -> bool:
+    """Whether two states of an object are equal apart from what compilers of ``installation`` wrote."""
+    kind = one.kind
+    if not kind.shared_relations:
+        return kind.same_input(one, other)
+    if one.raw == other.raw:
+        return True
+    shared = {f"{name}_refs": kind.relations[name] for name in kind.shared_relations}
+    first, second = one.values(), other.values()
+    for field in kind.input_fields:
+        mine, theirs = getattr(first, field), getattr(second, field)
+        if mine == theirs:
+            continue
+        relation = shared.get(field)
+        if relation is None:
+            return False
+        if _users(mine, relation, one, installation, cache) != _users(theirs, relation, one, installation, cache):
+            return False
+    return True
+
+
+def _users(
+    entries: tuple[Any, ...], relation: Relation, holder: Resource, installation: str, cache: Cache
+) -> list[Any]:
+    """The entries that no compiler of this installation wrote."""
+    own = _is_made(cache, holder.key, installation)
+    return [
+        entry
+        for entry in entries
+        if not is_our_entry(
+            relation,
+            holder.key.uuid,
+            target=entry.to,
+            uuid=entry.uuid,
+            attribute=getattr(entry, "attr", None),
+            installation=installation,
+            both_made=own and _is_made(cache, Key(relation.name, entry.uuid), installation),
+        )
+    ]
+
+
+def _is_made(cache: Cache, key: Key, installation: str) -> bool:
+    """Whether a compiler of ``installation`` made an object."""
+    state = cache.state(key)
+    return isinstance(state, Resource) and is_ours(state, installation)

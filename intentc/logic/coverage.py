@@ -16,13 +16,12 @@ import msgspec
 
 from intentc.logic.cache import State, Transition
 from intentc.logic.cache.states import NO_OFFERS
+from intentc.logic.changes import ChangedReads
 from intentc.logic.dependencies import DependencyProcessor, Finding, Path, ReactionMap
 from intentc.logic.dependencies.reactions import SELF, Declared, Edge, edges
+from intentc.logic.world import LiveWorld
 from intentc.model import Key, Read, Schema
 from intentc.model.reads import TAKEN, index_read, name_read, object_read, sources_read
-
-from .changes import ChangedReads
-from .world import LiveWorld
 
 Pair = tuple[str, str]
 """Kind of the reader, kind of what it reads."""

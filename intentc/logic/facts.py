@@ -1,14 +1,19 @@
-"""Facts: derived values that intents contribute for each other, kept in memory only (docs/engine.md §4.1).
+"""Keeps the facts between intents, and cuts off cycles of them: intents that change each other's facts without end.
 
-State: the facts by contributor and by name; only ``logic.Service`` changes them.
+Each job caused by a changed fact records the way from the last change that was not a fact. An intent that is reached on
+a way through itself a hundred times lies on a cycle (docs/engine.md §4.1); a long chain of facts does not, nor does a
+hub with many contributors, nor intents that agree after some rounds. The intents of a cycle get no more jobs from each
+other until another input of one of them changes. The engine holds what they contributed.
+
+State: the facts, the ways and the cut cycles, in memory. ``logic.Service`` alone calls it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, NamedTuple
 
-from intentc.model import Fact, Key
+from intentc.model import Fact, Key, Problem
 
 FactName = tuple[str, str]
 """(kind, name) of a fact."""
@@ -76,3 +81,152 @@ class FactTable:
             return False
         del self._values[name]
         return True
+
+
+ROUNDS = 100
+"""How often a way may pass through the same intent."""
+
+FACT_CYCLE = "FactCycle"
+"""The reason of the problem on each intent of a cycle."""
+
+_SHOWN = 8
+"""Intents of a cycle that a message names."""
+
+
+class Hop(NamedTuple):
+    """One step of a way: ``key`` was reached because ``before`` changed ``fact``. The first one, of ``length`` 0, is an
+    intent that ran for another reason; its ``fact`` has no meaning. ``before`` is also None if a deleted object removed
+    its facts."""
+
+    key: Key
+    fact: FactName
+    before: Hop | None
+    length: int
+
+
+class FactCycles:
+    """The ways of the intents that facts have reached and that did not run since, and the cycles that are cut off.
+
+    ``named``: gives the name of an intent for people.
+    """
+
+    def __init__(self, named: Callable[[Key], str]) -> None:
+        self._named = named
+        self._coming: dict[Key, Hop] = {}
+        self._cut: dict[Key, set[Key]] = {}
+        """Intent → all intents of its cycle, which share the set."""
+        self._news: set[Key] = set()
+        self.problems: dict[Key, Problem] = {}
+        """The intents that are cut off, with a problem that shows the cycle."""
+
+    def __contains__(self, key: Key) -> bool:
+        """Whether an intent is cut off."""
+        return key in self._cut
+
+    def runs(self, key: Key) -> Hop:
+        """Return the way on which ``key`` was reached; it was evaluated now."""
+        return self._coming.pop(key, None) or Hop(key, ("", ""), None, 0)
+
+    def reach(self, key: Key, fact: FactName, before: Hop | None) -> Collection[Key]:
+        """Reach a reader of a changed fact; return the intents that get a job for it. Empty if that would only continue
+        a cycle; a whole cycle if it is cut off and this change is from outside."""
+        hop = step(key, fact, before)
+        members = self._cut.get(key)
+        if members is not None:
+            inside = _since_any(before, members)
+            if not inside:
+                return self.resume((key,))
+            self._cut_off({key, *inside}, self.problems[key].message)
+            return ()
+        if hop.length % ROUNDS == 0:
+            closed = _closed(hop)
+            if closed:
+                self._cut_off({passed.key for passed in closed}, self._message(closed))
+                return ()
+        earlier = self._coming.get(key)
+        # The shorter way starts at the later cause outside; rounds are counted from there.
+        if earlier is None or hop.length < earlier.length:
+            self._coming[key] = hop
+        return (key,)
+
+    def resume(self, keys: Iterable[Key]) -> set[Key]:
+        """Resume the cycles of ``keys``, each of which has a change other than a fact of its own cycle.
+
+        Returns all intents of these cycles. Each must run: it may have missed what the others yielded last."""
+        resumed: set[Key] = set()
+        for key in keys:
+            self._coming.pop(key, None)
+            resumed |= self._cut.get(key, set())
+        for key in resumed:
+            del self._cut[key], self.problems[key]
+            self._coming.pop(key, None)
+        return resumed
+
+    def forget(self, key: Key) -> None:
+        """Forget an intent that was deleted."""
+        self._coming.pop(key, None)
+
+    def news(self, key: Key) -> tuple[tuple[Key, Problem], ...]:
+        """The intents cut off since the last call, sorted, with their problems; ``key`` ran just now. It is always
+        among them if it is cut off itself: its run ended well, and yet it must be held."""
+        if key in self._cut:
+            self._news.add(key)
+        if not self._news:
+            return ()
+        found = tuple((cut, self.problems[cut]) for cut in sorted(self._news) if cut in self.problems)
+        self._news.clear()
+        return found
+
+    def _cut_off(self, keys: set[Key], message: str) -> None:
+        members = keys.union(*(self._cut.get(key, ()) for key in keys))
+        for key in members:
+            self._cut[key] = members
+            self._coming.pop(key, None)
+            if key not in self.problems:
+                self.problems[key] = Problem(key.kind, self._named(key), FACT_CYCLE, message, str(key))
+                self._news.add(key)
+
+    def _message(self, closed: list[Hop]) -> str:
+        last = closed[0].key
+        lap = closed[: next(place for place, hop in enumerate(closed) if place and hop.key == last)]
+        lap.reverse()
+        first = min(range(len(lap)), key=lambda place: lap[place].key)
+        # A hop names the fact that leads to it, so the fact of the first one closes the circle.
+        lap = lap[first + 1 :] + lap[: first + 1]
+        steps = [f"{kind} {name} → {self._called(key)}" for key, (kind, name), _, _ in lap[:_SHOWN]]
+        if len(lap) > _SHOWN:
+            steps.append(f"… {len(lap) - _SHOWN} more …")
+        way = " → ".join((self._called(lap[-1].key), *steps))
+        return f"facts change each other without end: {way}; cut off after {ROUNDS} rounds, break the circle"
+
+    def _called(self, key: Key) -> str:
+        return f"{key.kind} {self._named(key)}"
+
+
+def step(key: Key, fact: FactName, before: Hop | None) -> Hop:
+    """The way that continues from ``before`` by ``fact`` to ``key``."""
+    return Hop(key, fact, before, before.length + 1 if before is not None else 1)
+
+
+def _back(hop: Hop | None) -> Iterator[Hop]:
+    while hop is not None:
+        yield hop
+        hop = hop.before
+
+
+def _since_any(hop: Hop | None, members: Collection[Key]) -> list[Key]:
+    """The intents on a way back to where it last passed one of ``members``; none if it never did."""
+    passed = []
+    for found in _back(hop):
+        passed.append(found.key)
+        if found.key in members:
+            return passed
+    return []
+
+
+def _closed(hop: Hop) -> list[Hop]:
+    """The hops of a way back to its first pass through its end; none if it passed less than ``ROUNDS`` times. All of
+    them lie on one cycle, since each lies between two passes."""
+    way = list(_back(hop))
+    places = [place for place, found in enumerate(way) if found.key == hop.key]
+    return way[: places[-1] + 1] if len(places) >= ROUNDS else []

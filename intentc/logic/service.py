@@ -6,7 +6,7 @@ which states what was meant. It evaluates nothing and waits for nothing; the eng
 
 Two more duties. It keeps the facts and last good values of intents whose last run was not complete, hands them out for
 a restart (``held_facts``, ``last_good_values``) and adopts those of an earlier process. And it finds cycles of facts
-(``cycles``).
+(``facts``).
 
 State: the whole world: cache, graph, reads, facts, allocations, settings, reaction map and applied revision; the
 resources of the last complete evaluations; whose facts are kept from an earlier run, or process; fact cycles; and
@@ -20,18 +20,14 @@ from typing import Any
 
 from intentc.logic.cache import Held, State, Transition, shown
 from intentc.logic.cache.states import known_name
+from intentc.logic.changes import Affected, ChangedReads, Job, input_changed, nobody, watched_metadata
+from intentc.logic.decoding import arrivals, decoded_slices
 from intentc.logic.dependencies import DependencyProcessor, Path, ReactionMap
+from intentc.logic.facts import FactCycles, FactName, Hop, step
+from intentc.logic.world import LiveWorld
 from intentc.model import Batch, Correction, Fact, HeldFacts, Key, Name, Problem, Read, Resource, Schema, Snapshot
 from intentc.model.reads import TAKEN, allocation_read, fact_read, presence_read, setting_read
 from intentc.model.values import freeze
-
-from .affected import Affected, Job, nobody
-from .changes import ChangedReads, watched_metadata
-from .cycles import FactCycles, Hop, step
-from .decoding import arrivals, decoded_slices
-from .equality import input_changed
-from .facts import FactName
-from .world import LiveWorld
 
 _NOTHING: Mapping[Key, State] = {}
 

@@ -5,24 +5,26 @@ to whoever makes them, and kinds keep what they computed once. ``files.py`` alon
 must do alike with those that are replaced.
 """
 
-from .claims import (
+from intentc.model.claims import (
     Claim,
     Fact,
     FinalizerClaim,
     HeldFacts,
     Parent,
     PropertyClaim,
+    Reason,
     ReferenceClaim,
     RelationClaim,
     ResourceClaim,
+    Source,
     StatusClaim,
     claimed,
+    claimed_parts,
 )
-from .events import Batch, Change, Correction, Snapshot
-from .exceptions import described
-from .kind import Kind, Writer
-from .names import Key, Name, escaped_segment, is_escaped, is_uuid, kebab, snake, stored_segment
-from .operations import (
+from intentc.model.events import Batch, Change, Correction, Snapshot
+from intentc.model.kind import Kind, Writer
+from intentc.model.names import Key, Name, escaped_segment, is_escaped, is_uuid, kebab, snake, stored_segment
+from intentc.model.operations import (
     AddReference,
     Create,
     Delete,
@@ -34,13 +36,12 @@ from .operations import (
     verb,
     written_fields,
 )
-from .ownership import MARK_KEY, RELEASED_KEY, SHARED, Mark, object_uuid
-from .problem import InvalidInput, Problem, SeveralInvalid, all_invalid
-from .provenance import Reason, Source, claimed_parts
-from .reads import Read
-from .resource import Link, Reference, Resource
-from .schema import Schema
-from .world import HeldInput, Target, World
+from intentc.model.ownership import MARK_KEY, RELEASED_KEY, SHARED, Mark, object_uuid
+from intentc.model.problem import InvalidInput, Problem, SeveralInvalid, all_invalid, described
+from intentc.model.reads import Read
+from intentc.model.resource import Link, Reference, Resource
+from intentc.model.schema import Schema
+from intentc.model.world import HeldInput, Target, World
 
 __all__ = [
     "MARK_KEY",

@@ -18,23 +18,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from .events import Change
-from .manifest import Shape, flattened, is_manifest, manifest_uuid
-from .metadata import METADATA
-from .names import Key, snake
-from .ownership import MARK_KEY, Mark
-from .problem import UNKNOWN_FIELD, InvalidInput
-from .reads import PARENT
-from .resolvers import FQ_NAME, RESOLVERS, UUID, hostname_offers
-from .resource import Link, Reference, Resource
-from .sensitive import secret_places, sensitive_paths
-from .status import STATUS, Status
-from .stored_versions import StoredVersions
-from .types import FieldSpec, TypeTable
-from .values import Value, decode_hook, values_at, without_nulls
+from intentc.model.events import Change
+from intentc.model.manifest import Shape, flattened, is_manifest, manifest_uuid
+from intentc.model.metadata import METADATA
+from intentc.model.names import FQ_NAME, RESOLVERS, UUID, Key, hostname_offers, snake
+from intentc.model.ownership import MARK_KEY, Mark
+from intentc.model.problem import UNKNOWN_FIELD, InvalidInput
+from intentc.model.reads import PARENT
+from intentc.model.resource import Link, Reference, Resource
+from intentc.model.sensitive import secret_places, sensitive_paths
+from intentc.model.status import STATUS, Status
+from intentc.model.stored_versions import StoredVersions
+from intentc.model.types import FieldSpec, TypeTable
+from intentc.model.values import Value, decode_hook, values_at, without_nulls
 
 if TYPE_CHECKING:
-    from .known_fields import LostFields
+    from intentc.model.known_fields import LostFields
 
 
 class Writer(enum.Enum):

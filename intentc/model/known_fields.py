@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from .kind import Kind, Writer
-from .types import SCALARS, FieldSpec
+from intentc.model.kind import Kind, Writer
+from intentc.model.types import SCALARS, FieldSpec
 
 _FREE = frozenset({"map", "opaque"})
 _UNSET: tuple[Any, ...] = (None, "", [], {})

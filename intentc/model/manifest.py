@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from . import metadata as stored_metadata
-from .ownership import MARK_KEY
-from .status import STATUS, STATUS_CLAIMS
-from .values import without_nulls
+from intentc.model import metadata as stored_metadata
+from intentc.model.ownership import MARK_KEY
+from intentc.model.status import STATUS, STATUS_CLAIMS
+from intentc.model.values import without_nulls
 
 DEFAULT_NAMESPACE = "default"
 CORE = "core"

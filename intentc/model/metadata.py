@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from .types import FieldSpec, TypeTable
-from .values import FrozenMap
+from intentc.model.types import FieldSpec, TypeTable
+from intentc.model.values import FrozenMap
 
 METADATA = "metadata"
 """The field of the stored form."""

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from .claims import Parent
-from .names import Key, Name
-from .ownership import Mark
-from .status import STATUS, status_item
+from intentc.model.claims import Parent
+from intentc.model.names import Key, Name
+from intentc.model.ownership import Mark
+from intentc.model.status import STATUS, status_item
 
 
 class ReferenceValue(NamedTuple):

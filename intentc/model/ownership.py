@@ -14,10 +14,10 @@ import re
 import uuid as uuid_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .names import Name
+from intentc.model.names import Name
 
 if TYPE_CHECKING:
-    from .kind import Relation
+    from intentc.model.kind import Relation
 
 MARK_KEY = "intentc"
 """The annotation's key."""

@@ -1,7 +1,9 @@
-"""A problem: something in the input that a person must fix, reported on the resource that it is about; and the errors
-for input that can't be used.
+"""A problem in the input that a person must fix, errors for input that can't be used, and exceptions in words.
 
-Values only.
+``described`` is never empty: several libraries raise exceptions without a text, and a message that ends in a colon
+helps nobody.
+
+Values and pure functions.
 """
 
 from __future__ import annotations
@@ -10,6 +12,25 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+
+
+def described(error: BaseException) -> str:
+    """The class and text of ``error``; if it has no text, the text of the first cause that has one.
+
+    >>> described(ValueError("no number")), described(TimeoutError())
+    ('ValueError: no number', 'TimeoutError')
+    """
+    name, seen = type(error).__name__, 0
+    cause: BaseException | None = error
+    while cause is not None and seen < _CAUSES:
+        if text := str(cause).strip():
+            return f"{name}: {text}"
+        cause, seen = cause.__cause__ or cause.__context__, seen + 1
+    return name
+
+
+_CAUSES = 10
+
 
 UNKNOWN_FIELD = "UnknownField"
 """The reason of a resource that has a field which only an earlier schema of its kind declared."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .names import Key, Name
-from .ownership import Mark
+from intentc.model.names import Key, Name
+from intentc.model.ownership import Mark
 
 if TYPE_CHECKING:
-    from .kind import Kind
+    from intentc.model.kind import Kind
 
 
 class Link(NamedTuple):

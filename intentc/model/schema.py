@@ -15,16 +15,15 @@ from typing import Any
 
 import msgspec
 
-from .kind import Column, Index, Kind, Mention, ParentRelation, Property, Relation, Writer
-from .manifest import Conversion, Shape, group_of
-from .metadata import METADATA, ObjectMeta
-from .names import kebab
-from .problem import InvalidInput
-from .resolvers import RESOLVERS
-from .status import STATUS, STATUS_CLAIMS, Status, StatusSpec
-from .stored_versions import StoredVersions
-from .types import FieldSpec, TypeTable, build_struct
-from .values import Value, decode_hook, split_path
+from intentc.model.kind import Column, Index, Kind, Mention, ParentRelation, Property, Relation, Writer
+from intentc.model.manifest import Conversion, Shape, group_of
+from intentc.model.metadata import METADATA, ObjectMeta
+from intentc.model.names import RESOLVERS, kebab
+from intentc.model.problem import InvalidInput
+from intentc.model.status import STATUS, STATUS_CLAIMS, Status, StatusSpec
+from intentc.model.stored_versions import StoredVersions
+from intentc.model.types import FieldSpec, TypeTable, build_struct
+from intentc.model.values import Value, decode_hook, split_path
 
 
 class ParentSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

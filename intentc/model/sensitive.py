@@ -17,14 +17,14 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from .manifest import WHOLE_COPY
-from .metadata import METADATA
-from .types import SCALARS, FieldSpec, TypeTable
-from .values import thaw
+from intentc.model.manifest import WHOLE_COPY
+from intentc.model.metadata import METADATA
+from intentc.model.types import SCALARS, FieldSpec, TypeTable
+from intentc.model.values import thaw
 
 if TYPE_CHECKING:
-    from .kind import Kind
-    from .resource import Resource
+    from intentc.model.kind import Kind
+    from intentc.model.resource import Resource
 
 CONCEALED = "<secret>"
 _SHORTEST = 4

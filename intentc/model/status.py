@@ -16,9 +16,9 @@ from typing import Any
 
 import msgspec
 
-from .problem import InvalidInput
-from .types import TypeTable
-from .values import FrozenMap, Value
+from intentc.model.problem import InvalidInput
+from intentc.model.types import TypeTable
+from intentc.model.values import FrozenMap, Value
 
 STATUS = "status"
 """The field of a stored resource."""

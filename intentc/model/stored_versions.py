@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
-from .manifest import COMMON_PLACES, OF_SERVER, Conversion, Moves, copied, move_field
-from .metadata import METADATA
-from .status import STATUS, STATUS_CLAIMS
+from intentc.model.manifest import COMMON_PLACES, OF_SERVER, Conversion, Moves, copied, move_field
+from intentc.model.metadata import METADATA
+from intentc.model.status import STATUS, STATUS_CLAIMS
 
 STORED_VERSION = "stored_version"
 """The field of a stored resource that names the version in which it was written."""

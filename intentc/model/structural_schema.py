@@ -1,26 +1,88 @@
-"""Turns a Kubernetes-shaped kind into an OpenAPI v3 schema that is structural, as CustomResourceDefinitions want it.
+"""Describes a kind as Kubernetes does: structural schema, printer columns, pruned resources.
 
-Why it exists: ``intentc crds`` prints it for a cluster, and our Kubernetes-compatible API publishes it to clients,
-who complete, explain and check manifests with it. Admission does not use it: it checks values in
-``loading/checking.py``.
+Why it exists: a CustomResourceDefinition has the schema and the columns, and our Kubernetes-compatible API serves them.
+A schema file declares columns by paths of the flat form; a manifest has these fields at other places. A cluster's
+resources have many fields that no compiler reads (most of a pod): kinds with ``opaque: true`` accept them and don't
+store them, since they would fill etcd, and change without a meaning.
 
-Every node has a type, says that its content is free (``x-kubernetes-preserve-unknown-fields``), or that it is an
-integer or a text. Types, enums and bounds are those of the schema file; fields stand where the given version has them.
-Fields that compilers write are left out, except ``status``. A default is at most named in the description: a cluster
-would write defaults into the stored object. One below the field's minimum means "not set", and is not named.
-
-Pure functions of values.
+Pure functions of values, which they don't change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from .kind import Kind, Property, Writer
-from .manifest_places import at_top
-from .status import STATUS
-from .types import FieldSpec, TypeTable
+from intentc.model.kind import Kind, Property, Writer
+from intentc.model.metadata import METADATA
+from intentc.model.status import STATUS
+from intentc.model.types import SCALARS, FieldSpec, TypeTable
+
+
+def manifest_kind(kind: Kind) -> str:
+    """``kind`` as manifests spell it: ``TCPMapping``."""
+    return kind.manifests.kind
+
+
+def resource_name(kind: Kind) -> str:
+    """The kind's name in URLs: its plural in lower case, ``tcpmappings``."""
+    return kind.manifests.plural
+
+
+def is_namespaced(kind: Kind) -> bool:
+    """Whether resources of the kind stand in a namespace."""
+    return not kind.manifests.cluster_scoped
+
+
+def at_top(kind: Kind) -> bool:
+    """Whether the fields stand next to ``metadata`` and not in ``spec``, as a Secret's ``data``."""
+    return kind.manifests.without_spec
+
+
+def group_and_version(api_version: str) -> tuple[str, str]:
+    """The API group of a manifest's ``apiVersion`` (empty for the core group) and the version's name."""
+    group, slash, version = api_version.rpartition("/")
+    return (group, version) if slash else ("", api_version)
+
+
+def pruned(kind: Kind, fields: dict[str, Any]) -> dict[str, Any]:
+    """``fields`` of a resource in its flat form, without what the schema of ``kind`` does not declare. Fields of
+    every kind stay. A value of a wrong type stays, so that admission can say so."""
+    return declared_part(kind, fields) if kind.written_as_manifests and kind.opaque else fields
+
+
+def declared_part(kind: Kind, fields: dict[str, Any]) -> dict[str, Any]:
+    """As ``pruned``, of a kind that rejects undeclared fields, too."""
+    known = kind.values_type.__struct_fields__
+    found = {}
+    for field, value in fields.items():
+        declared = kind.properties.get(field)
+        if declared is not None:
+            found[field] = _pruned(kind.types, declared.spec, value)
+        elif field in known or field in OF_ANY:
+            found[field] = value
+    return found
+
+
+OF_ANY = frozenset({"name", "display_name", "id_perms", "perms2", "configuration_version"})
+"""Fields that each resource may have, and that no evaluation reads."""
+
+
+def _pruned(types: TypeTable, spec: FieldSpec, value: Any) -> Any:
+    name = spec.list or spec.type
+    if name in SCALARS:
+        return value
+    fields = types.fields(name)
+    if spec.list:
+        return [_inner(types, fields, one) for one in value] if isinstance(value, list) else value
+    return _inner(types, fields, value)
+
+
+def _inner(types: TypeTable, fields: Mapping[str, FieldSpec], value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {field: _pruned(types, fields[field], inner) for field, inner in value.items() if field in fields}
+
 
 Node = dict[str, Any]
 """A node of an OpenAPI v3 schema as JSON."""
@@ -150,3 +212,48 @@ def _move(spec: Node, source: list[str], target: list[str]) -> None:
     for step in target[:-1]:
         holder = holder["properties"].setdefault(step, {"type": "object", "properties": {}})
     holder["properties"][target[-1]] = node
+
+
+class PrinterColumn(NamedTuple):
+    """``type``: as in OpenAPI, or ``date``, which is shown as an age. ``steps``: the path in a manifest; ``[]``
+    flattens a list."""
+
+    name: str
+    type: str
+    steps: tuple[str, ...]
+
+    @property
+    def json_path(self) -> str:
+        """The path as in a CustomResourceDefinition: ``.spec.prefix``."""
+        return "".join("[*]" if step == "[]" else f".{step}" for step in self.steps)
+
+
+AGE = PrinterColumn("Age", "date", ("metadata", "creationTimestamp"))
+
+
+def printer_columns(kind: Kind, version: str) -> tuple[PrinterColumn, ...]:
+    """The columns after the name, for manifests with this ``apiVersion``; the age is the last."""
+    schema = structural_schema(kind, version)
+    found = []
+    for column in kind.columns:
+        steps = _in_manifest(kind, version, column.path)
+        found.append(PrinterColumn(column.name, _type(schema, steps), steps))
+    return (*found, AGE)
+
+
+def _in_manifest(kind: Kind, version: str, path: tuple[str, ...]) -> tuple[str, ...]:
+    if at_top(kind) or path[0] in (METADATA, STATUS):
+        return path
+    for old, new in kind.manifests.versions.get(version, {}).items():
+        moved = tuple((new or "").split("."))
+        if path[: len(moved)] == moved:
+            return ("spec", *old.split("."), *path[len(moved) :])
+    return ("spec", *path)
+
+
+def _type(schema: Node, steps: tuple[str, ...]) -> str:
+    node = schema
+    for step in steps:
+        node = node.get("items", {}) if step == "[]" else node.get("properties", {}).get(step, {})
+    found = node.get("type", "string")
+    return found if found in ("boolean", "integer", "number", "string") else "string"

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from .problem import InvalidInput
-from .values import FrozenMap, Opaque, Value, decode_hook
+from intentc.model.problem import InvalidInput
+from intentc.model.values import FrozenMap, Opaque, Value, decode_hook
 
 SCALARS: Mapping[str, tuple[Any, Any]] = {
     "string": (str, ""),

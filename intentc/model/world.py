@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
-from .names import Key, Name
-from .resource import Resource
+from intentc.model.names import Key, Name
+from intentc.model.resource import Resource
 
 
 class Target(NamedTuple):

@@ -14,23 +14,22 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from intentc.apiserver.admission import RULES
+from intentc.apiserver.admission.rules import Change, Number
+from intentc.apiserver.local import LocalWriteService
+from intentc.apiserver.service import ApiServer
+from intentc.apiserver.sources import DerivedSource, Source
 from intentc.apiserver.startup import write_seeds
-
-from ..apiserver.admission import RULES
-from ..apiserver.admission.rules import Change, Number
-from ..apiserver.local import LocalWriteService
-from ..apiserver.service import ApiServer
-from ..apiserver.sources import DerivedSource, Source
-from ..engine.applier import LastGoodValues
-from ..engine.assembly import assemble
-from ..inspection.shown_resources import in_order, lower_level, shown, statuses
-from ..model import Batch, Key, Name, Problem
-from ..planning import DeleteGuard
-from ..plugins import Loaded
-from ..watch.keys import Layout
-from ..watch.listing import list_all
-from ..watch.memory import MemoryStore
-from ..writing import ReadService, WriteService
+from intentc.engine.applier import LastGoodValues
+from intentc.engine.assembly import assemble
+from intentc.inspection.shown_resources import in_order, lower_level, shown, statuses
+from intentc.model import Batch, Key, Name, Problem
+from intentc.planning import DeleteGuard
+from intentc.plugins import Loaded
+from intentc.watch.keys import Layout
+from intentc.watch.listing import list_all
+from intentc.watch.memory import MemoryStore
+from intentc.writing import ReadService, WriteService
 
 PATH = "contrail"
 """The path of resources in the store."""

@@ -2,18 +2,26 @@
 
 A compiler claims a ``manifest`` (``Intent.manifest``, ``targets.py``); a bridge carries it out and answers with an
 ``observed``. What the bridge must do with one object, and what it reports, are pure functions here (``carrying.py``,
-``live_state.py``, ``owned_fields.py``, ``provenance.py``), so that the bridge and the fake cluster of
-``intentc.testing`` decide alike. Who talks to a cluster is in ``intentc.bridges``; ``model/manifest.py`` converts
-manifests that people write.
+``owned_fields.py``), so that the bridge and the fake cluster of ``intentc.testing`` decide alike. Who talks to a
+cluster is in ``intentc.bridges``; ``model/manifest.py`` converts manifests that people write.
 
 Pure functions of values.
 """
 
-from .carrying import FINALIZER, INSTALLATION_LABEL, Step, Wanted, next_step, wanted_of
-from .live_state import observed_fields
-from .owned_fields import differences, with_list_keys
-from .provenance import Restored, mark_of, restored
-from .targets import MANIFEST, OBSERVED, Target, body_of, claimed_fields, digest_of, name_of, target_of
+from intentc.outgoing.carrying import (
+    FINALIZER,
+    INSTALLATION_LABEL,
+    Restored,
+    Step,
+    Wanted,
+    mark_of,
+    next_step,
+    observed_fields,
+    restored,
+    wanted_of,
+)
+from intentc.outgoing.owned_fields import differences, with_list_keys
+from intentc.outgoing.targets import MANIFEST, OBSERVED, Target, body_of, claimed_fields, digest_of, name_of, target_of
 
 __all__ = [
     "FINALIZER",

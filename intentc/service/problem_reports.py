@@ -1,7 +1,7 @@
 """Has the leader store the problems of mirrored resources in etcd, where the Kubernetes bridge reads them.
 
 Why it exists: problems are known to the compiler alone, and people look at the objects of their cluster. The bridge
-reads these reports (``model/problem_report.py``) and shows them as Events. Only resources that a bridge mirrored get a
+reads these reports (``model/bridge_keys.py``) and shows them as Events. Only resources that a bridge mirrored get a
 report.
 
 A resource is looked at once its problems have been the same for two seconds, or after ten seconds: resources that are
@@ -26,7 +26,7 @@ import msgspec
 from intentc.engine.state_tables import StateTables
 from intentc.logic import LiveWorld
 from intentc.model import Key
-from intentc.model.problem_report import ProblemReport, problem_reports_prefix
+from intentc.model.bridge_keys import ProblemReport, problem_reports_prefix
 from intentc.retained import RunningEngine
 from intentc.watch.keys import Layout, leader_key
 from intentc.watch.listing import list_all

@@ -191,7 +191,7 @@ def _address(diagnostics: Diagnostics) -> str:
 
 def _keeping(engine: Engine, settings: Intentc, process: str) -> Keeping:
     """Build what keeps the journal in files."""
-    from ..journal.files import JournalFiles, this_process  # only with a journal directory
+    from ..journal.ring import JournalFiles, this_process  # only with a journal directory
 
     journal, world, wanted = engine.journal, engine.world, settings.journal
     files = JournalFiles(

@@ -1,9 +1,9 @@
 """Checks that a bridge has mirrored the kinds that compilers need as a whole (``needs_synced``), before they compile.
 
 Why it exists: before a kind was listed completely, an intent can't know whether it finds nothing because there is none,
-and would remove what it made before. The bridge writes a mark for each kind (``model/synced.py``); the service repeats
-the check until it succeeds. Without a bridge there are no marks, and nothing waits, unless ``intentc.kubernetes`` says
-that there is one.
+and would remove what it made before. The bridge writes a mark for each kind (``model/bridge_keys.py``); the service
+repeats the check until it succeeds. Without a bridge there are no marks, and nothing waits, unless
+``intentc.kubernetes`` says that there is one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 
 from intentc.loading.configuration.sections import Kubernetes
-from intentc.model.synced import synced_prefix
+from intentc.model.bridge_keys import synced_prefix
 from intentc.watch.protocol import Store, StoreError, prefix_end
 
 

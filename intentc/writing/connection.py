@@ -16,7 +16,7 @@ from typing import Any
 import httpx2
 
 from intentc import crashpoints
-from intentc.model.exceptions import described
+from intentc.model.problem import described
 
 from .answers import Answer
 from .bounded import UNCOMPRESSED, received

@@ -14,7 +14,7 @@ from typing import Any
 import httpx2
 import msgspec
 
-from intentc.model.exceptions import described
+from intentc.model.problem import described
 
 from .bounded import Received, received
 from .endpoint import Credentials, trust_lack

@@ -22,7 +22,7 @@ from intentc.crashpoints import BRIDGE_POINTS
 from intentc.dev.etcd_server import Etcd
 from intentc.loading.schemas import load_schema
 from intentc.model import Schema
-from intentc.model.problem_report import ProblemReport, ReportedProblem, problem_reports_prefix
+from intentc.model.bridge_keys import ProblemReport, ReportedProblem, problem_reports_prefix
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Delete, Put, prefix_end
 from tests.faults.scale import KILL_PATIENCE, VISITS

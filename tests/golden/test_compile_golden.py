@@ -19,7 +19,7 @@ from intentc.loading.yaml import load_documents
 from intentc.logic.coverage import Coverage, coverage
 from intentc.logic.dependencies.reactions import Edge
 from intentc.model import Name
-from intentc.model.provenance import claimed_parts
+from intentc.model.claims import claimed_parts
 from intentc.offline import offline
 from intentc.offline.offline import Offline
 from intentc.planning import Planner

@@ -17,7 +17,7 @@ from intentc.bridges.kubernetes.rights import rights, rules_of
 from intentc.bridges.kubernetes.serving import Bridge, Settings, running_bridge
 from intentc.cli.custom_resources import definitions
 from intentc.loading.kubeconfig import read_kubeconfig
-from intentc.model.synced import synced_prefix
+from intentc.model.bridge_keys import synced_prefix
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Delete, prefix_end
 from intentc.writing.endpoint import Endpoint

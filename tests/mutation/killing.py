@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext
 from typing import NamedTuple
 from unittest import mock
 
-from intentc.logic.affected import Job
+from intentc.logic.changes import Job
 from intentc.logic.dependencies import DependencyProcessor, Path, ReactionMap
 from intentc.logic.service import Service
 from intentc.model import Key, Read

@@ -25,8 +25,8 @@ import anyio.lowlevel
 
 from intentc.engine.assembly import assemble
 from intentc.engine.engine import Engine
-from intentc.journal.files import JournalFiles, this_process
 from intentc.journal.keeping import Keeping
+from intentc.journal.ring import JournalFiles, this_process
 from intentc.loading.configuration import Configuration
 from intentc.model import Batch, Change, Snapshot
 from intentc.plugins import Loaded, installed

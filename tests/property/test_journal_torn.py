@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intentc.journal import Entry
-from intentc.journal.files import JournalFiles, newest_first, this_process
 from intentc.journal.records import encoded, mark_of_object, record
-from intentc.journal.searching import search
+from intentc.journal.ring import JournalFiles, newest_first, search, this_process
 from intentc.model import Key, Name
 
 RULES = Name("rules", ("a", 'b "quoted", not the end', "ü\n"))

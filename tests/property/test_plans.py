@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from intentc.cli.errors import CommandError
 from intentc.model import InvalidInput
-from intentc.offline.preview.saved import Input
+from intentc.offline.preview.report import Input
 from tests.property.profiles import share
 from tests.property.resources import Put, anything, tenants, without_automatic
 from tests.support.planned_system import PlannedSystem, changes_of, texts, uuids_in

@@ -19,7 +19,7 @@ from intentc.apiserver.errors import ApiError
 from intentc.inspection.part_sources import Because, parts_of, reads_of
 from intentc.inspection.shown_resources import lower_level
 from intentc.model import Key, Name, RelationClaim, Source
-from intentc.model.provenance import claimed_parts
+from intentc.model.claims import claimed_parts
 from intentc.offline.offline import Offline
 from intentc.plugins import Loaded
 from tests.oracle.contrail import Json, World, mark

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from intentc.journal.entries import Entry
+from intentc.journal.journal import Entry
 from tests.support.contrail_policies import attached, links, pairs, policy, rule
 from tests.support.contrail_system import ContrailSystem
 

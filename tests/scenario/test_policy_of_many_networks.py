@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from intentc.compilers.contrail import connections, network_rules
-from intentc.journal.entries import Entry
+from intentc.journal.journal import Entry
 from intentc.model import Kind
 from intentc.planning import planner
 from intentc.planning.merge import Desired, merge

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from intentc.evaluation import Compiler, Context, Intent, assign
-from intentc.journal.files import JournalFiles, this_process
 from intentc.journal.keeping import Keeping
+from intentc.journal.ring import JournalFiles, this_process
 from intentc.logic.dependencies.reactions import Reaction, ReactionMap, Visit
 from intentc.model import Claim, Create, Delete, Fact, Key, Name, Parent, ResourceClaim, Schema, Update
 from intentc.plugins import Loaded

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from intentc.model import Change, HeldInput, Key, Link, Resource, Schema, Target
+from intentc.model.names import FQ_NAME, UUID
 from intentc.model.reads import PARENT
-from intentc.model.resolvers import FQ_NAME, UUID
 
 
 def provisional_uuid(kind: str, fq_name: list[str] | tuple[str, ...]) -> str:

@@ -20,8 +20,7 @@ from intentc.inspection.differences import differences
 from intentc.model import Key
 from intentc.offline.offline import PATH
 from intentc.offline.preview import Plan, Trial, gather, plan
-from intentc.offline.preview.report import Change
-from intentc.offline.preview.saved import Input, Text
+from intentc.offline.preview.report import Change, Input, Text
 from intentc.plugins import find_compilers, load_all
 from intentc.watch.protocol import prefix_end
 from intentc.writing.connection import Connection, in_process

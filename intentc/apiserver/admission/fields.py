@@ -19,9 +19,9 @@ from intentc.loading.checking import LONGEST_NAME as LONGEST_NAME
 from intentc.model import MARK_KEY, Kind, Schema, kebab
 from intentc.model.manifest import flattened, is_half_manifest, is_manifest
 from intentc.model.metadata import METADATA
-from intentc.model.pruning import pruned
 from intentc.model.status import STATUS, STATUS_CLAIMS
 from intentc.model.stored_versions import STORED_VERSION
+from intentc.model.structural_schema import pruned
 from intentc.model.values import decode_hook, without_nulls
 
 from ..documents import Document

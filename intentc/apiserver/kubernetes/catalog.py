@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from intentc.loading import did_you_mean, load_schema
 from intentc.model import Kind, Schema
-from intentc.model.manifest_places import group_and_version, is_namespaced, manifest_kind, resource_name
+from intentc.model.structural_schema import group_and_version, is_namespaced, manifest_kind, resource_name
 
 from .fieldsets import Forms, built_in, custom
 

@@ -1,10 +1,11 @@
 """Completes and checks manifests that clients send.
 
-Why it exists: labels select, so a label that no selector can name is rejected here as by a kube-apiserver, although
-the store could hold it. A cluster's resources have many fields that no compiler reads. Of the kinds that accept any
-field they are not stored (``model/pruning.py``), so nobody can own them, and who sent them learns it: kubectl prints an
-answer's warnings. Of other kinds, and in the metadata of all, an undeclared field is a mistake, as ``fieldValidation``
-says. What a kind's own fields must be is checked by admission. Nothing that the functions get is changed.
+Why it exists: labels select, so a label that no selector can name is rejected here as by a kube-apiserver, although the
+store could hold it. A cluster's resources have many fields that no compiler reads. Of the kinds that accept any field
+they are not stored (``model/structural_schema.py``), so nobody can own them, and who sent them learns it: kubectl
+prints an answer's warnings. Of other kinds, and in the metadata of all, an undeclared field is a mistake, as
+``fieldValidation`` says. What a kind's own fields must be is checked by admission. Nothing that the functions get is
+changed.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import msgspec
 from intentc.loading import did_you_mean
 from intentc.model import Kind
 from intentc.model.manifest import flattened, manifest_of, place_in_manifest
-from intentc.model.pruning import declared_part, pruned
+from intentc.model.structural_schema import declared_part, pruned
 from intentc.model.types import FieldSpec
 
 from ..admission.fields import METADATA_FIELDS, is_name, no_name

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from intentc.model.printer_columns import PrinterColumn, printer_columns
+from intentc.model.structural_schema import PrinterColumn, printer_columns
 
 from .catalog import Offered
 

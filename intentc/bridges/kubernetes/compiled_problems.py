@@ -1,7 +1,7 @@
 """Follows in etcd the problems that compilers store about mirrored resources.
 
 Why it exists: problems are known to compilers, which are other processes; their leaders store them
-(``model/problem_report.py``). ``watch.source`` misses nothing. ``problem_events`` reports them to the cluster.
+(``model/bridge_keys.py``). ``watch.source`` misses nothing. ``problem_events`` reports them to the cluster.
 
 State: these problems. No I/O of its own but the watch.
 """
@@ -14,8 +14,8 @@ from contextlib import aclosing
 import msgspec
 
 from intentc.model import Key
+from intentc.model.bridge_keys import ProblemReport, reported_key
 from intentc.model.events import Batch, Change, Snapshot
-from intentc.model.problem_report import ProblemReport, reported_key
 from intentc.watch.source import Source
 
 from .problem_events import Note

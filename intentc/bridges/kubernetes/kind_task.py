@@ -8,7 +8,7 @@ Values only. State: that of one kind, with the revision of etcd at which its pre
 from __future__ import annotations
 
 from intentc.model import Kind
-from intentc.model.synced import Mark
+from intentc.model.bridge_keys import Mark
 
 from .informing import KindWatcher, Phase
 

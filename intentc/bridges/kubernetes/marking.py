@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from intentc import crashpoints
-from intentc.model.synced import Mark
+from intentc.model.bridge_keys import Mark
 
 from .cluster_identity import ClusterIdentity
 from .informing import Phase

@@ -25,8 +25,7 @@ from intentc.diagnostics.metrics import registry_of
 from intentc.directives import Book
 from intentc.leading import DEFAULT_TTL_SECONDS, Election, KeeperFactory, Leadership
 from intentc.model import Key, Kind, Schema
-from intentc.model.problem_report import problem_reports_prefix
-from intentc.model.synced import Mark
+from intentc.model.bridge_keys import Mark, problem_reports_prefix
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.protocol import Store, StoreError
 from intentc.watch.source import Source

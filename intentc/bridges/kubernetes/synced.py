@@ -2,7 +2,7 @@
 
 Why it exists: before a kind was listed completely, "there is none" means nothing, and a compiler that needs the whole
 must not compile (``needs_synced``). And a process that starts can only notice another, or an older, cluster if a former
-one wrote down what it saw. ``marking`` decides which marks are written; ``model/synced.py`` has their form.
+one wrote down what it saw. ``marking`` decides which marks are written; ``model/bridge_keys.py`` has their form.
 
 The marks are keys of etcd: ``/intentc/synced/<path>/<kind>``.
 """
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from intentc.model.synced import Mark, synced_key, synced_prefix
+from intentc.model.bridge_keys import Mark, synced_key, synced_prefix
 from intentc.watch.keys import leader_key
 from intentc.watch.protocol import Compare, Put, Relation, Store, Target, prefix_end
 

@@ -62,7 +62,7 @@ async def _apply(files: tuple[str, ...], output: str, timeout: float | None, loa
 
 def _saved_plan(files: tuple[str, ...]) -> Path | None:
     """The file, if ``files`` is one saved plan. Raises ``CommandError`` for a plan among other files."""
-    from intentc.offline.preview.saved import is_saved
+    from intentc.offline.preview.report import is_saved
 
     plans = [path for file in files if file != "-" and is_saved(path := Path(file))]
     if plans and len(files) > 1:
@@ -73,7 +73,7 @@ def _saved_plan(files: tuple[str, ...]) -> Path | None:
 
 
 async def _apply_plan(file: Path, output: str, timeout: float | None, loaded: Loaded) -> int:
-    from intentc.offline.preview.saved import deviations, read
+    from intentc.offline.preview.report import deviations, read
     from intentc.plugins import declared
     from intentc.writing.connection import Connection
 

@@ -120,7 +120,7 @@ def _what(difference: Difference) -> str:
 
 
 def _shown(change: Change) -> str:
-    from intentc.offline.audit.report import WAIT
+    from intentc.offline.audit import WAIT
 
     if change.operation == WAIT:
         return f"waits for {', '.join(change.fields)}"

@@ -17,7 +17,7 @@ from ..options import complete_files, configured, output_option_with
 if TYPE_CHECKING:
     from intentc.loading.configuration import Configuration, Loaded
     from intentc.offline.preview import Plan
-    from intentc.offline.preview.saved import Input
+    from intentc.offline.preview.report import Input
 
     from ..planning import Made
 
@@ -123,7 +123,7 @@ def command(
 
 
 def _no_saved_plan(given: tuple[str, ...]) -> None:
-    from intentc.offline.preview.saved import is_saved
+    from intentc.offline.preview.report import is_saved
 
     for file in given:
         if file != "-" and is_saved(Path(file)):
@@ -165,7 +165,7 @@ async def _plan(given: Input, out: Path | None, configuration: Configuration, wi
 
     made = await make_plan(given, configuration, with_outputs=with_outputs)
     if out is not None:
-        from intentc.offline.preview.saved import write
+        from intentc.offline.preview.report import write
 
         try:
             write(out, made.saved)

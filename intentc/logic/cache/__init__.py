@@ -3,8 +3,8 @@
 State: all of that, in memory; only ``logic.Service`` changes it.
 """
 
-from .cache import ALL, Cache, Preparation, with_history
-from .graph import Pending
-from .states import Held, State, Transition, shown
+from intentc.logic.cache.cache import ALL, Cache, Preparation, with_history
+from intentc.logic.cache.graph import Pending
+from intentc.logic.cache.states import Held, State, Transition, shown
 
 __all__ = ["ALL", "Cache", "Held", "Pending", "Preparation", "State", "Transition", "shown", "with_history"]

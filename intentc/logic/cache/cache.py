@@ -15,13 +15,19 @@ from typing import NamedTuple
 
 import msgspec
 
+from intentc.logic.cache.graph import (
+    Graph,
+    IndexTable,
+    NameTable,
+    Pending,
+    given_name,
+    offers_of,
+    precedence,
+    rejected_name,
+)
+from intentc.logic.cache.states import Held, State, Transition, counts, known_name, shown
 from intentc.model import Key, Kind, Problem, Resource, Schema
-from intentc.model.resolvers import FQ_NAME, UUID
-
-from .graph import Graph, Pending
-from .indexes import IndexTable, offers_of
-from .names import NameTable, given_name, precedence, rejected_name
-from .states import Held, State, Transition, counts, known_name, shown
+from intentc.model.names import FQ_NAME, UUID
 
 ALL = "all"
 """The index of every kind: all its objects, under the value ``""``."""

@@ -1,24 +1,127 @@
-"""Relations in both directions, resolved when they are read.
+"""The tables that find resources: by name, by the values that they offer, and by relations in both directions.
 
-Each resource holds its forward links as written. This module indexes the reverse: which resource wants which value.
+Each resource holds its forward links as written. ``Graph`` indexes the reverse: which resource wants which value.
 Whether a link has a target is computed at read time from both ends, so resources may arrive in any order and a forward
 reference needs no repair. ``logic`` finds the reads that a change affects.
 
-State: the reverse index, in memory; only ``cache.py`` changes it. It reads the other tables.
+State: these tables, in memory; only ``cache.py`` changes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from intentc.model import Key, Kind, Link, Schema
+from intentc.logic.cache.states import NO_OFFERS, Held, Offers, State, name_in_force, shown
+from intentc.model import Key, Kind, Link, Problem, Resource, Schema
 from intentc.model.multimap import MultiMap
-from intentc.model.resolvers import FQ_NAME, RESOLVERS, UUID, Resolver
+from intentc.model.names import FQ_NAME, RESOLVERS, UUID, Resolver
 
-from .indexes import IndexTable
-from .names import NameTable
-from .states import State, name_in_force, shown
+
+def offers_of(resource: Resource | None) -> Offers:
+    """The values that ``resource`` offers, by declared index."""
+    if resource is None or not resource.kind.indexes:
+        return NO_OFFERS
+    return {index: resource.offers(index) for index in resource.kind.indexes}
+
+
+class IndexTable:
+    """(kind, index, value) → the keys that offer it, and the reverse."""
+
+    def __init__(self) -> None:
+        self._members: MultiMap[tuple[str, str, str], Key] = MultiMap()
+        self._offers: dict[Key, Offers] = {}
+
+    def replace(self, key: Key, offers: Offers) -> None:
+        """Set the offers of ``key``; ``NO_OFFERS`` removes it."""
+        before = self._offers.get(key, NO_OFFERS)
+        for index, values in before.items():
+            for value in values:
+                self._members.discard((key.kind, index, value), key)
+        for index, values in offers.items():
+            for value in values:
+                self._members.add((key.kind, index, value), key)
+        if offers:
+            self._offers[key] = offers
+        else:
+            self._offers.pop(key, None)
+
+    def offered(self, key: Key) -> Offers:
+        """The present offers of ``key``."""
+        return self._offers.get(key, NO_OFFERS)
+
+    def find(self, kind: str, index: str, value: str) -> Collection[Key]:
+        """The keys of ``kind`` that offer ``value`` in ``index``."""
+        return self._members.get((kind, index, value))
+
+
+class NameTable:
+    """Kind and joined fq_name → the uuids of its holders; the first one has the name."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, dict[str, str | tuple[str, ...]]] = {}
+
+    def holders(self, kind: str, name: str) -> tuple[str, ...]:
+        found = self._kinds.get(kind, {}).get(name, ())
+        return (found,) if isinstance(found, str) else found
+
+    def in_force(self, kind: str, name: str) -> str | None:
+        """The uuid of the object that has the name now."""
+        found = self._kinds.get(kind, {}).get(name)
+        return found[0] if isinstance(found, tuple) else found
+
+    def replace(self, kind: str, name: str, uuids: Sequence[str]) -> None:
+        """Set the holders of a name, in order; an empty sequence frees it."""
+        table = self._kinds.setdefault(kind, {})
+        if uuids:
+            table[name] = uuids[0] if len(uuids) == 1 else tuple(uuids)
+        else:
+            table.pop(name, None)
+
+
+def precedence(state: State) -> tuple[int, str]:
+    """The sort key for the holders of one name."""
+    return state.create_revision, state.key.uuid
+
+
+def given_name(state: State) -> State:
+    """``state`` once it has its name."""
+    if not isinstance(state, Held) or state.in_force:
+        return state
+    if state.parked is not None:
+        return state.parked
+    return Held(state.key, state.fq_name, state.create_revision, state.mod_revision, state.problem)
+
+
+def rejected_name(state: State, holder: State) -> State:
+    """``state`` while ``holder`` has its name."""
+    if isinstance(state, Held) and state.parked is None:
+        if not state.in_force:
+            return state
+        return Held(state.key, state.fq_name, state.create_revision, state.mod_revision, state.problem, in_force=False)
+    resource = state.parked if isinstance(state, Held) else state
+    assert resource is not None
+    name = ":".join(state.fq_name)
+    problem = Problem(
+        kind=state.key.kind,
+        name=name,
+        reason="NameTaken",
+        message=f"{name} exists twice: {holder.key} was there first and stays in force, {state.key} is held; "
+        f"delete one of them, or give it another name",
+        source=f"{state.key}@{state.mod_revision}",
+    )
+    if isinstance(state, Held) and state.problem == problem:
+        return state
+    return Held(
+        state.key,
+        state.fq_name,
+        state.create_revision,
+        state.mod_revision,
+        problem,
+        parked=resource,
+        in_force=False,
+    )
+
 
 Wanted = tuple[str, str, str, str, str]
 """(source kind, relation, target kind, index, probe value)."""

@@ -3,9 +3,9 @@
 State: the index of readers, in memory; a map never changes once it is read.
 """
 
-from .check import Finding, findings
-from .processor import DependencyProcessor, Neighbours, Path
-from .reactions import ReactionMap, load
-from .reads import ReadIndex
+from intentc.logic.dependencies.check import Finding, findings
+from intentc.logic.dependencies.processor import DependencyProcessor, Neighbours, Path
+from intentc.logic.dependencies.reactions import ReactionMap, load
+from intentc.logic.dependencies.read_index import ReadIndex
 
 __all__ = ["DependencyProcessor", "Finding", "Neighbours", "Path", "ReactionMap", "ReadIndex", "findings", "load"]

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from intentc.logic.dependencies.reactions import SELF, Reaction, ReactionMap
 from intentc.model import Schema
-
-from .reactions import SELF, Reaction, ReactionMap
 
 if TYPE_CHECKING:
     import networkx

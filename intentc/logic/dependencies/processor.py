@@ -13,9 +13,8 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Protocol
 
+from intentc.logic.dependencies.reactions import SELF, ReactionMap
 from intentc.model import Key
-
-from .reactions import SELF, ReactionMap
 
 Path = tuple[Key, ...]
 """The keys from the origin to the intent reached, both included."""

@@ -1,16 +1,15 @@
 """Plans: computes on a copy of the live world what an input would write. It writes nothing to the live world.
 
-``gathering`` reads the live world, ``copying`` copies it into a store in memory, ``trial`` runs the engine and the API
-server over that, ``planning`` reports the difference (``report``) without ``provisional`` values; ``saved`` stores a
-plan in a file; ``reacting`` compares reaction maps. The commands read the input, carry it out, and show the plan.
+``copying`` reads the live world and copies it into a store in memory, ``trial`` runs the engine and the API server over
+that, ``planning`` reports the difference (``report``, which also saves it) without ``provisional`` values; ``reacting``
+compares reaction maps. The commands read the input, carry it out, and show the plan.
 
-State: the copies and their engines, in memory. ``gathering`` reads etcd and the API server, ``saved`` the file of a
-saved plan.
+State: the copies and their engines, in memory.
 """
 
-from .gathering import Gathered, gather
-from .planning import plan
-from .report import Plan
-from .trial import Trial
+from intentc.offline.preview.copying import Gathered, gather
+from intentc.offline.preview.planning import plan
+from intentc.offline.preview.report import Plan
+from intentc.offline.preview.trial import Trial
 
 __all__ = ["Gathered", "Plan", "Trial", "gather", "plan"]

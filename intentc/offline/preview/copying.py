@@ -1,20 +1,19 @@
-"""Copies the live world into memory, in the form in which ``intentc apiserver`` stores its own.
+"""Reads the live world, and copies it into memory in the form in which ``intentc apiserver`` stores its own.
 
-Why it exists: admission needs names, holders and pools in addition to the resources. They are computed from the
-resources, so that it does not matter which server wrote these. Resources keep their revisions. An entry of the index or
-a pool that can't be read is copied as it is, so that the copy's API server rejects what the live one would reject. Only
-numbers that occur nowhere in the world are free in the copy, so that ``unknown`` recognizes those that it gives.
-Nothing that is done with the copy reaches the original.
-
-It makes the copy and returns it, and changes nothing that it gets.
+Why a copy of the API server's entries: admission needs names, holders and pools in addition to the resources. They are
+computed from the resources, so that it does not matter which server wrote these. Resources keep their revisions. An
+entry of the index or a pool that can't be read is copied as it is, so that the copy's API server rejects what the live
+one would reject. Only numbers that occur nowhere in the world are free in the copy, so that ``unknown`` recognizes
+those that it gives. Nothing that is done with the copy reaches the original.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import suppress
 from itertools import islice
+from typing import NamedTuple
 
 import msgspec
 
@@ -24,18 +23,92 @@ from intentc.apiserver.draft import fq_name_value
 from intentc.apiserver.errors import BrokenEntry, Malformed
 from intentc.apiserver.layout import REFERENCE, Holder, Layout
 from intentc.apiserver.pools import Pool
-from intentc.model import Change, InvalidInput, Key, Name, Schema
+from intentc.directives import Book, Kept
+from intentc.model import Change, InvalidInput, Key, Name, Schema, Snapshot
 from intentc.offline.offline import PATH
+from intentc.retained import KnownFields, KnownValues, RetainedValues
+from intentc.watch.keys import Layout as KeyLayout
+from intentc.watch.listing import list_all
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import KeyValue
-from intentc.writing import Allocation
+from intentc.watch.protocol import AccessDenied, KeyValue, Store, prefix_end
+from intentc.writing import Allocation, ReadService
 
-from .gathering import Gathered
+_INDEX = "/intentc/apiserver/"
+_PAGE = 5_000
+
+
+class Gathered(NamedTuple):
+    """``snapshot``: the resources. ``cluster_id``: of their etcd. ``links``: the API server's index keys, without
+    prefix, of relations that block no deletion (``<target>/<kind>/<uuid>/<sort>``); None without an index. ``names``:
+    uuid → its index entry, for values whose name can't be read. ``pools``: the keys of the server's pools, without
+    prefix, and their values. ``allocations``: those of our installation. ``directives``: of operators.
+    ``last_good``: last good values of held resources."""
+
+    snapshot: Snapshot
+    cluster_id: int
+    links: frozenset[str] | None
+    names: dict[str, bytes]
+    pools: dict[str, bytes]
+    allocations: tuple[Allocation, ...]
+    directives: tuple[Kept, ...]
+    last_good: KnownValues = KnownValues({}, {})
+
+
+async def gather(store: Store, read: ReadService, schema: Schema, *, path: str, installation: str) -> Gathered:
+    """Read everything under ``/<path>/`` now. Raises ``StoreError``, and ``WriteError`` for unreadable allocations."""
+    await KnownFields(store, schema, installation=installation).load()
+    listing = await list_all(store, KeyLayout.of(f"/{path}/"), _ignore)
+    revision = listing.snapshot.revision
+    links: frozenset[str] | None = None
+    names: dict[str, bytes] = {}
+    pools: dict[str, bytes] = {}
+    try:
+        index = f"{_INDEX}{path}/"
+        links = frozenset([item.key async for item in _below(store, f"{index}links/", revision, keys_only=True)])
+        pools = {f"pool{item.key}": item.value async for item in _below(store, f"{index}pool", revision)}
+        for uuid in [change.uuid for change in listing.snapshot.changes if not _has_readable_name(change.value or b"")]:
+            for item in (await store.range(f"{index}uuid/{uuid}", revision=revision)).items:
+                names[uuid] = item.value
+    except AccessDenied:
+        links = None
+    allocations = await read.all_allocations(f"{installation}/")
+    directives = await Book(store, installation).list()
+    retained = RetainedValues(store, schema, path=path, installation=installation)
+    last_good = await KnownValues.of(retained, schema, listing.snapshot.changes)
+    known_links = links if links or pools else None
+    return Gathered(
+        listing.snapshot, listing.cluster_id, known_links, names, pools, tuple(allocations), directives, last_good
+    )
+
+
+def _has_readable_name(value: bytes) -> bool:
+    try:
+        msgspec.json.decode(value, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
+
+
+async def _below(store: Store, prefix: str, revision: int, *, keys_only: bool = False) -> AsyncIterator[KeyValue]:
+    """Yield the keys below ``prefix`` at ``revision``, without the prefix."""
+    first, end = prefix, prefix_end(prefix)
+    while True:
+        page = await store.range(first, end, revision=revision, limit=_PAGE, keys_only=keys_only)
+        for item in page.items:
+            yield item._replace(key=item.key.removeprefix(prefix))
+        if not page.more:
+            return
+        first = page.items[-1].key + "\0"
+
+
+def _ignore(key: str) -> None:
+    """Ignore keys of another form: the live watch logs them."""
+
 
 LAYOUT = Layout(PATH)
 """The keys of the copy."""
 
-_INDEX = f"/intentc/apiserver/{PATH}/"
+_OWN_INDEX = f"{_INDEX}{PATH}/"
 _UNLIMITED = 10_000_000
 _LONG_NUMBERS = re.compile(rb"(?<!\d)\d{4,18}(?!\d)")
 _LEAST_DISTINGUISHABLE = 1_000
@@ -126,7 +199,7 @@ def _pools(
 ) -> dict[str, bytes]:
     """Return the pools in their present state, with only those numbers free that are not in ``numbers``. So each new
     number can be recognized wherever it occurs, and a plan shows none of them."""
-    found = {f"{_INDEX}{key}": value for key, value in there.items()}
+    found = {f"{_OWN_INDEX}{key}": value for key, value in there.items()}
     states = {key.removeprefix("pool/"): value for key, value in there.items() if key.startswith("pool/")}
     known = {name: Pool([(start, end)], [(start, end)]) for name, start, end in POOLS}
     for name in names:

@@ -12,23 +12,78 @@ from __future__ import annotations
 
 import hmac
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 
 import msgspec
 
 from intentc.apiserver.documents import Document
+from intentc.engine.live import Live
+from intentc.engine.state_tables import StateTables
 from intentc.inspection.differences import Field, differences, differing_values
 from intentc.inspection.read_secrets import secrets_in
+from intentc.logic import LiveWorld
+from intentc.logic.world import reads_of_resource
 from intentc.model import Key, Name, Problem
+from intentc.model.reads import fact_read, presence_read
 from intentc.model.sensitive import concealed, without
+from intentc.offline.preview.provisional import Provisional
+from intentc.offline.preview.report import CREATE, DELETE, UPDATE, Change, Owner, Plan, Withheld, summary_of
+from intentc.offline.preview.trial import Changed, Moment, Moments, Trial, differing
+from intentc.offline.preview.unknown import Unknown
 from intentc.watch.protocol import KeyValue
 from intentc.writing.connection import Connection
 
-from .blaming import Blame, blame, blamed
-from .provisional import Provisional
-from .report import CREATE, DELETE, UPDATE, Change, Owner, Plan, Withheld, summary_of
-from .trial import Changed, Moment, Moments, Trial, differing
-from .unknown import Unknown
+_MOST = 2_000
+"""Most intents that are evaluated for their reasons."""
+
+Blame = Mapping[Name, Mapping[str, frozenset[Key]]]
+"""Object → part → the input's resources that a reason for it cites."""
+
+
+def blame(live: Live, given: Mapping[tuple[str, str], Key]) -> Blame:
+    """Compute the blame as of now. ``given``: kind and name of each of the input's resources → its key."""
+    found: dict[Name, dict[str, frozenset[Key]]] = {}
+    for intent in _concerned(live.world, live.states, given.values()):
+        for name, reasons in live.runner.explain(intent).reasons.items():
+            parts_of_object = found.setdefault(name, {})
+            for reason in reasons:
+                cited = {(source.kind, source.name) for source in reason.sources} & given.keys()
+                keys = parts_of_object.get(reason.part, frozenset())
+                parts_of_object[reason.part] = keys | {given[one] for one in cited}
+    return found
+
+
+def blamed(blame: Mapping[str, frozenset[Key]], paths: Iterable[str]) -> frozenset[Key]:
+    """Return the resources that the reasons of the parts at, within or around ``paths`` cite. If no such part has
+    reasons, use those of the whole object."""
+    wanted = list(paths)
+    met = frozenset(key for part, keys in blame.items() if any(_meet(part, path) for path in wanted) for key in keys)
+    return met or blame.get("", frozenset())
+
+
+def _concerned(world: LiveWorld, states: StateTables, given: Iterable[Key]) -> list[Key]:
+    """Return the intents of ``given`` and those that read them, also through facts; held ones are left out."""
+    waiting = dict.fromkeys(key for key in given if world.exists(key))
+    for key in tuple(waiting):
+        for read in reads_of_resource(world, key):
+            waiting |= dict.fromkeys(sorted(world.reads.readers(read)))
+    seen: dict[Key, None] = {}
+    order = list(waiting)[::-1]
+    while order and len(seen) < _MOST:
+        key = order.pop()
+        if key in seen:
+            continue
+        seen[key] = None
+        for fact in world.facts_of(key):
+            order += world.reads.readers(fact_read(*fact)) | world.reads.readers(presence_read(*fact)) | {fact}
+    return [key for key in seen if key.kind in world.intent_kinds and key not in states.held]
+
+
+def _meet(part: str, path: str) -> bool:
+    """Return whether one of two parts is within the other; the object itself contains no part."""
+    short, long = sorted((part, path), key=len)
+    return short == long or (bool(short) and long.startswith((f"{short}.", f"{short}[")))
+
 
 Progress = Callable[[str], None]
 """Shows the present step to people who wait."""

@@ -12,10 +12,9 @@ from intentc.apiserver.admission import NO_RULES, RULES
 from intentc.apiserver.admission.rules import Change as Admitted
 from intentc.apiserver.admission.rules import Number as Taken
 from intentc.apiserver.documents import Document
-
-from .report import Number
-from .trial import Moments, Trial
-from .unknown import Unknown
+from intentc.offline.preview.report import Number
+from intentc.offline.preview.trial import Moments, Trial
+from intentc.offline.preview.unknown import Unknown
 
 GIVEN, FREED = "given", "freed"
 

@@ -26,14 +26,12 @@ from intentc.model import InvalidInput, Key, Name, Problem, Resource
 from intentc.model.metadata import FINALIZERS
 from intentc.offline.audit import apply_directives
 from intentc.offline.offline import Offline
+from intentc.offline.preview.copying import LAYOUT, Gathered, copy_of
+from intentc.offline.preview.unknown import Drawn
 from intentc.planning import DeleteGuard
 from intentc.plugins import Loaded
 from intentc.watch.protocol import KeyValue, prefix_end
 from intentc.writing.connection import Connection, in_process
-
-from .copying import LAYOUT, copy_of
-from .gathering import Gathered
-from .unknown import Drawn
 
 Result = TypeVar("Result")
 

@@ -18,8 +18,7 @@ from intentc.engine.live import Live
 from intentc.journal import Entry
 from intentc.logic import LiveWorld
 from intentc.model import HeldInput, Key, Name
-from intentc.offline.audit import Change, Difference, upstream
-from intentc.offline.audit.report import ALLOCATE, WAIT
+from intentc.offline.audit import ALLOCATE, WAIT, Change, Difference, upstream
 from intentc.planning import Planner
 from intentc.planning.actual import Actual
 

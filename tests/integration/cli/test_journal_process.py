@@ -9,7 +9,7 @@ import anyio
 import msgspec
 import pytest
 
-from intentc.journal.files import newest_first
+from intentc.journal.ring import newest_first
 from tests.support.commands import Intentc
 from tests.support.live_system import LiveSystem
 from tests.support.processes import Process

@@ -12,8 +12,7 @@ from intentc.inspection.differences import Field
 from intentc.logic.coverage import Missing
 from intentc.logic.dependencies import Finding
 from intentc.model import Problem
-from intentc.offline.preview.reach import EdgeChange, Reach
-from intentc.offline.preview.reacting import Comparison
+from intentc.offline.preview.reacting import Comparison, EdgeChange, Reach
 from intentc.offline.preview.report import Change, Number, Owner, Plan, Withheld, summary_of
 from tests.unit.cli.running import Intentc
 

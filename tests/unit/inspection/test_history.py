@@ -14,8 +14,8 @@ import pytest
 from intentc.inspection.history import history_of
 from intentc.inspection.why import _evaluations, _fitting, why
 from intentc.journal import Entry, Line, Write
-from intentc.journal.files import JournalFiles, this_process
 from intentc.journal.records import encoded, record
+from intentc.journal.ring import JournalFiles, this_process
 from intentc.model import Key
 from tests.support.box_system import BoxSystem, part
 from tests.support.waiting import PATIENCE

@@ -15,8 +15,8 @@ from intentc.inspection import journal_lines as journalled
 from intentc.inspection.history import history_of
 from intentc.inspection.journal_lines import evaluation_document, line_document, written_document
 from intentc.journal import Entry
-from intentc.journal.files import JournalFiles, this_process
 from intentc.journal.keeping import Keeping
+from intentc.journal.ring import JournalFiles, this_process
 from intentc.model import Key, Name
 from tests.support.box_system import BoxSystem, part
 

@@ -8,8 +8,8 @@ import pytest
 
 from intentc.diagnostics.questions import Unanswerable
 from intentc.inspection.why import why
-from intentc.journal.files import JournalFiles, this_process
 from intentc.journal.keeping import Keeping
+from intentc.journal.ring import JournalFiles, this_process
 from tests.support.box_system import BoxSystem
 from tests.support.contrail_system import ContrailSystem, rule, rules
 

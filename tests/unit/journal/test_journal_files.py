@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from intentc.journal import Entry, Write
-from intentc.journal.files import JournalFiles, UnusableDirectory, newest_first, this_process
 from intentc.journal.records import encoded, mark_of_object, mark_of_resource, record
-from intentc.journal.searching import search
+from intentc.journal.ring import JournalFiles, UnusableDirectory, newest_first, search, this_process
 from intentc.model import Key, Name
 
 GROUP, OTHER = Key("group", "g1"), Key("group", "g2")
@@ -198,7 +197,7 @@ def test_a_search_reads_no_more_than_it_may(tmp_path: Path, monkeypatch: pytest.
     files = ring(tmp_path, files=100)
     for revision in range(300):
         files.append(text(evaluated(revision, RULES)))
-    monkeypatch.setattr("intentc.journal.searching.MOST_BYTES", 25_000)
+    monkeypatch.setattr("intentc.journal.ring.MOST_BYTES", 25_000)
     found = revisions(tmp_path, mark_of_object(RULES))
     assert 0 < len(found) < 150
     assert found[0] == 299
@@ -209,7 +208,7 @@ def test_a_search_where_there_is_nothing_finds_nothing(tmp_path: Path) -> None:
 
 
 def test_what_stands_across_two_windows_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("intentc.journal.searching._WINDOW", 64)
+    monkeypatch.setattr("intentc.journal.ring._WINDOW", 64)
     files = ring(tmp_path)
     files.append(b"".join(text(evaluated(revision, RULES)) for revision in range(30)))
     assert revisions(tmp_path, mark_of_object(RULES)) == list(range(29, -1, -1))

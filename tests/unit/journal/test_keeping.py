@@ -10,11 +10,10 @@ import pytest
 from pytest_mock import MockerFixture
 
 from intentc.journal import Entry, Journal
-from intentc.journal.entries import Kept
-from intentc.journal.files import JournalFiles, this_process
+from intentc.journal.journal import Kept
 from intentc.journal.keeping import Keeping
 from intentc.journal.records import Evaluation, mark_of_resource
-from intentc.journal.searching import search
+from intentc.journal.ring import JournalFiles, search, this_process
 from intentc.model import Key
 from tests.support.waiting import PATIENCE
 
@@ -142,7 +141,7 @@ async def test_a_disk_that_is_full_at_the_start_is_counted_said_and_tried_again(
     monkeypatch.setattr("intentc.journal.keeping._RETRY", 0.01)
     monkeypatch.setattr("intentc.journal.keeping._PERIOD", 0.01)
     with monkeypatch.context() as disk:
-        disk.setattr("intentc.journal.files._written", _full)
+        disk.setattr("intentc.journal.ring._written", _full)
         journalled = KeptJournal(tmp_path)
     assert (journalled.keeping.failures, journalled.keeping.failure) == (1, "No space left on device")
     assert "No space left on device; it is tried again" in caplog.text

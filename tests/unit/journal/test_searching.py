@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from intentc.journal import Entry
-from intentc.journal.files import JournalFiles, newest_first, this_process
 from intentc.journal.records import Voided, encoded, mark_of_object, record
-from intentc.journal.searching import search
+from intentc.journal.ring import JournalFiles, newest_first, search, this_process
 from intentc.model import Key, Name
 
 GROUP = Key("group", "g1")
@@ -53,7 +52,7 @@ def cut(request: pytest.FixtureRequest) -> Callable[[Path], int]:
 def test_what_is_cut_off_a_file_that_is_being_searched_ends_no_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: Callable[[Path], int], window: int
 ) -> None:
-    monkeypatch.setattr("intentc.journal.searching._WINDOW", window)
+    monkeypatch.setattr("intentc.journal.ring._WINDOW", window)
     ring(tmp_path).append(lines(*range(10)))
     (path,) = newest_first(tmp_path)
     searching = search(tmp_path, [mark_of_object(RULES)])
@@ -72,7 +71,7 @@ def test_lines_are_whole_wherever_a_window_begins(tmp_path: Path, monkeypatch: p
         files.append(lines(3 * number) + lines(7, name=OTHER) + lines(3 * number + 1, objects=9) + b"\n")
         files.append(lines(3 * number + 2))
         files.close()
-    monkeypatch.setattr("intentc.journal.searching._WINDOW", window)
+    monkeypatch.setattr("intentc.journal.ring._WINDOW", window)
     found = [(one.record.revision, one.writer) for one in search(tmp_path, [mark_of_object(RULES), b'"done"'])]
     assert found == [
         (revision, f"lab/host-{number}")
@@ -82,8 +81,8 @@ def test_lines_are_whole_wherever_a_window_begins(tmp_path: Path, monkeypatch: p
 
 
 def test_a_line_beyond_all_measure_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("intentc.journal.searching._WINDOW", 100)
-    monkeypatch.setattr("intentc.journal.searching._LONGEST_LINE", 2_000)
+    monkeypatch.setattr("intentc.journal.ring._WINDOW", 100)
+    monkeypatch.setattr("intentc.journal.ring._LONGEST_LINE", 2_000)
     ring(tmp_path, file_bytes=100_000).append(lines(1) + lines(2, objects=500) + lines(3))
     assert found_in(tmp_path) == [3, 1]
 
@@ -179,5 +178,5 @@ def test_the_newest_file_is_read_whatever_its_size(tmp_path: Path, monkeypatch: 
     older, newer = ring(tmp_path, "host-1"), ring(tmp_path, "host-2")
     older.append(lines(1))
     newer.append(lines(2, 3))
-    monkeypatch.setattr("intentc.journal.searching.MOST_BYTES", 100)
+    monkeypatch.setattr("intentc.journal.ring.MOST_BYTES", 100)
     assert found_in(tmp_path) == [3, 2]

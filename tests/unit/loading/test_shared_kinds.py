@@ -11,7 +11,7 @@ import pytest
 from intentc import Compiler, Intent
 from intentc.loading import load_schema
 from intentc.model.problem import InvalidInput
-from intentc.model.pruning import pruned
+from intentc.model.structural_schema import pruned
 from intentc.plugins import load_all
 
 Write = Callable[..., Path]

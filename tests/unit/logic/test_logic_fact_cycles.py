@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from intentc.logic import Affected, Job, Service
-from intentc.logic.cycles import ROUNDS
 from intentc.logic.dependencies import load
+from intentc.logic.facts import ROUNDS
 from intentc.model import Fact, Key, Problem
 from intentc.model.reads import fact_read, object_read, setting_read
 from tests.support.toy_kinds import batch, deleted, key, keys, put, snapshot, toy_schema

@@ -12,8 +12,8 @@ import pytest
 
 from intentc.model.events import Change
 from intentc.model.manifest import Shape, Steps, flattened, manifest_of, place_in_manifest
+from intentc.model.names import RESOLVERS
 from intentc.model.problem import InvalidInput
-from intentc.model.resolvers import RESOLVERS
 from intentc.model.resource import Link, Resource
 from intentc.model.schema import Schema
 

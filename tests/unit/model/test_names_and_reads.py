@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.model.names import Key, Name, kebab, snake
+from intentc.model.names import Key, Name, hostname_offers, kebab, snake
 from intentc.model.ownership import Mark, object_uuid
-from intentc.model.resolvers import hostname_offers
 
 KEY = Key("thing", "u")
 

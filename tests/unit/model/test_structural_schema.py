@@ -13,8 +13,7 @@ from msgspec import structs
 
 from intentc.loading import load_schema
 from intentc.loading.yaml import load_documents
-from intentc.model.printer_columns import printer_columns
-from intentc.model.structural_schema import structural_schema
+from intentc.model.structural_schema import printer_columns, structural_schema
 
 ROOT = Path(__file__).parents[3]
 SCHEMA = load_schema("toy", "ambassador", directories=[ROOT / "tests/support/toy/schemas"])

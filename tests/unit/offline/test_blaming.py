@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from intentc.model import Key
-from intentc.offline.preview.blaming import blamed
+from intentc.offline.preview.planning import blamed
 
 ONE, OTHER = frozenset({Key("network", "1")}), frozenset({Key("network", "2")})
 

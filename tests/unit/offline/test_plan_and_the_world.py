@@ -17,7 +17,7 @@ from intentc.directives import Book, Pause
 from intentc.model import Key
 from intentc.offline.offline import PATH
 from intentc.offline.preview import Trial, gather
-from intentc.offline.preview.saved import Input
+from intentc.offline.preview.report import Input
 from intentc.planning import DeleteGuard
 from intentc.watch.protocol import AccessDenied, Delete, RangeResult
 from intentc.writing.connection import in_process

@@ -10,7 +10,7 @@ from intentc.apiserver.layout import Layout
 from intentc.cli.errors import CommandError
 from intentc.model import Key
 from intentc.offline.offline import PATH
-from intentc.offline.preview.saved import Input
+from intentc.offline.preview.report import Input
 from intentc.watch.protocol import Put
 from tests.support.planned_system import PlannedSystem, changes_of, texts
 

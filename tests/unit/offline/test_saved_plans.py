@@ -9,8 +9,7 @@ import msgspec
 import pytest
 
 from intentc.model import InvalidInput
-from intentc.offline.preview.report import Change, Number, Plan
-from intentc.offline.preview.saved import Input, Saved, Text, deviations, is_saved, read, write
+from intentc.offline.preview.report import Change, Input, Number, Plan, Saved, Text, deviations, is_saved, read, write
 
 GROUP = Change("delete", "security_group", "d:p:web", "1")
 LIST = Change("delete", "access_control_list", "d:p:web:ingress", "2")

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from intentc.offline.preview.report import Plan
-from intentc.offline.preview.saved import Input, Saved, deviations
+from intentc.offline.preview.report import Input, Plan, Saved, deviations
 from tests.support.planned_system import PlannedSystem, texts
 from tests.unit.engine.leaking import compiler, gateway, route
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from intentc.offline.preview.saved import Input
+from intentc.offline.preview.report import Input
 from tests.support.planned_system import PlannedSystem, changes_of, texts, uuids_in
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ import pytest
 from intentc.engine.problem_counts import ProblemCounts
 from intentc.loading import load_schema
 from intentc.model import Change, HeldInput, Key, Problem, Resource
-from intentc.model.problem_report import (
+from intentc.model.bridge_keys import (
     LONGEST_MESSAGE,
     MOST_PROBLEMS,
     ProblemReport,

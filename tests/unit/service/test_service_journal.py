@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from intentc.journal.files import UnusableDirectory
+from intentc.journal.ring import UnusableDirectory
 from intentc.loading.configuration import Configuration
 from intentc.loading.configuration.sections import Intentc, Journal
 from intentc.plugins import installed

@@ -7,7 +7,7 @@ from functools import partial
 import anyio
 import pytest
 
-from intentc.model.synced import Mark, synced_key
+from intentc.model.bridge_keys import Mark, synced_key
 from intentc.service import service as service_module
 from intentc.service.synced import Unsynced, check_synced
 from intentc.watch.memory import MemoryStore

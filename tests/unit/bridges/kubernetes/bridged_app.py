@@ -20,7 +20,7 @@ from intentc.bridges.kubernetes.cluster import Cluster
 from intentc.bridges.kubernetes.mirrored_kinds import mirrored_kinds
 from intentc.bridges.kubernetes.serving import Bridge, Settings, running_bridge
 from intentc.model import Key
-from intentc.model.synced import synced_prefix
+from intentc.model.bridge_keys import synced_prefix
 from intentc.offline.offline import PATH, Offline
 from intentc.outgoing import INSTALLATION_LABEL
 from intentc.watch.memory import MemoryStore

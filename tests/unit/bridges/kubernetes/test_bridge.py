@@ -17,7 +17,7 @@ from intentc.bridges.kubernetes.serving import Bridge, Settings, running_bridge
 from intentc.directives import AllowDeletes, Book
 from intentc.loading.schemas import load_schema
 from intentc.model import Schema
-from intentc.model.synced import Mark, synced_key
+from intentc.model.bridge_keys import Mark, synced_key
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put, prefix_end
 from intentc.writing.connection import in_process

@@ -10,7 +10,7 @@ from intentc.bridges.kubernetes.cluster import Cluster
 from intentc.bridges.kubernetes.mirrored_kinds import mirrored_kinds
 from intentc.bridges.kubernetes.serving import Settings, running_bridge
 from intentc.loading.schemas import load_schema
-from intentc.model.problem_report import problem_reports_prefix
+from intentc.model.bridge_keys import problem_reports_prefix
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import AccessDenied, StoreError, StoreUnavailable
 from tests.support.kube.fake_cluster import FakeCluster, running_fake_cluster

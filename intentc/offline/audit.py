@@ -16,6 +16,8 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from intentc.directives import Book, Drop, Kept, Pause, Suspect
 from intentc.engine.assembly import assemble
 from intentc.engine.live import Live
@@ -36,7 +38,7 @@ from intentc.model import (
     UpdateStatus,
     verb,
 )
-from intentc.model.reads import allocation_read
+from intentc.model.reads import allocation_read, fact_read, presence_read
 from intentc.model.status import status_item
 from intentc.planning import DeleteGuard
 from intentc.plugins import Loaded
@@ -47,8 +49,82 @@ from intentc.watch.protocol import Store
 from intentc.writing import ReadService
 from intentc.writing.dry_run import DryRun
 
-from .report import ALLOCATE, WAIT, Change, Difference, Report
-from .upstream import upstream
+_FACTS = frozenset({fact_read("", "")[0], presence_read("", "")[0]})
+
+
+def upstream(world: LiveWorld, intents: Iterable[Key]) -> frozenset[Key]:
+    """Return the contributors to each fact that ``intents`` read in their last evaluation, and recursively theirs.
+    ``intents`` themselves are included only if they contribute to each other."""
+    found: set[Key] = set()
+    waiting = list(intents)
+    while waiting:
+        for read in world.reads.reads_of(waiting.pop()):
+            if read[0] in _FACTS:
+                news = {contributor for contributor, _ in world.contributions(read[1], read[2])} - found
+                found |= news
+                waiting.extend(news)
+    return frozenset(found)
+
+
+ALLOCATE = "allocate"
+"""The operation of a difference that is a missing allocation; its field is ``<pool for NAME>``."""
+
+
+WAIT = "wait"
+"""The operation of a difference that must be written after other objects; its fields are those objects, each as
+``<kind> <name>``."""
+
+
+class Change(msgspec.Struct, frozen=True):
+    """``operation``: create, update, delete, add_ref, remove_ref, ``allocate`` or ``wait``. ``fields``: the fields that
+    it would set, sorted; references as ``<relation>_refs``."""
+
+    operation: str
+    fields: tuple[str, ...] = ()
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """An object that differs from a compile from scratch. ``name``: its ``fq_name`` joined by ``:``.
+
+    ``operations``: what would be written. ``origins``: the intents that claim it, or whose uuid its mark has, sorted.
+    ``upstream``: the intents that contribute, through any number of facts, to what these read. ``revision``: of the
+    listed object; 0 if it was absent.
+    """
+
+    kind: str
+    name: str
+    fq_name: tuple[str, ...]
+    operations: tuple[Change, ...]
+    origins: tuple[str, ...]
+    upstream: tuple[str, ...] = ()
+    revision: int = 0
+
+    @property
+    def place(self) -> Name:
+        return Name(self.kind, self.fq_name)
+
+    @property
+    def intents(self) -> frozenset[Key]:
+        """The keys of ``origins`` and ``upstream``."""
+        return frozenset(Key(*text.split("/", 1)) for text in (*self.origins, *self.upstream))
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of an audit at ``revision``. ``differences``: sorted by kind, then fq_name. ``last_change``: the last
+    revision at which one of the listed resources was written. ``held``: intents that can't be compiled now, and paused
+    objects. ``withheld``: deletes that need approval, which are not differences. ``owned``: objects with our mark, of
+    ``resources`` in all. ``seconds``: the duration."""
+
+    revision: int
+    differences: tuple[Difference, ...] = ()
+    last_change: int = 0
+    held: int = 0
+    withheld: int = 0
+    problems: int = 0
+    resources: int = 0
+    owned: int = 0
+    seconds: float = 0.0
+
 
 _ALLOCATION = allocation_read("", "")[0]
 

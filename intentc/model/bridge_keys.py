@@ -1,8 +1,9 @@
-"""The problems of one mirrored resource, as a compiler stores them in etcd for the bridge that reports them.
+"""Defines what the service and the Kubernetes bridge exchange through etcd: synced kinds, and problems of resources.
 
-Why in the model: the compiler's leader writes reports, and the Kubernetes bridge reads them; neither knows the other.
-A report stands under ``/intentc/problems/<path>/<installation>/<kind>/<uuid>``, next to the resources and not among
-them, so that it is no input of a compile.
+Why in the model: neither knows the other. The bridge marks a kind that etcd holds as a whole, and the service waits for
+that (``needs_synced``). The compiler's leader writes a report of the problems of one mirrored resource under
+``/intentc/problems/<path>/<installation>/<kind>/<uuid>``, next to the resources and not among them, so that it is no
+input of a compile; the bridge shows it in the cluster.
 
 Values only.
 """
@@ -13,8 +14,28 @@ from collections.abc import Iterable
 
 import msgspec
 
-from .names import Key, stored_segment
-from .problem import Problem
+from intentc.model.names import Key, stored_segment
+from intentc.model.problem import Problem
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """``cluster``: what identifies it, empty if that could not be read. ``version``: the resourceVersion up to which it
+    was seen. ``served``: whether the cluster has the kind."""
+
+    cluster: str = ""
+    version: str = ""
+    served: bool = True
+
+
+def synced_prefix(path: str) -> str:
+    """The prefix of the marks of the kinds below ``/<path>/``. Every installation that compiles them reads these."""
+    return f"/intentc/synced/{path}/"
+
+
+def synced_key(path: str, kind: str) -> str:
+    """The key of a kind's mark."""
+    return f"{synced_prefix(path)}{kind}"
+
 
 MOST_PROBLEMS = 20
 """Problems of one report; the others are in ``intentc show problems``."""

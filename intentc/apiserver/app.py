@@ -44,7 +44,7 @@ from starlette.routing import Route
 from intentc.listening.origin import ANY_HOST, JSON_TYPES, Checks, OriginGuard, Rejection
 from intentc.model import Key, Kind, kebab, snake
 from intentc.model.status import STATUS, STATUS_CLAIMS
-from intentc.watch.protocol import StoreError
+from intentc.reconcile.failures import Failure
 
 from . import health, requests
 from .admission.fields import children_of
@@ -127,7 +127,7 @@ def create_app(
         middleware=[Middleware(OriginGuard, checks=_checks(hosts), answer=_rejected)],
         exception_handlers={
             ApiError: _api_error,
-            StoreError: _store_failed,
+            Failure: _store_failed,
             ClientDisconnect: _client_disconnected,
             HTTPException: _no_such_call,
             Exception: _crashed,
@@ -460,7 +460,7 @@ def _failed(error: ApiError) -> Response:
 
 
 async def _store_failed(request: Request, error: Exception) -> Response:
-    assert isinstance(error, StoreError)
+    assert isinstance(error, Failure)
     return await _api_error(request, from_store(error, writing=request.method != "GET"))
 
 

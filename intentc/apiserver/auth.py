@@ -28,7 +28,8 @@ import msgspec
 
 from intentc.loading.configuration.sections import Keystone as KeystoneSection
 from intentc.model.events import Change, Snapshot
-from intentc.watch.protocol import Delete, Put, Store, StoreError
+from intentc.reconcile.failures import Failure
+from intentc.watch.protocol import Delete, Put, Store
 from intentc.watch.source import Source
 
 from .authorization import Caller
@@ -328,7 +329,7 @@ class SharedTokens:
             stored = _Stored(session.user, session.caller.project_id, time.time() + lifetime, lease)
             put = Put(self._key(digest), msgspec.json.encode(stored), lease)
             await self._store.transaction([], [put, *(Delete(self._key(one)) for one in displaced)])
-        except StoreError as error:
+        except Failure as error:
             raise from_store(error, writing=False) from error
         self._leases[digest] = lease
         for one in displaced:
@@ -338,7 +339,7 @@ class SharedTokens:
         """Delete a token for all servers. Raises ``ApiError``."""
         try:
             await self._store.transaction([], [Delete(self._key(digest))])
-        except StoreError as error:
+        except Failure as error:
             raise from_store(error, writing=True) from error
         await self._end_lease(digest)
 
@@ -346,7 +347,7 @@ class SharedTokens:
         lease = self._leases.pop(digest, 0)
         if lease:
             # Its key is deleted; a lease that stays ends by itself.
-            with suppress(StoreError):
+            with suppress(Failure):
                 await self._store.revoke_lease(lease)
 
     def _apply(self, change: Change) -> None:

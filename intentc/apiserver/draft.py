@@ -18,13 +18,13 @@ from typing import NamedTuple
 import anyio
 
 from intentc.model import Key, Kind, Name, Schema
+from intentc.reconcile.failures import Failure
 from intentc.watch.protocol import (
     Compare,
     Get,
     KeyValue,
     Relation,
     Store,
-    StoreError,
     Target,
     absent,
     prefix_end,
@@ -74,7 +74,7 @@ class Reading:
             part = wanted[start : start + self._limit]
             try:
                 answer = await self._store.transaction((), [Get(key) for key in part])
-            except StoreError as error:
+            except Failure as error:
                 raise from_store(error, writing=False) from error
             self.revision = answer.revision
             for key, found in zip(part, answer.results, strict=True):
@@ -98,7 +98,7 @@ class Reading:
             part = wanted[start : start + self._limit]
             try:
                 answer = await self._store.transaction((), [Get(prefix, prefix_end(prefix)) for prefix in part])
-            except StoreError as error:
+            except Failure as error:
                 raise from_store(error, writing=False) from error
             self.revision = answer.revision
             for prefix, found in zip(part, answer.results, strict=True):
@@ -115,7 +115,7 @@ class Reading:
 
     async def pages(self, start: str, end: str, revision: int = 0) -> AsyncIterator[tuple[KeyValue, ...]]:
         """Read a list by pages at one revision, by default the present one; it is not remembered. Raises
-        ``StoreError``."""
+        ``Failure``."""
         more = True
         while more:
             found = await self._store.range(start, end, limit=_PAGE, revision=revision)
@@ -214,7 +214,7 @@ class Draft:
         self, kind: Kind, start: str = "", revision: int = 0
     ) -> AsyncIterator[tuple[KeyValue, Document | Malformed]]:
         """All stored resources of a kind from the key ``start`` on, at one revision; for an unreadable value the error.
-        Others run in between. Raises ``StoreError``."""
+        Others run in between. Raises ``Failure``."""
         prefix, decoded = self.layout.values(kind.name), 0
         async for items in self.reading.pages(start or prefix, prefix_end(prefix), revision):
             for item in items:

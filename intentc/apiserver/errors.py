@@ -15,15 +15,8 @@ from typing import ClassVar, Self
 
 from intentc.model import Key, Name
 from intentc.model.limits import LARGEST_VALUE
-from intentc.watch.protocol import (
-    AccessDenied,
-    Compacted,
-    RequestTooLarge,
-    StoreError,
-    StoreFull,
-    StoreUnavailable,
-    TooManyOperations,
-)
+from intentc.reconcile.failures import Denied, Failure, Unavailable
+from intentc.watch.protocol import Compacted, RequestTooLarge, StoreFull, TooManyOperations
 
 _SHOWN = 200
 """Characters of a client's text that a message repeats."""
@@ -166,7 +159,7 @@ class Busy(ApiError):
     status = 503
 
 
-class Denied(Busy):
+class StoreDenied(Busy):
     """etcd rejects this API server's user, its password, or what its roles permit: nothing was written."""
 
 
@@ -176,7 +169,7 @@ class OutcomeUnknown(ApiError):
     status = 504
 
 
-def from_store(error: StoreError, *, writing: bool) -> ApiError:
+def from_store(error: Failure, *, writing: bool) -> ApiError:
     """Translate a failure of the store for a client. ``writing``: a transaction may have been committed."""
     if isinstance(error, TooManyOperations):
         return TooLarge(
@@ -190,12 +183,12 @@ def from_store(error: StoreError, *, writing: bool) -> ApiError:
         )
     if isinstance(error, Compacted):
         return Busy("etcd has compacted the revision that this request reads; ask again")
-    if isinstance(error, StoreUnavailable):
+    if isinstance(error, Unavailable):
         if writing:
             return OutcomeUnknown(f"etcd did not answer the write, its outcome is unknown: {error}")
         return Busy(f"etcd can't be reached: {error}")
-    if isinstance(error, AccessDenied):
-        return Denied(f"etcd rejects this API server: {error}")
+    if isinstance(error, Denied):
+        return StoreDenied(f"etcd rejects this API server: {error}")
     if isinstance(error, StoreFull):
         # Nothing was written, and a client can only wait.
         return Busy(f"etcd rejects this API server: {error}")

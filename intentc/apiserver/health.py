@@ -19,7 +19,8 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
-from intentc.watch.protocol import Store, StoreError
+from intentc.reconcile.failures import Failure
+from intentc.watch.protocol import Store
 
 from .pools import Use
 
@@ -50,7 +51,7 @@ class Readiness:
         try:
             with anyio.fail_after(_PATIENCE_SECONDS):
                 await self._store.range(f"/{self._path}/", keys_only=True)
-        except StoreError as error:
+        except Failure as error:
             return f"etcd: {error}"
         except TimeoutError:
             return f"etcd: no answer in {_PATIENCE_SECONDS:g} s"

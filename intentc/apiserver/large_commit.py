@@ -23,18 +23,8 @@ from uuid import uuid4
 import anyio
 import msgspec
 
-from intentc.watch.protocol import (
-    Compare,
-    Delete,
-    Get,
-    KeyValue,
-    Operation,
-    Put,
-    Store,
-    StoreError,
-    absent,
-    unchanged,
-)
+from intentc.reconcile.failures import Failure
+from intentc.watch.protocol import Compare, Delete, Get, KeyValue, Operation, Put, Store, absent, unchanged
 
 from .documents import decode_entry, encode
 from .errors import BrokenEntry, from_store
@@ -97,7 +87,7 @@ class LargeCommits:
         was faster. ``fence``: compared when the lock is taken and when the commit is decided. ``has_turn``: the caller
         holds ``turn``.
 
-        Raises ``ApiError`` and ``StoreError``."""
+        Raises ``ApiError`` and ``Failure``."""
         if has_turn:
             return await self._commit(parts, fence)
         async with self.turn:
@@ -176,7 +166,7 @@ class LargeCommits:
         with anyio.CancelScope(shield=True):
             try:
                 await self._write(lock, rest)
-            except StoreError:
+            except Failure:
                 return
 
     async def _write(self, lock: int, rest: Sequence[Operation]) -> None:
@@ -191,7 +181,7 @@ class LargeCommits:
         with anyio.CancelScope(shield=True):
             try:
                 await self._store.transaction([unchanged(self._lock, lock)], [Delete(self._lock), Delete(self._rest)])
-            except StoreError:
+            except Failure:
                 return  # the next commit does it
 
     async def _end(self, lock: KeyValue, found: _Lock) -> None:
@@ -205,13 +195,13 @@ class LargeCommits:
             rest = await self._read(self._rest)
             if rest is not None:
                 await self._write(lock.mod_revision, list(_unpacked(rest)))
-        except StoreError as error:
+        except Failure as error:
             raise from_store(error, writing=False) from error
 
     async def _read(self, key: str) -> KeyValue | None:
         try:
             found = (await self._store.range(key)).items
-        except StoreError as error:
+        except Failure as error:
             raise from_store(error, writing=False) from error
         return found[0] if found else None
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from intentc.loading.bodies import read_json
 from intentc.model import Key, Kind, Name, Schema, kebab
 from intentc.model.problem import InvalidInput
-from intentc.watch.protocol import StoreError
+from intentc.reconcile.failures import Failure
 
 from .admission.fields import children_of
 from .authorization import READ
@@ -156,7 +156,7 @@ async def _all(draft: Draft, kind: Kind, marker: str) -> AsyncIterator[tuple[str
     try:
         async for item, document in draft.values(kind, start):
             yield draft.layout.uuid(item.key), document
-    except StoreError as error:
+    except Failure as error:
         raise from_store(error, writing=False) from error
 
 

@@ -22,8 +22,9 @@ import anyio.from_thread
 
 from intentc.model import Key, Name
 from intentc.model.limits import LARGEST_VALUE
+from intentc.reconcile.failures import Failure
 from intentc.watch.keys import leader_key
-from intentc.watch.protocol import Compare, Delete, Operation, Put, Relation, RequestTooLarge, Store, StoreError, Target
+from intentc.watch.protocol import Compare, Delete, Operation, Put, Relation, RequestTooLarge, Store, Target
 
 from . import deletion, rule_execution
 from .documents import Document, Relationship, encode, referred, relationships
@@ -243,7 +244,7 @@ class Mutation:
                 f"this request writes {_size(operations):,} bytes in {len(operations)} operations, and etcd takes "
                 f"fewer in one transaction (--max-request-bytes, by default {LARGEST_VALUE:,}): {error}; split it"
             ) from error
-        except StoreError as error:
+        except Failure as error:
             raise from_store(error, writing=True) from error
         if revision is not None and operations:
             self._mutator.own.note(revision)

@@ -19,7 +19,8 @@ import anyio
 import anyio.lowlevel
 
 from intentc.model import Key, Kind, Name
-from intentc.watch.protocol import StoreError, prefix_end
+from intentc.reconcile.failures import Failure
+from intentc.watch.protocol import prefix_end
 
 from .admission import SETTINGS_POOLS
 from .admission.well_known import OBJECTS, POOLS
@@ -90,7 +91,7 @@ async def keep_sealed(server: ApiServer) -> None:
         return
     try:
         changed = await reseal(server)
-    except (ApiError, StoreError) as error:
+    except (ApiError, Failure) as error:
         _LOG.warning("not all stored secrets were encrypted with the newest key; the next start tries again: %s", error)
         return
     _LOG.info(
@@ -102,7 +103,7 @@ async def keep_sealed(server: ApiServer) -> None:
 
 async def reseal(server: ApiServer) -> int:
     """Seal all secrets with the newest key; returns how many resources were changed. Raises ``ApiError`` and
-    ``StoreError``."""
+    ``Failure``."""
     changed = 0
     for kind in server.schema:
         if kind.stored and kind.secret_places:

@@ -19,9 +19,9 @@ from urllib.parse import quote
 import msgspec
 
 from intentc.model import Key, Kind, kebab
+from intentc.reconcile.failures import Unavailable, UnknownOutcome, Untrusted
 from intentc.writing.answers import Answer
 from intentc.writing.connection import Connection
-from intentc.writing.service import UnknownOutcome, Unreachable, Untrusted
 
 from .errors import CommandError, Exit
 from .file_lines import item_in
@@ -170,7 +170,7 @@ class ApiClient:
                 next_step="compare client.tls with the certificates of the server",
                 code=Exit.UNREACHABLE,
             ) from None
-        except (Unreachable, UnknownOutcome) as error:
+        except (Unavailable, UnknownOutcome) as error:
             raise CommandError(
                 str(error),
                 where=where,

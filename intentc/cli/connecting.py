@@ -21,9 +21,9 @@ from .errors import CommandError, Exit
 if TYPE_CHECKING:
     from intentc.diagnostics.access import Access
     from intentc.leading import KeeperFactory
+    from intentc.offline import AllocationsUnreadable
     from intentc.watch.etcd import EtcdStore
     from intentc.watch.etcd_connections import Tls
-    from intentc.writing import WriteError
     from intentc.writing.endpoint import Endpoint
 
 
@@ -145,15 +145,15 @@ def check_files(certificate: FilePath, key: FilePath, authority: FilePath) -> No
             ) from None
 
 
-def unreadable_allocations(error: WriteError, url: str) -> CommandError:
+def unreadable_allocations(error: AllocationsUnreadable, url: str) -> CommandError:
     """The error of a command that can't read the allocated numbers from the API server at ``url``."""
-    from intentc.writing import Throttled, Unreachable
+    from intentc.reconcile.failures import Unavailable
 
     return CommandError(
-        f"the allocated numbers can't be read: {error}",
+        f"the allocated numbers can't be read: {error.__cause__}",
         where=url,
         next_step="check that the API server runs, and the sections client and keystone",
-        code=Exit.UNREACHABLE if isinstance(error, Unreachable | Throttled) else Exit.INVALID,
+        code=Exit.UNREACHABLE if isinstance(error.__cause__, Unavailable) else Exit.INVALID,
     )
 
 

@@ -50,7 +50,7 @@ class Target(NamedTuple):
 
 class DirectivesClient:
     """Stores directives in etcd. ``book``: the directives of the configured installation. Calls raise ``CommandError``
-    and ``StoreError``."""
+    and ``Failure``."""
 
     def __init__(self, configuration: Configuration, store: Store) -> None:
         from intentc.directives import Book

@@ -64,10 +64,10 @@ def explain(error: BaseException) -> CommandError:
     """The three lines for any exception that a command raises."""
     import click
 
-    from intentc.apiserver.errors import ApiError, Busy, Denied, OutcomeUnknown
+    from intentc.apiserver.errors import ApiError, Busy, OutcomeUnknown, StoreDenied
     from intentc.leading import InstallationTaken, PathClaimed, PathMarked, UnreadableClaim
     from intentc.model import InvalidInput, SeveralInvalid
-    from intentc.watch.protocol import AccessDenied, NotTrusted, StoreError
+    from intentc.reconcile.failures import Denied, Failure, Fenced, Untrusted
 
     error = _innermost(error)
     match error:
@@ -128,27 +128,29 @@ def explain(error: BaseException) -> CommandError:
                 next_step=f"`etcdctl get {error.key}` shows it; `etcdctl del {error.key}` deletes it, and the next "
                 "start claims the path again, unless another installation's marks are below it",
             )
-        case AccessDenied():
+        case Denied():
             return CommandError(
                 str(error),
                 where="etcd",
                 next_step="correct etcd.username, etcd.password, or the roles of that user",
             )
-        case NotTrusted():
+        case Untrusted():
             return CommandError(
                 str(error),
                 where="etcd",
                 next_step="compare etcd.tls and etcd.endpoints with the certificates of etcd",
                 code=Exit.UNREACHABLE,
             )
-        case Denied():
+        case StoreDenied():
             return CommandError(
                 error.message,
                 where="etcd",
                 next_step="correct etcd.username and etcd.password, or grant that user the API server's role: "
                 "`intentc etcd-roles` prints the script that makes it",
             )
-        case StoreError() | Busy() | OutcomeUnknown():
+        case Fenced():
+            return _internal(error)
+        case Failure() | Busy() | OutcomeUnknown():
             return CommandError(
                 str(error),
                 where="etcd",

@@ -73,7 +73,7 @@ def resources_of(given: Input, schema: Schema) -> list[Resource]:
 
 async def make_plan(given: Input, configuration: Configuration, salt: str = "", *, with_outputs: bool = False) -> Made:
     """The plan for an input over the current state. ``salt``: that of the saved plan to compare with. Raises
-    ``CommandError``, ``InvalidInput`` and ``StoreError``. An empty input changes nothing: the plan has what is due.
+    ``CommandError``, ``InvalidInput`` and ``Failure``. An empty input changes nothing: the plan has what is due.
     ``with_outputs``: with the lower-level resources, too."""
     from intentc.model import Key
     from intentc.offline.preview import plan
@@ -115,9 +115,9 @@ async def make_plan(given: Input, configuration: Configuration, salt: str = "", 
 
 
 async def live(compilers: Loaded, configuration: Configuration) -> Gathered:
-    """Read the current state. Raises ``CommandError`` and ``StoreError``."""
+    """Read the current state. Raises ``CommandError`` and ``Failure``."""
+    from intentc.offline import AllocationsUnreadable
     from intentc.offline.preview import gather
-    from intentc.writing import WriteError
     from intentc.writing.http import http_services
 
     from .connecting import api_server, etcd_store, unreadable_allocations
@@ -128,7 +128,7 @@ async def live(compilers: Loaded, configuration: Configuration) -> Gathered:
     try:
         async with http_services(endpoint, compilers.schema, pools=compilers.pools) as (_, read):
             gathered = await gather(store, read, compilers.schema, path=path, installation=settings.installation)
-    except WriteError as error:
+    except AllocationsUnreadable as error:
         raise unreadable_allocations(error, endpoint.url) from None
     finally:
         progress("")

@@ -37,7 +37,7 @@ async def older_entries(
     store: Store, configuration: Configuration, schema: Schema, kinds: Iterable[Kind]
 ) -> AsyncIterator[Entry]:
     """Yield the resources of ``kinds`` that are stored in an older version, or that can't be read, by key. Raises
-    ``StoreError``."""
+    ``Failure``."""
     from intentc.model import Change, InvalidInput, escaped_segment
     from intentc.retained import KnownFields
     from intentc.watch.protocol import prefix_end

@@ -164,7 +164,7 @@ class Kept(NamedTuple):
 
 
 class Book:
-    """The directives of one installation. Every call raises ``StoreError``."""
+    """The directives of one installation. Every call raises ``Failure``."""
 
     def __init__(self, store: Store, installation: str) -> None:
         self._store = store
@@ -215,7 +215,7 @@ async def hold_suspects(
 ) -> int:
     """Record a death for each of ``keys`` whose resource still exists; return how many are held from now on. ``path``:
     the path of resources (``etcd.path``); ``by``: identifies this process, even among earlier ones of the same name and
-    number. Raises ``StoreError``; may then be called again."""
+    number. Raises ``Failure``; may then be called again."""
     layout, book, held = Layout.of(f"/{path}/"), Book(store, installation), 0
     wanted = tuple(keys)
     known = (

@@ -15,10 +15,11 @@ import anyio
 
 from intentc.model import Snapshot
 from intentc.reconcile.backoff import Retries
+from intentc.reconcile.failures import Failure
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
-from intentc.watch.protocol import Store, StoreError
+from intentc.watch.protocol import Store
 from intentc.watch.source import Source
 
 from .directive import Book, Kept, directives_prefix
@@ -70,7 +71,7 @@ class DirectiveWatch:
         while True:
             try:
                 listing = await list_all(self._store, self._layout, lambda key: None)
-            except StoreError as error:
+            except Failure as error:
                 if not logged:
                     _LOG.warning("the directives can't be read yet: %s; trying again until they can", error)
                 logged = True
@@ -115,7 +116,7 @@ class DirectiveWatch:
             await anyio.sleep(self._relist_period)
             try:
                 listing = await list_all(self._store, self._layout, lambda key: None)
-            except StoreError as error:
+            except Failure as error:
                 _LOG.debug("the directives can't be read again: %s", error)
                 continue
             if not self._obeying.knows(listing.snapshot.changes):
@@ -138,7 +139,7 @@ class DirectiveWatch:
                 return
             try:
                 await self._book.withdraw(Kept(known.directive, known.mod_revision))
-            except StoreError as error:
+            except Failure as error:
                 if not self._failing:
                     _LOG.warning("directives that are done can't be withdrawn yet: %s", error)
                 self._failing = True

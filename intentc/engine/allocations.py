@@ -29,7 +29,8 @@ from ..model import Name, Problem
 from ..model.reads import allocation_read
 from ..reconcile import KeyedQueue
 from ..reconcile.backoff import Backoff
-from ..writing import Fenced, ReadService, Rejected, Throttled, Unreachable, WriteError, WriteService
+from ..reconcile.failures import Failure, Fenced, Rejected, Throttled, Unavailable
+from ..writing import ReadService, WriteService
 from .api_throttle import ApiThrottle
 from .marked_objects import MarkedObjects
 from .permission import Permission
@@ -291,28 +292,29 @@ class Allocations:
         except Fenced as error:
             if not self._permission.fenced(error, warrant.fence if warrant is not None else None):
                 raise
-        except WriteError as error:
-            if not isinstance(error, Unreachable):
+        except Failure as error:
+            if not isinstance(error, Unavailable):
                 self._unsure.add(entry)
             self._back_off(entry, error)
         finally:
             self._queued.done(entry)
         return loaded
 
-    def _back_off(self, entry: Entry, error: WriteError) -> None:
+    def _back_off(self, entry: Entry, error: Failure) -> None:
         """Retry with back-off; if the server can't be reached, as soon as it may be asked again."""
         throttle = self._throttle
         if self._queued.failures(entry) == 0:
-            level = logging.DEBUG if isinstance(error, Unreachable) else logging.WARNING
+            is_away = isinstance(error, Unavailable) and not isinstance(error, Throttled)
+            level = logging.DEBUG if is_away else logging.WARNING
             if entry == _ALL:
                 _LOG.log(level, "the allocations can't be read: %s", error)
             else:
                 _LOG.log(level, "a request to the allocator failed, pool %s, owner %s: %s", *entry, error)
         match error:
-            case Throttled(retry_after=seconds):
+            case Throttled(seconds=seconds):
                 throttle.throttled(error, entry.name)
                 self._queued.retry(entry, after=seconds)
-            case Unreachable():
+            case Unavailable():
                 throttle.away(error)
                 self._queued.retry(entry, after=_AWAY)
             case Rejected():

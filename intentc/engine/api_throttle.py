@@ -19,7 +19,7 @@ from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 from ..reconcile.backoff import Backoff
-from ..writing import Throttled, Unreachable
+from ..reconcile.failures import Throttled, Unavailable
 
 _LOG = logging.getLogger(__name__)
 _AWAY = Backoff(0.2, 10.0)
@@ -92,7 +92,7 @@ class ApiThrottle(Generic[K]):
         self._outages = 0
         self._heard_at = time.monotonic()
 
-    def away(self, error: Unreachable) -> None:
+    def away(self, error: Unavailable) -> None:
         """The server can't be reached: close for a while, longer after each failure."""
         self.reachable = False
         if not self.open:
@@ -114,7 +114,7 @@ class ApiThrottle(Generic[K]):
         self._throttled, self._taken_since = key, False
         if self.open:
             _LOG.warning("the API server %s", error)
-        self._close(min(error.retry_after, _LONGEST))
+        self._close(min(error.seconds, _LONGEST))
 
     def _close(self, seconds: float) -> None:
         self._opens_at = max(self._opens_at, asyncio.get_running_loop().time() + seconds)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
-from ..writing import Fenced
+from ..reconcile.failures import Fenced
 
 OBSERVING = "observing"
 STANDING_BY = "standing by"

@@ -13,7 +13,7 @@ import asyncio
 import anyio
 
 from ..model import Name
-from ..writing import Unreachable, WriteError
+from ..reconcile.failures import Failure, Throttled, Unavailable
 from ..writing.service import ReadService
 from .api_throttle import ApiThrottle
 
@@ -46,10 +46,13 @@ class ApiServerProbe:
             with anyio.fail_after(self._period):
                 await self._read.identify(self._name)
         except TimeoutError:
-            self._throttle.away(Unreachable(f"no answer in {self._period:g} s"))
-        except Unreachable as error:
-            self._throttle.away(error)
-        except WriteError:
+            self._throttle.away(Unavailable(f"no answer in {self._period:g} s"))
+        except Unavailable as error:
+            if isinstance(error, Throttled):
+                self._throttle.heard()
+            else:
+                self._throttle.away(error)
+        except Failure:
             self._throttle.heard()
         else:
             self._throttle.heard()

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 
 from ..model import AddReference, Create, Key, Name, Operation, RemoveReference, Update
 from ..planning import Assumed, ClaimBook, Plan
-from ..writing import ReadService, WriteError
+from ..reconcile.failures import Failure
+from ..writing import ReadService
 from .log_fields import LogFields
 from .object_queue import ObjectQueue
 
@@ -55,14 +56,14 @@ class ReadBack:
                 if not is_there and name != plan.name and name in self._book:
                     # Its presence was perhaps only assumed, and no event corrects that after a restore of the store.
                     self._objects.plan((name,))
-        except WriteError as error:
+        except Failure as error:
             self._log(plan.name, error)
 
     async def object(self, key: Key, name: Name) -> bool:
         """Read the object ``key`` of this name. False if that failed."""
         try:
             await self._refresh(key)
-        except WriteError as error:
+        except Failure as error:
             self._log(name, error)
             return False
         return True
@@ -78,13 +79,13 @@ class ReadBack:
         return bool(found)
 
     async def _refresh(self, key: Key) -> bool:
-        """Read one object. True if it is there. Raises ``WriteError``."""
+        """Read one object. True if it is there. Raises ``Failure``."""
         seen_at = self._assumed.seen_at(key)
         stored = await self._reader.read(key)
         self._assumed.read_back(key, stored, seen_at)
         return stored is not None
 
-    def _log(self, name: Name, error: WriteError) -> None:
+    def _log(self, name: Name, error: Failure) -> None:
         _LOG.info("reading back %s: %s", name, error, extra=self._log_fields.about(name))
 
 

@@ -27,11 +27,8 @@ from ..model import (
     written_fields,
 )
 from ..planning import Assumed, Plan
-from ..writing import (
-    WriteError,
-    WriteService,
-    Written,
-)
+from ..reconcile.failures import Failure
+from ..writing import WriteService, Written
 from .log_fields import LogFields
 from .object_queue import ObjectQueue
 from .permission import Permission
@@ -103,7 +100,7 @@ class Sender:
                 if restorations == self._restorations:
                     self.last_revision = max(self.last_revision, revision or 0)
             return True
-        except WriteError as error:
+        except Failure as error:
             await self._failures.handle(plan, error, fence)
             return False
 

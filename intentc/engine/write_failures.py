@@ -13,7 +13,7 @@ import logging
 
 from ..model import Name, Problem
 from ..planning import Plan
-from ..writing import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, Unreachable, WriteError
+from ..reconcile.failures import Conflict, Failure, Fenced, Rejected, Throttled, Unavailable, UnknownOutcome
 from .api_throttle import ApiThrottle
 from .log_fields import LogFields
 from .object_queue import ObjectQueue
@@ -63,7 +63,7 @@ class WriteFailures:
         """Plan the object again after the pause that the server asks for."""
         self._objects.retry(name, after=self._throttle.closed_for)
 
-    async def handle(self, plan: Plan, error: WriteError, fence: str | None) -> None:
+    async def handle(self, plan: Plan, error: Failure, fence: str | None) -> None:
         """Queue or hold the object of a failed write, and note what it says of the server. ``fence``: the one that it
         carried."""
         name = plan.name
@@ -81,10 +81,10 @@ class WriteFailures:
                     self._objects.plan((name,))
                 else:
                     self.delay(name, error)
-            case Throttled(retry_after=seconds):
+            case Throttled(seconds=seconds):
                 self._throttle.throttled(error, name)
                 self.delay(name, error, after=seconds)
-            case Unreachable():
+            case Unavailable():
                 self._throttle.away(error)
                 self._objects.plan((name,))
             case Rejected():

@@ -31,7 +31,8 @@ from intentc.leading.leader_key import (
 )
 from intentc.leading.process_identity import ProcessIdentity, can_be_judged, is_dead, read_identity, this_process
 from intentc.reconcile.backoff import Retries
-from intentc.watch.protocol import KeyValue, LeaseNotFound, Store, StoreError
+from intentc.reconcile.failures import Failure
+from intentc.watch.protocol import KeyValue, LeaseNotFound, Store
 
 RENEWALS_IN_A_TTL = 3
 RETRIES_IN_A_TTL = 20
@@ -76,7 +77,7 @@ class StoreKeeper:
             pause = self._ttl / RENEWALS_IN_A_TTL
             try:
                 left = await self._store.keep_lease_alive(self._lease)
-            except StoreError:
+            except Failure:
                 pause = self._ttl / RETRIES_IN_A_TTL
             else:
                 if left == 0:
@@ -196,7 +197,7 @@ class Election:
             while not self._resigned:
                 try:
                     tenure = await self._stand()
-                except StoreError as error:
+                except Failure as error:
                     self._leader = None
                     await self._give_back()
                     await self._outage.wait_out(error)
@@ -208,7 +209,7 @@ class Election:
 
     async def resign(self) -> None:
         """Revoke the lease, so that another process takes over at once, and don't run again. Never raises
-        ``StoreError``; takes two seconds at most. For the end of a drain: shield it from the cancellation."""
+        ``Failure``; takes two seconds at most. For the end of a drain: shield it from the cancellation."""
         self._resigned = True
         if self._tenure is not None:
             self._lose(self._tenure, "resigned", logging.INFO)
@@ -226,11 +227,11 @@ class Election:
         tenure.rejected.set()
 
     async def record_versions(self, leadership: Leadership) -> bool:
-        """Record our versions for the next leader; False if ``leader_key`` is over. Raises ``StoreError``."""
+        """Record our versions for the next leader; False if ``leader_key`` is over. Raises ``Failure``."""
         return await self._key.record_versions(versions_value(self._versions), leadership.revision)
 
     async def _stand(self) -> _Tenure:
-        """Wait until no process leads, and take the key. Raises ``StoreError``."""
+        """Wait until no process leads, and take the key. Raises ``Failure``."""
         found = await self._key.read()
         while True:
             self._outage.over()
@@ -285,7 +286,7 @@ class Election:
             try:
                 await self._key.remove(holder)
                 break
-            except StoreError as error:
+            except Failure as error:
                 await self._outage.wait_out(error)
 
     async def _lead(self, tenure: _Tenure) -> None:
@@ -349,7 +350,7 @@ class Election:
         with anyio.move_on_after(_GIVE_BACK_SECONDS):
             try:
                 leader = (await self._key.read()).leader
-            except StoreError:
+            except Failure:
                 return
             if leader is None or leader.create_revision != tenure.leadership.revision:
                 return
@@ -373,7 +374,7 @@ class Election:
                 await self._store.revoke_lease(lease)
             except LeaseNotFound:
                 return
-            except StoreError as error:
+            except Failure as error:
                 _LOG.info(
                     "the leader's lease can't be given back (%s); it ends by itself within %d s", error, self._ttl
                 )

@@ -19,6 +19,7 @@ import anyio
 
 from intentc.leading.process_identity import ProcessIdentity
 from intentc.reconcile.backoff import Retries
+from intentc.reconcile.failures import Failure, Unavailable
 from intentc.watch.keys import leader_key, versions_key
 from intentc.watch.protocol import (
     Compare,
@@ -29,8 +30,6 @@ from intentc.watch.protocol import (
     Put,
     Relation,
     Store,
-    StoreError,
-    StoreUnavailable,
     Target,
     WatchBatch,
     absent,
@@ -100,7 +99,7 @@ class Outage:
         self._retries = retries
         self._logged = False
 
-    async def wait_out(self, error: StoreError) -> None:
+    async def wait_out(self, error: Failure) -> None:
         """Return when it is time to retry."""
         _LOG.log(logging.DEBUG if self._logged else logging.WARNING, "leader election waits for etcd: %s", error)
         self._logged = True
@@ -133,33 +132,33 @@ class LeaderKey:
         self._patience = patience
 
     async def read(self) -> Found:
-        """Who leads now. Raises ``StoreError``."""
+        """Who leads now. Raises ``Failure``."""
         read = [Get(self.key), Get(self._versions_key)]
         answer = await self._store.transaction([], read)
         leader, versions = answer.results
         return Found(_only(leader), _only(versions), answer.revision)
 
     async def take(self, value: bytes, lease: int, still_time: Callable[[], bool]) -> Found:
-        """Put the key if no process has it; the ``lease`` of the result shows who has it. Raises ``StoreError``.
+        """Put the key if no process has it; the ``lease`` of the result shows who has it. Raises ``Failure``.
 
-        If the answer is lost, the key is read back while there is ``still_time``. If ``StoreUnavailable`` is raised, or
+        If the answer is lost, the key is read back while there is ``still_time``. If ``Unavailable`` is raised, or
         the key is found absent, the transaction may still arrive: revoke the lease to prevent that.
         """
         read = [Get(self.key), Get(self._versions_key)]
         try:
             answer = await self._store.transaction([absent(self.key)], [Put(self.key, value, lease), *read], read)
-        except StoreUnavailable as error:
+        except Unavailable as error:
             return await self._read_back(error, still_time)
         leader, versions = answer.results[-2:]
         return Found(_only(leader), _only(versions), answer.revision)
 
     async def record_versions(self, value: bytes, created: int) -> bool:
-        """Put the versions if the key still has this create revision; return whether it has. Raises ``StoreError``."""
+        """Put the versions if the key still has this create revision; return whether it has. Raises ``Failure``."""
         holds = Compare(self.key, Target.CREATE_REVISION, Relation.EQUAL, created)
         return (await self._store.transaction([holds], [Put(self._versions_key, value)])).succeeded
 
     async def remove(self, holder: KeyValue) -> None:
-        """Delete the key if it still is ``holder``, and revoke its lease. Raises ``StoreError``; repeatable."""
+        """Delete the key if it still is ``holder``, and revoke its lease. Raises ``Failure``; repeatable."""
         still = [
             Compare(self.key, Target.CREATE_REVISION, Relation.EQUAL, holder.create_revision),
             Compare(self.key, Target.MOD_REVISION, Relation.EQUAL, holder.mod_revision),
@@ -198,7 +197,7 @@ class LeaderKey:
                     async for item in watch:
                         if isinstance(item, WatchBatch) and self._shows_end(item, created):
                             return
-            except StoreError as error:
+            except Failure as error:
                 seen = None
                 await self._outage.wait_out(error)
 
@@ -209,7 +208,7 @@ class LeaderKey:
             try:
                 if _created((await self.read()).leader) != created:
                     return
-            except StoreError:
+            except Failure:
                 continue  # the watch meets the same store, and logs the error
 
     def _shows_end(self, batch: WatchBatch, created: int) -> bool:
@@ -218,12 +217,12 @@ class LeaderKey:
             for event in batch.events
         )
 
-    async def _read_back(self, cut: StoreUnavailable, still_time: Callable[[], bool]) -> Found:
-        error: StoreError = cut
+    async def _read_back(self, cut: Unavailable, still_time: Callable[[], bool]) -> Found:
+        error: Failure = cut
         while still_time():
             try:
                 return await self.read()
-            except StoreError as next_error:
+            except Failure as next_error:
                 error = next_error
                 await self._outage.wait_out(error)
         raise error
@@ -241,7 +240,7 @@ async def caught_up(store: Store, prefix: str, applied: int) -> int:
     """Return 0 if nothing under ``prefix`` was written after revision ``applied``; else the store's present revision.
 
     That revision must be applied before anything is written; ask again with the new ``applied`` until the result is 0.
-    A store with a revision lower than ``applied`` was restored: list the world anew. Raises ``StoreError``.
+    A store with a revision lower than ``applied`` was restored: list the world anew. Raises ``Failure``.
 
     The read is linearizable: after the election is won, it sees every write that a former leader's fence allowed. It
     does not see deletions, and need not: a view that lacks only deletions is the world at one moment, and every write

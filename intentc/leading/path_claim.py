@@ -18,8 +18,9 @@ from typing import Any
 import msgspec
 
 from intentc.model import MARK_KEY, Mark
+from intentc.reconcile.failures import Denied
 from intentc.watch.keys import CLAIMS_PREFIX, claim_key, leader_key
-from intentc.watch.protocol import AccessDenied, Delete, KeyValue, Put, Store, absent, prefix_end, unchanged
+from intentc.watch.protocol import Delete, KeyValue, Put, Store, absent, prefix_end, unchanged
 
 _PAGE = 500
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
@@ -36,7 +37,7 @@ class _Annotated(msgspec.Struct):
 
 
 async def marks_below(store: Store, path: str) -> Counter[tuple[str, str]]:
-    """(installation, compiler) → the number of objects below ``path`` with its mark. Raises ``StoreError``."""
+    """(installation, compiler) → the number of objects below ``path`` with its mark. Raises ``Failure``."""
     found: Counter[tuple[str, str]] = Counter()
     start = prefix = f"/{path}/"
     while True:
@@ -49,12 +50,12 @@ async def marks_below(store: Store, path: str) -> Counter[tuple[str, str]]:
 
 async def leaders_without_claim(store: Store) -> list[str]:
     """The installations with a leading process, on a lease, that have claimed no path: those of versions before
-    claims. Empty if this user of etcd may not read them. Raises ``StoreError``."""
+    claims. Empty if this user of etcd may not read them. Raises ``Failure``."""
     try:
         claims = await store.range(CLAIMS_PREFIX, prefix_end(CLAIMS_PREFIX))
         holders = {name for claim in claims.items for name in holders_of(claim.value) or ()}
         return [name async for name in _leading(store) if name not in holders]
-    except AccessDenied:
+    except Denied:
         return []
 
 
@@ -182,14 +183,14 @@ async def claim_path(store: Store, path: str, installation: str, compilers: Coll
     """Claim ``path`` for ``compilers`` of ``installation``; writes nothing if it has them already. ``process`` is shown
     to operators.
 
-    Raises ``PathClaimed``, ``InstallationTaken``, ``PathMarked``, ``OtherLeader``, ``UnreadableClaim``, ``StoreError``.
+    Raises ``PathClaimed``, ``InstallationTaken``, ``PathMarked``, ``OtherLeader``, ``UnreadableClaim``, ``Failure``.
     """
     key = claim_key(path)
     is_searched = False
     while True:
         try:
             found = (await store.range(key)).items
-        except AccessDenied as error:
+        except Denied as error:
             raise _not_granted(error, key) from None
         holders = _holders(found, path, installation)
         own = holders.get(installation)
@@ -204,7 +205,7 @@ async def claim_path(store: Store, path: str, installation: str, compilers: Coll
         compare = unchanged(key, found[0].mod_revision) if found else absent(key)
         try:
             answer = await store.transaction([compare], [Put(key, _encoded({**holders, installation: claimed}))])
-        except AccessDenied as error:
+        except Denied as error:
             raise _not_granted(error, key) from None
         if answer.succeeded:
             return
@@ -214,7 +215,7 @@ async def check_claim(store: Store, path: str, installation: str, compilers: Col
     """Check that the claim of ``path`` lets ``compilers`` of ``installation`` write below it, whether or not they have
     claimed it. Writes nothing.
 
-    Raises ``PathClaimed``, ``InstallationTaken``, ``UnreadableClaim``, ``StoreError``.
+    Raises ``PathClaimed``, ``InstallationTaken``, ``UnreadableClaim``, ``Failure``.
     """
     _check_holders(
         _holders((await store.range(claim_key(path))).items, path, installation), path, installation, compilers
@@ -231,8 +232,8 @@ def _check_holders(holders: Mapping[str, Holder], path: str, installation: str, 
             raise InstallationTaken(path, installation, holder.compilers, compilers)
 
 
-def _not_granted(error: AccessDenied, key: str) -> AccessDenied:
-    return AccessDenied(f"{error}; grant this user read and write of {key}: config/etcd-roles.sh does")
+def _not_granted(error: Denied, key: str) -> Denied:
+    return Denied(f"{error}; grant this user read and write of {key}: config/etcd-roles.sh does")
 
 
 async def _look_for_others(store: Store, path: str, installation: str, compilers: Collection[str]) -> None:
@@ -252,7 +253,7 @@ async def release_path(store: Store, path: str, installation: str, *, force: boo
     """Give ``path`` up, in a transaction that checks that no process leads. True if ``installation`` had it. ``force``:
     even while its leader runs. Claims of other installations stay.
 
-    Raises ``PathInUse``, ``UnreadableClaim``, ``StoreError``.
+    Raises ``PathInUse``, ``UnreadableClaim``, ``Failure``.
     """
     key, leader = claim_key(path), leader_key(installation)
     while True:

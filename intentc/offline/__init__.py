@@ -3,3 +3,7 @@
 State: the engines and stores in memory that it makes. It writes to no live system; ``audit`` and ``preview`` read one,
 and ``preview`` saves plans in files.
 """
+
+
+class AllocationsUnreadable(Exception):
+    """The API server does not list the allocations; the cause is the ``Failure``."""

@@ -40,8 +40,10 @@ from intentc.model import (
 )
 from intentc.model.reads import allocation_read, fact_read, presence_read
 from intentc.model.status import status_item
+from intentc.offline import AllocationsUnreadable
 from intentc.planning import DeleteGuard
 from intentc.plugins import Loaded
+from intentc.reconcile.failures import Failure
 from intentc.retained import KnownFields, RetainedValues
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
@@ -143,7 +145,7 @@ async def audit(
     """Audit the resources under ``/<path>/``, now or at ``revision``. ``guard``: has the limits of the service, so that
     the same deletes are withheld.
 
-    Raises ``StoreError`` (``Compacted`` for a compacted revision) and ``WriteError`` if the allocations can't be read.
+    Raises ``Failure`` (``Compacted`` for a compacted revision) and ``AllocationsUnreadable``.
     """
     began = time.perf_counter()
     await KnownFields(store, loaded.schema, installation=installation).load()
@@ -160,7 +162,10 @@ async def audit(
         last_good=RetainedValues(store, loaded.schema, path=path, installation=installation),
     )
     try:
-        await engine.load_allocations()
+        try:
+            await engine.load_allocations()
+        except Failure as error:
+            raise AllocationsUnreadable from error
         await engine.apply_item(listing.snapshot)
         apply_directives(engine.operator_actions, await Book(store, installation).list())
         while await engine.step([]):

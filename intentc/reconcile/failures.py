@@ -47,14 +47,11 @@ class CertificateExpired(Untrusted):
     """The certificate of one side has expired: renew it."""
 
 
-class Throttled(Failure):
+class Throttled(Unavailable):
     """The system asks for a pause of ``seconds``: nothing was written."""
 
-    concerns_all = True
-
     def __init__(self, seconds: float, message: str = "") -> None:
-        super().__init__(f"asks for a pause of {seconds:g} s" + (f": {message}" if message else ""))
-        self.seconds = seconds
+        super().__init__(f"asks for a pause of {seconds:g} s" + (f": {message}" if message else ""), seconds)
 
 
 class Denied(Failure):
@@ -62,7 +59,7 @@ class Denied(Failure):
 
 
 class Unauthenticated(Denied):
-    """The credentials are not accepted, so the answer says nothing about what is permitted."""
+    """The credentials are not accepted, or can't be had, so nothing is known about what is permitted."""
 
     concerns_all = True
 
@@ -76,10 +73,11 @@ class UnknownOutcome(Failure):
 
 
 class _Answered(Failure):
-    """``status``: of HTTP, or 0. ``message``: the system's. ``reason``: its word for it, such as ``NotFound``."""
+    """``status``: of HTTP. ``message``: the system's. ``reason``: its word for the failure, such as ``NotFound``."""
 
     def __init__(self, status: int, message: str, reason: str = "") -> None:
-        super().__init__(": ".join(part for part in (str(status or ""), message) if part))
+        words = f"{message} ({status})" if reason else f"{status}: {message}" if message else str(status)
+        super().__init__(words)
         self.status = status
         self.message = message
         self.reason = reason

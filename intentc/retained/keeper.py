@@ -13,7 +13,7 @@ from typing import Generic, Protocol, TypeVar
 import anyio
 
 from intentc.model import HeldFacts, Key, Resource
-from intentc.watch.protocol import StoreError, StoreUnavailable
+from intentc.reconcile.failures import Failure, Unavailable
 
 T = TypeVar("T", bound=Resource | HeldFacts)
 
@@ -85,7 +85,7 @@ class Keeper(Generic[T]):
             for key in sorted(self._kept.keys() - wanted.keys()):
                 await self._values.remove(key)
                 del self._kept[key]
-        except StoreError as error:
+        except Failure as error:
             _LOG.debug("retained values can't be checked now: %s", error)
             return
         for key in sorted(wanted):
@@ -97,9 +97,9 @@ class Keeper(Generic[T]):
             return
         try:
             await self._values.put(one)
-        except StoreUnavailable as error:
+        except Unavailable as error:
             _LOG.debug("the last good %s of %s are not retained yet: %s", _what(one), key, error)
-        except StoreError as error:
+        except Failure as error:
             _LOG.warning("the last good %s of %s are not retained over a restart: %s", _what(one), key, error)
             self._rejected[key] = version
         else:

@@ -18,7 +18,8 @@ import msgspec
 
 from intentc.model import InvalidInput, Schema
 from intentc.model.known_fields import known_fields, lost_fields
-from intentc.watch.protocol import AccessDenied, Put, Store, prefix_end, unchanged
+from intentc.reconcile.failures import Denied
+from intentc.watch.protocol import Put, Store, prefix_end, unchanged
 
 _LOG = logging.getLogger(__name__)
 
@@ -47,10 +48,10 @@ class KnownFields:
         self._prefix = known_fields_prefix(installation)
 
     async def load(self) -> None:
-        """Have the kinds of the schema reject resources with lost fields. Raises ``StoreError``."""
+        """Have the kinds of the schema reject resources with lost fields. Raises ``Failure``."""
         try:
             recorded = await self._recorded()
-        except AccessDenied as error:
+        except Denied as error:
             _LOG.warning("known fields can't be read: %s; grant the compiler's role %s", error, self._prefix)
             return
         for kind in self._schema:
@@ -64,10 +65,10 @@ class KnownFields:
 
     async def check(self) -> None:
         """Check that no other process has added lost fields since ``load``. Raises ``InvalidInput`` if one has: what
-        this process decoded before may lack a value. Raises ``StoreError``."""
+        this process decoded before may lack a value. Raises ``Failure``."""
         try:
             recorded = await self._recorded()
-        except AccessDenied:
+        except Denied:
             return
         for kind in self._schema:
             lost = lost_fields(kind, recorded.get(kind.name, _NOTHING).fields)
@@ -79,11 +80,11 @@ class KnownFields:
                 )
 
     async def record(self) -> None:
-        """Add the fields of the present schema. Raises ``StoreError``."""
+        """Add the fields of the present schema. Raises ``Failure``."""
         try:
             while not await self._add():
                 pass  # another process has added fields since they were read
-        except AccessDenied as error:
+        except Denied as error:
             _LOG.warning("known fields can't be written: %s; grant the compiler's role %s", error, self._prefix)
 
     async def _add(self) -> bool:
@@ -99,7 +100,7 @@ class KnownFields:
         return True
 
     async def load_and_record(self) -> None:
-        """Do both, for a compiler that writes from its start on. Raises ``StoreError``."""
+        """Do both, for a compiler that writes from its start on. Raises ``Failure``."""
         await self.load()
         await self.record()
 

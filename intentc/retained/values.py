@@ -28,9 +28,10 @@ import msgspec
 from intentc.model import Change, Fact, HeldFacts, InvalidInput, Key, Resource, Schema
 from intentc.model.values import FrozenMap, Opaque
 from intentc.reconcile.backoff import Retries
+from intentc.reconcile.failures import Denied, Failure
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
-from intentc.watch.protocol import AccessDenied, Compacted, Delete, FutureRevision, Put, Store, StoreError
+from intentc.watch.protocol import Compacted, Delete, FutureRevision, Put, Store
 
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T", Resource, HeldFacts)
@@ -66,7 +67,7 @@ class _RetainedIn(Generic[T]):
         return self._layout.key(key.kind, key.uuid)
 
     async def list(self) -> dict[Key, T]:
-        """All retained values, by intent. Raises ``StoreError``. Unreadable ones are left out."""
+        """All retained values, by intent. Raises ``Failure``. Unreadable ones are left out."""
         listing = await list_all(self._store, self._layout, lambda key: None)
         found = [self._decoded(change) for change in listing.snapshot.changes]
         return {one.key: one for one in found if one is not None}
@@ -76,7 +77,7 @@ class _RetainedIn(Generic[T]):
         while True:
             try:
                 return await self.list()
-            except AccessDenied as error:
+            except Denied as error:
                 _LOG.warning(
                     "retained %s can't be read: %s; grant the compiler's role %s",
                     self._what,
@@ -84,14 +85,14 @@ class _RetainedIn(Generic[T]):
                     self._layout.prefix,
                 )
                 return {}
-            except StoreError as error:
+            except Failure as error:
                 await self._wait(error)
 
     async def remove(self, key: Key) -> None:
-        """Stop retaining the value of an intent. Raises ``StoreError``."""
+        """Stop retaining the value of an intent. Raises ``Failure``."""
         await self._store.transaction([], [Delete(self._key(key))])
 
-    async def _wait(self, error: StoreError) -> None:
+    async def _wait(self, error: Failure) -> None:
         _LOG.warning("retained %s of held intents can't be read yet: %s; trying again", self._what, error)
         await anyio.sleep(self._retries.next_wait())
 
@@ -103,18 +104,18 @@ class RetainedFacts(_RetainedIn[HeldFacts]):
         super().__init__(store, schema, retained_facts_prefix(installation), "facts", retries)
 
     async def put(self, held: HeldFacts) -> None:
-        """Retain the facts of one intent. Raises ``StoreError``, also for facts that JSON can't represent."""
+        """Retain the facts of one intent. Raises ``Failure``, also for facts that JSON can't represent."""
         try:
             facts = [(fact.kind, fact.name, _plain(fact.value)) for fact in held.facts]
         except (TypeError, RecursionError) as error:
-            raise StoreError(str(error)) from None
+            raise Failure(str(error)) from None
         value = msgspec.json.encode(_StoredFacts(*held.key, held.create_revision, facts))
         try:
             same = _read(value) == held
         except (msgspec.DecodeError, ValueError, TypeError, RecursionError) as error:
-            raise StoreError(f"facts can't be read back from JSON: {error}") from None
+            raise Failure(f"facts can't be read back from JSON: {error}") from None
         if not same:
-            raise StoreError("facts differ after a round trip through JSON")
+            raise Failure("facts differ after a round trip through JSON")
         await self._store.transaction([], [Put(self._key(held.key), value)])
 
     def _key(self, key: Key) -> str:
@@ -228,7 +229,7 @@ class RetainedValues(_RetainedIn[Resource]):
         return found
 
     async def put(self, resource: Resource) -> None:
-        """Retain a value. Raises ``StoreError``."""
+        """Retain a value. Raises ``Failure``."""
         kept = _Retained(resource.create_revision, resource.mod_revision, msgspec.Raw(resource.raw))
         await self._store.transaction([], [Put(self._key(resource.key), msgspec.json.encode(kept))])
 
@@ -250,9 +251,9 @@ class RetainedValues(_RetainedIn[Resource]):
         while revision > 0:
             try:
                 page = await self._store.range(self._resources.key(change.kind, change.uuid), revision=revision)
-            except (Compacted, FutureRevision, AccessDenied):
+            except (Compacted, FutureRevision, Denied):
                 return None
-            except StoreError as error:
+            except Failure as error:
                 await self._wait(error)
             else:
                 item = page.items[0] if page.items else None

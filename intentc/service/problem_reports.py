@@ -27,10 +27,11 @@ from intentc.engine.state_tables import StateTables
 from intentc.logic import LiveWorld
 from intentc.model import Key
 from intentc.model.bridge_keys import ProblemReport, problem_reports_prefix
+from intentc.reconcile.failures import Denied, Failure
 from intentc.retained import RunningEngine
 from intentc.watch.keys import Layout, leader_key
 from intentc.watch.listing import list_all
-from intentc.watch.protocol import AccessDenied, Compare, Delete, Put, Relation, Store, StoreError, Target
+from intentc.watch.protocol import Compare, Delete, Put, Relation, Store, Target
 
 _LOG = logging.getLogger(__name__)
 _PERIOD = 1.0
@@ -113,13 +114,13 @@ class ProblemReports:
                 self._all_at = now + _ALL_SECONDS
                 await self._find_replaced(now)
             await self._look(now)
-        except AccessDenied as error:
+        except Denied as error:
             level = logging.DEBUG if self._is_denied else logging.WARNING
             message = "problems are not stored for the cluster's Events: %s; run the script of `intentc etcd-roles`"
             _LOG.log(level, message, error)
             self._is_denied, self._stored = True, None
             self._paused_until = now + _DENIED_SECONDS
-        except StoreError as error:
+        except Failure as error:
             _LOG.debug("problems are not stored for the cluster's Events yet: %s", error)
             self._stored = None
 
@@ -194,12 +195,12 @@ class ProblemReports:
         return Key(kind, uuid) if resource is not None and resource.values().metadata.mirrored else None
 
     async def _write(self, key: Key, report: ProblemReport | None) -> None:
-        """Write or remove a report. Raises ``StoreError``, also if another process leads by now."""
+        """Write or remove a report. Raises ``Failure``, also if another process leads by now."""
         name = self._layout.key(*key)
         operation = Delete(name) if report is None else Put(name, msgspec.json.encode(report))
         written = await self._store.transaction(self._conditions(), [operation])
         if not written.succeeded:
-            raise StoreError("another process leads by now")
+            raise Failure("another process leads by now")
         self._is_denied = False
 
     def _conditions(self) -> list[Compare]:
@@ -207,6 +208,6 @@ class ProblemReports:
             return []
         fence = self._fence()
         if fence is None:
-            raise StoreError("no process leads")
+            raise Failure("no process leads")
         revision = int(fence.rpartition("/")[2])
         return [Compare(leader_key(self._installation), Target.CREATE_REVISION, Relation.EQUAL, revision)]

@@ -25,6 +25,8 @@ from typing import Any
 
 import anyio
 
+from intentc.reconcile.failures import Failure
+
 from ..directives import DirectiveWatch, hold_suspects
 from ..engine.assembly import assemble
 from ..engine.engine import Engine
@@ -48,9 +50,9 @@ from ..planning import DeleteGuard
 from ..plugins import Loaded
 from ..retained import Keeper, KnownFields, RetainedValues
 from ..watch.heartbeat import Heartbeat
-from ..watch.protocol import Store, StoreError
+from ..watch.protocol import Store
 from ..watch.source import Source
-from ..writing import ReadService, WriteError, WriteService
+from ..writing import ReadService, WriteService
 from ..writing.capabilities import Capabilities
 from ..writing.http import HttpWriteService
 from .audits import AuditFailed, PeriodicAudit, Spawn
@@ -357,7 +359,7 @@ class CompilerService:
         while True:
             try:
                 await do()
-            except (WriteError, StoreError, OtherLeader) as error:
+            except (Failure, OtherLeader) as error:
                 if not is_logged:
                     _LOG.warning("%s yet: %s; trying again every second", lack, error)
                 is_logged = True

@@ -13,10 +13,11 @@ from functools import partial
 
 from intentc.loading.configuration.sections import Kubernetes
 from intentc.model.bridge_keys import synced_prefix
-from intentc.watch.protocol import Store, StoreError, prefix_end
+from intentc.reconcile.failures import Failure
+from intentc.watch.protocol import Store, prefix_end
 
 
-class Unsynced(StoreError):
+class Unsynced(Failure):
     """Kinds were never mirrored completely; the message names them."""
 
 
@@ -32,7 +33,7 @@ def synced_check(
 
 
 async def check_synced(store: Store, path: str, kinds: Collection[str], wait: bool | None = True) -> None:
-    """Raise ``Unsynced`` unless each of ``kinds`` has a mark, and other ``StoreError`` as the store does. ``wait``:
+    """Raise ``Unsynced`` unless each of ``kinds`` has a mark, and other ``Failure`` as the store does. ``wait``:
     whether a bridge feeds the store; None: if it has any mark."""
     prefix = synced_prefix(path)
     found = await store.range(prefix, prefix_end(prefix), keys_only=True)

@@ -17,12 +17,13 @@ from typing import Any, Protocol
 
 import anyio
 
+from intentc.reconcile.failures import Failure
+
 from ..directives.directive import directives_prefix
 from ..engine.engine import Engine
 from ..engine.permission import STANDING_BY, UPGRADE
 from ..leading import Election, KeeperFactory, Leadership, OtherLeader, caught_up
-from ..watch.protocol import Store, StoreError
-from ..writing import WriteError
+from ..watch.protocol import Store
 
 _LOG = logging.getLogger(__name__)
 _LOOK = 0.05
@@ -47,7 +48,7 @@ class TakeOver:
     writes that are made without approval if the last leader had other versions. ``resources``: the watch of the keys
     below ``prefix``; ``directives``: the watch of operators' directives. ``claim``: claims the path once more before
     the first write, and checks that no later schema was in use; raises what ends the process. ``record``: records for
-    later processes what this one writes with; raises ``StoreError``.
+    later processes what this one writes with; raises ``Failure``.
     """
 
     def __init__(
@@ -158,7 +159,7 @@ class TakeOver:
             try:
                 if await self._is_ready():
                     break
-            except (StoreError, WriteError, OtherLeader) as error:
+            except (Failure, OtherLeader) as error:
                 if not is_logged:
                     _LOG.warning("can't take over yet: %s; trying again", error)
                 is_logged = True
@@ -174,7 +175,7 @@ class TakeOver:
             await self.election.record_versions(leadership)
             if self._record is not None:
                 await self._record()
-        except StoreError as error:
+        except Failure as error:
             _LOG.warning("the compilers' versions and fields can't be recorded for the next leader: %s", error)
 
     async def _is_ready(self) -> bool:

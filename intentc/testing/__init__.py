@@ -11,7 +11,8 @@ out the manifests that it makes.
 """
 
 from intentc.model import AddReference, Create, Delete, Operation, Problem, RemoveReference, Update, UpdateStatus
-from intentc.writing import Conflict, Rejected, WriteService, Written
+from intentc.reconcile.failures import Conflict, Rejected
+from intentc.writing import WriteService, Written
 
 from .fake_cluster import FakeCluster
 from .given import Given, load

@@ -12,12 +12,13 @@ from contextlib import asynccontextmanager
 import anyio
 import grpc.aio
 
+from intentc.reconcile.failures import Unavailable
 from intentc.watch import rpc_pb2 as rpc
 from intentc.watch.etcd_connections import Connections, Tls, parse_endpoint
 from intentc.watch.etcd_errors import is_stale_token, own_cancellation_only, store_error
 from intentc.watch.etcd_watch import EtcdWatch, open_watch
 from intentc.watch.messages import encode_key, key_values, transaction_request, transaction_result
-from intentc.watch.protocol import Compare, Operation, RangeResult, StoreUnavailable, TransactionResult
+from intentc.watch.protocol import Compare, Operation, RangeResult, TransactionResult
 
 DEFAULT_TIMEOUT_SECONDS = 10.0
 
@@ -55,7 +56,7 @@ class EtcdStore:
         keys_only: bool = False,
         min_mod_revision: int = 0,
     ) -> RangeResult:
-        """See ``Store.range``. Raises ``Compacted``, ``FutureRevision``, ``StoreUnavailable``, ``AccessDenied``."""
+        """See ``Store.range``. Raises ``Compacted``, ``FutureRevision``, ``Unavailable``, ``Denied``."""
         request = rpc.RangeRequest(
             key=encode_key(key),
             range_end=encode_key(range_end),
@@ -72,7 +73,7 @@ class EtcdStore:
     async def transaction(
         self, compares: Sequence[Compare], success: Sequence[Operation], failure: Sequence[Operation] = ()
     ) -> TransactionResult:
-        """See ``Store.transaction``. After ``StoreUnavailable`` the outcome is unknown; it is never repeated here."""
+        """See ``Store.transaction``. After ``Unavailable`` the outcome is unknown; it is never repeated here."""
         request = transaction_request(compares, success, failure)
         answer = await self._connections.unary("/etcdserverpb.KV/Txn", request, rpc.TxnResponse, repeatable=False)
         return transaction_result(answer)
@@ -124,9 +125,9 @@ class EtcdStore:
             raise store_error("LeaseKeepAlive", error.details() or "", error.code()) from None
         except TimeoutError:
             connections.leave(endpoint)
-            raise StoreUnavailable(f"etcd LeaseKeepAlive: no answer in {connections.timeout} s") from None
+            raise Unavailable(f"etcd LeaseKeepAlive: no answer in {connections.timeout} s") from None
         if answer is grpc.aio.EOF:
-            raise StoreUnavailable("etcd LeaseKeepAlive: the stream ended without an answer")
+            raise Unavailable("etcd LeaseKeepAlive: the stream ended without an answer")
         return int(answer.TTL)
 
     async def revoke_lease(self, lease: int) -> None:

@@ -19,6 +19,7 @@ import grpc
 import grpc.aio
 
 from intentc.model.files import Stamp, stamps
+from intentc.reconcile.failures import Failure, Unavailable, Untrusted
 from intentc.watch import rpc_pb2 as rpc
 from intentc.watch.etcd_errors import (
     is_stale_token,
@@ -27,7 +28,6 @@ from intentc.watch.etcd_errors import (
     own_cancellation_only,
     store_error,
 )
-from intentc.watch.protocol import NotTrusted, StoreError, StoreUnavailable
 
 KEEPALIVE_SECONDS = 10
 
@@ -161,7 +161,7 @@ class _Shared:
 class Connections:
     """All connections of one store. ``password`` is called at each log-in, since the password may be rotated.
 
-    Raises ``StoreUnavailable``, ``AccessDenied`` or another ``StoreError`` from every call.
+    Raises ``Unavailable``, ``Denied`` or another ``Failure`` from every call.
     """
 
     def __init__(
@@ -203,7 +203,7 @@ class Connections:
                     self.forget_token()
                     continue
                 answer = store_error(name, error.details() or "", error.code())
-                if not isinstance(answer, StoreUnavailable):
+                if not isinstance(answer, Unavailable):
                     raise answer from None
                 self.leave(endpoint)
                 if not fresh_files and never_left(error) and self._has_outdated_files(endpoint):
@@ -318,8 +318,8 @@ class Connections:
         try:
             return opener()
         except OSError as error:
-            raise NotTrusted(f"etcd TLS file can't be read: {error}; check etcd.tls.*") from error
+            raise Untrusted(f"etcd TLS file can't be read: {error}; check etcd.tls.*") from error
 
     def _ensure_open(self, call: str) -> None:
         if self._closed:
-            raise StoreError(f"etcd {call}: the store is closed")
+            raise Failure(f"etcd {call}: the store is closed")

@@ -14,17 +14,13 @@ import anyio.lowlevel
 import grpc
 import grpc.aio
 
+from intentc.reconcile.failures import CertificateExpired, Denied, Failure, Unavailable, Untrusted
 from intentc.watch.protocol import (
-    AccessDenied,
-    CertificateExpired,
     Compacted,
     FutureRevision,
     LeaseNotFound,
-    NotTrusted,
     RequestTooLarge,
-    StoreError,
     StoreFull,
-    StoreUnavailable,
     TooManyOperations,
 )
 
@@ -69,7 +65,7 @@ _STALE_TOKEN_TEXTS = ("invalid auth token", "revision of auth store is old", "us
 _WITHOUT_AUTH_TEXT = "authentication is not enabled"
 
 
-def store_error(call: str, details: str, code: grpc.StatusCode | None = None) -> StoreError:
+def store_error(call: str, details: str, code: grpc.StatusCode | None = None) -> Failure:
     """The protocol's error for what etcd answered to ``call`` (``"Range"``); the message names call and answer."""
     message = f"etcd {call}: {details}"
     if "compacted" in details:
@@ -85,16 +81,16 @@ def store_error(call: str, details: str, code: grpc.StatusCode | None = None) ->
     if "lease not found" in details:
         return LeaseNotFound(message)
     if code is grpc.StatusCode.PERMISSION_DENIED or any(text in details for text in _ACCESS_TEXTS):
-        return AccessDenied(f"{message} (check etcd.username, etcd.password and the user's roles)")
+        return Denied(f"{message} (check etcd.username, etcd.password and the user's roles)")
     if code in _UNAVAILABLE:
         for text, hint in _TLS_HINTS.items():
             if text in details:
-                trusted = CertificateExpired if _EXPIRED in hint else NotTrusted
+                trusted = CertificateExpired if _EXPIRED in hint else Untrusted
                 return trusted(f"etcd {call}: {hint} ({details})")
         if "failed to connect" in details and "Socket closed" in details:
-            return StoreUnavailable(f"{message} (if etcd asks for TLS there, set etcd.tls.enabled)")
-        return StoreUnavailable(message)
-    return StoreError(message)
+            return Unavailable(f"{message} (if etcd asks for TLS there, set etcd.tls.enabled)")
+        return Unavailable(message)
+    return Failure(message)
 
 
 def is_stale_token(error: grpc.aio.AioRpcError) -> bool:
@@ -114,7 +110,7 @@ def never_left(error: grpc.aio.AioRpcError) -> bool:
 
 @asynccontextmanager
 async def own_cancellation_only(call: str) -> AsyncIterator[None]:
-    """Turn a ``CancelledError`` that does not cancel our task into ``StoreUnavailable`` (docs/engine.md §1.6)."""
+    """Turn a ``CancelledError`` that does not cancel our task into ``Unavailable`` (docs/engine.md §1.6)."""
     try:
         yield
     except asyncio.CancelledError:
@@ -123,4 +119,4 @@ async def own_cancellation_only(call: str) -> AsyncIterator[None]:
             # gRPC raises its own error in place of ours, and anyio would not recognise it as its scope's.
             await anyio.lowlevel.checkpoint_if_cancelled()
             raise
-        raise StoreUnavailable(f"etcd {call}: the connection was closed under the call") from None
+        raise Unavailable(f"etcd {call}: the connection was closed under the call") from None

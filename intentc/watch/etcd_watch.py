@@ -16,25 +16,18 @@ import anyio
 import anyio.lowlevel
 import grpc.aio
 
+from intentc.reconcile.failures import Denied, Failure, Unavailable
 from intentc.watch import rpc_pb2 as rpc
 from intentc.watch.etcd_connections import Connections
 from intentc.watch.etcd_errors import own_cancellation_only, store_error
 from intentc.watch.messages import encode_key, watch_event
-from intentc.watch.protocol import (
-    AccessDenied,
-    Compacted,
-    StoreError,
-    StoreUnavailable,
-    WatchBatch,
-    WatchProgress,
-    prefix_end,
-)
+from intentc.watch.protocol import Compacted, WatchBatch, WatchProgress, prefix_end
 
 _EVENTS_BETWEEN_CHECKPOINTS = 500
 
 
 async def open_watch(connections: Connections, prefixes: tuple[str, ...], start_revision: int) -> EtcdWatch:
-    """A running watch; each member is tried once. Raises ``StoreError`` or one of its kinds."""
+    """A running watch; each member is tried once. Raises ``Failure`` or one of its kinds."""
     failed = 0
     fresh_token = False
     while True:
@@ -46,11 +39,11 @@ async def open_watch(connections: Connections, prefixes: tuple[str, ...], start_
         except BaseException as error:
             await watch.close()
             # etcd says "permission denied" to a watch whose token has expired.
-            if isinstance(error, AccessDenied) and connections.has_user and not fresh_token:
+            if isinstance(error, Denied) and connections.has_user and not fresh_token:
                 fresh_token = True
                 connections.forget_token()
                 continue
-            if not isinstance(error, StoreUnavailable):
+            if not isinstance(error, Unavailable):
                 raise
             connections.leave(endpoint)
             failed += 1
@@ -103,7 +96,7 @@ class EtcdWatch:
         except grpc.aio.AioRpcError as error:
             raise store_error("Watch", error.details() or "", error.code()) from None
         except TimeoutError:
-            raise StoreUnavailable(
+            raise Unavailable(
                 f"etcd Watch: {self._endpoint.address} did not confirm it in {self._connections.timeout} s"
             ) from None
 
@@ -138,7 +131,7 @@ class EtcdWatch:
         try:
             async with own_cancellation_only("Watch"):
                 response = await self._call.read()
-        except StoreUnavailable:
+        except Unavailable:
             self._connections.leave(self._endpoint)
             raise
         except grpc.aio.AioRpcError as error:
@@ -146,7 +139,7 @@ class EtcdWatch:
             raise store_error("Watch", error.details() or "", error.code()) from None
         if not isinstance(response, rpc.WatchResponse):
             self._connections.leave(self._endpoint)
-            raise StoreUnavailable("etcd Watch: the stream ended")
+            raise Unavailable("etcd Watch: the stream ended")
         return response
 
     def _accept(self, response: rpc.WatchResponse) -> None:
@@ -175,14 +168,14 @@ class EtcdWatch:
         if everywhere > 0:
             self._ready.append(iter([WatchProgress(everywhere)]))
 
-    def _cancelled(self, response: rpc.WatchResponse) -> StoreError:
+    def _cancelled(self, response: rpc.WatchResponse) -> Failure:
         if response.compact_revision:
             return Compacted(response.compact_revision)
         reason = response.cancel_reason or "the server ended the watch and gave no reason"
         prefixes = ", ".join(self._prefixes)
         error = store_error("Watch", f"{reason}, watching {prefixes}")
         # A watch that ended for another reason may be opened again: it has no known fault.
-        return StoreUnavailable(str(error)) if type(error) is StoreError else error
+        return Unavailable(str(error)) if type(error) is Failure else error
 
 
 def _batches(events: list[rpc.Event], prefix: str) -> Iterator[WatchBatch]:

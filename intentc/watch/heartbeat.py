@@ -14,8 +14,9 @@ from typing import NamedTuple, NoReturn
 
 import anyio
 
+from intentc.reconcile.failures import Denied, Failure
 from intentc.watch.keys import heartbeat_key, heartbeat_prefix
-from intentc.watch.protocol import AccessDenied, LeaseNotFound, Put, Store, StoreError, StoreFull
+from intentc.watch.protocol import LeaseNotFound, Put, Store, StoreFull
 from intentc.watch.watch_state import SourceCounters
 
 _LOGGER = logging.getLogger(__name__)
@@ -77,12 +78,12 @@ class Pulse:
                 beat += 1
                 try:
                     await self._put(beat)
-                except StoreError as error:
+                except Failure as error:
                     self._counters.heartbeats_failed += 1
                     if not self._failing:
                         _LOGGER.warning("heartbeat %s can't be written: %s", self._heartbeat.key, error)
                     self._failing = True
-                    if isinstance(error, AccessDenied | StoreFull):
+                    if isinstance(error, Denied | StoreFull):
                         self._on_rejection(str(error))
                 else:
                     self._counters.heartbeats_put += 1
@@ -96,7 +97,7 @@ class Pulse:
 
     async def _end(self) -> None:
         if self._lease:
-            with anyio.move_on_after(_LAST_SECONDS, shield=True), suppress(StoreError):
+            with anyio.move_on_after(_LAST_SECONDS, shield=True), suppress(Failure):
                 await self._store.revoke_lease(self._lease)
 
     async def _put(self, beat: int) -> None:

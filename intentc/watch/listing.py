@@ -54,7 +54,7 @@ async def list_all(
     on_page: Callable[[int, int], None] = lambda read, count: None,
 ) -> Listing:
     """List all resources at one revision: now, or at ``revision``. ``on_page`` is called with the number of keys read
-    so far, and of all keys. Raises ``StoreError``; ``Compacted`` if compaction overtook five lists, or if ``revision``
+    so far, and of all keys. Raises ``Failure``; ``Compacted`` if compaction overtook five lists, or if ``revision``
     is compacted."""
     for attempt in range(_ATTEMPTS):
         try:

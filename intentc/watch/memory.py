@@ -17,6 +17,7 @@ from contextlib import asynccontextmanager
 import anyio
 import anyio.lowlevel
 
+from intentc.reconcile.failures import Failure, Unavailable
 from intentc.watch.memory_history import History
 from intentc.watch.protocol import (
     Compare,
@@ -27,8 +28,6 @@ from intentc.watch.protocol import (
     Operation,
     Put,
     RangeResult,
-    StoreError,
-    StoreUnavailable,
     TooManyOperations,
     TransactionResult,
     WatchBatch,
@@ -58,7 +57,7 @@ class MemoryWatch:
         self._patience = patience
         self._ready: deque[WatchBatch | WatchProgress] = deque()
         self._changed = anyio.Event()
-        self._error: StoreError | None = None
+        self._error: Failure | None = None
 
     @property
     def cluster_id(self) -> int:
@@ -69,7 +68,7 @@ class MemoryWatch:
         """Note that the history may have grown."""
         self._changed.set()
 
-    def end(self, error: StoreError) -> None:
+    def end(self, error: Failure) -> None:
         """Raise ``error`` now; what is not yet delivered is lost with the watch."""
         self._error = self._error or error
         self.wake()
@@ -233,7 +232,7 @@ class MemoryStore:
     async def close(self) -> None:
         """See ``Store.close``."""
         self._closed = True
-        self._cut(StoreUnavailable("memory Watch: the store is closed"))
+        self._cut(Unavailable("memory Watch: the store is closed"))
 
     def expire_leases(self) -> None:
         """Drop expired leases, with their keys."""
@@ -245,9 +244,9 @@ class MemoryStore:
         # A real call always lets other tasks run, and is where a cancelled task ends.
         await anyio.lowlevel.checkpoint()
         if self._closed:
-            raise StoreError(f"memory {call}: the store is closed")
+            raise Failure(f"memory {call}: the store is closed")
         if self.faults.unreachable:
-            raise StoreUnavailable(f"memory {call}: unreachable, as the test asked for")
+            raise Unavailable(f"memory {call}: unreachable, as the test asked for")
         if self._leases:
             self.expire_leases()
 
@@ -292,7 +291,7 @@ class MemoryStore:
         for watch in self._watches:
             watch.wake()
 
-    def _cut(self, error: StoreError) -> None:
+    def _cut(self, error: Failure) -> None:
         for watch in self._watches:
             watch.end(error)
 
@@ -309,13 +308,13 @@ class Faults:
 
     def __init__(self, store: MemoryStore) -> None:
         self.unreachable = False
-        """While true every call raises ``StoreUnavailable``; open watches continue (cut them as well, if needed)."""
+        """While true every call raises ``Unavailable``; open watches continue (cut them as well, if needed)."""
         self._store = store
         self._lose = 0
 
-    def cut_watches(self, error: StoreError | None = None) -> None:
-        """End every open watch with ``error`` (default ``StoreUnavailable``) before its next delivery."""
-        self._store._cut(error or StoreUnavailable("memory Watch: cut, as the test asked for"))
+    def cut_watches(self, error: Failure | None = None) -> None:
+        """End every open watch with ``error`` (default ``Unavailable``) before its next delivery."""
+        self._store._cut(error or Unavailable("memory Watch: cut, as the test asked for"))
 
     def silence_watches(self) -> None:
         """Every open watch delivers nothing more and does not end."""
@@ -337,7 +336,7 @@ class Faults:
         history, leases = copy.deepcopy(store._history), copy.deepcopy(store._leases)
 
         def restore() -> None:
-            store._cut(StoreUnavailable("memory Watch: the store was restored from a backup"))
+            store._cut(Unavailable("memory Watch: the store was restored from a backup"))
             store._history, store._leases = copy.deepcopy(history), copy.deepcopy(leases)
             # Leases are part of a backup, and start anew with it.
             for lease in store._leases.values():
@@ -359,10 +358,10 @@ def _reject_overlaps(operations: Sequence[Operation]) -> None:
     for operation in operations:
         if isinstance(operation, Put):
             if operation.key in put:
-                raise StoreError(f"memory Txn: duplicate key given in txn request: {operation.key}")
+                raise Failure(f"memory Txn: duplicate key given in txn request: {operation.key}")
             put.add(operation.key)
     deletes = [operation for operation in operations if isinstance(operation, Delete)]
     for key in put if deletes else ():
         for delete in deletes:
             if key == delete.key or delete.key <= key < delete.range_end:
-                raise StoreError(f"memory Txn: duplicate key given in txn request: {key}")
+                raise Failure(f"memory Txn: duplicate key given in txn request: {key}")

@@ -51,7 +51,7 @@ class HistoryCheck:
 
     async def confirmed(self, store: Store, revision: int) -> bool:
         """Whether the store's history at ``revision``, the last applied one, matches what we remember. Raises
-        ``Compacted`` if that history is compacted, and other ``StoreError``s."""
+        ``Compacted`` if that history is compacted, and other ``Failure``s."""
         if self._written is not None:
             found = await self._at(store, self._written, revision)
             if found != self._written.mod_revision:
@@ -114,7 +114,7 @@ class Relist:
     async def next_slice(self, believed: Believed, limit: int | None) -> Correction | None:
         """Where what the consumer believes differs from the store in the next slice; None if nowhere.
 
-        Raises ``StoreError``; the same slice is then read again by the next call.
+        Raises ``Failure``; the same slice is then read again by the next call.
         """
         applied = self._applied
         if not applied.revision:

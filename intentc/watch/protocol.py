@@ -12,36 +12,18 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple, Protocol
 
-
-class StoreError(Exception):
-    """The store answered with an error, or the answer is unusable. The message names the call."""
+from intentc.reconcile.failures import Expired, Failure
 
 
-class StoreUnavailable(StoreError):
-    """The store can't be reached, or did not answer in time. For a write the outcome is unknown."""
-
-
-class NotTrusted(StoreUnavailable):
-    """One side does not accept the other's certificate: nothing was sent."""
-
-
-class CertificateExpired(NotTrusted):
-    """The certificate of one side has expired: renew it."""
-
-
-class AccessDenied(StoreError):
-    """The store rejects our user, or does not know it: fix the user, password or role."""
-
-
-class LeaseNotFound(StoreError):
+class LeaseNotFound(Expired):
     """A lease that a call names has expired or was revoked: grant another."""
 
 
-class FutureRevision(StoreError):
+class FutureRevision(Failure):
     """The requested revision does not exist yet: the store was restored to an older state, or the number is wrong."""
 
 
-class Compacted(StoreError):
+class Compacted(Expired):
     """The requested revision is compacted. ``compact_revision``: the oldest one that can still be read; 0 if the store
     did not report it (etcd reports it only to watches)."""
 
@@ -51,16 +33,18 @@ class Compacted(StoreError):
         self.compact_revision = compact_revision
 
 
-class StoreFull(StoreError):
+class StoreFull(Failure):
     """The store accepts no more writes: its space is used up. It can still be read; nothing was written."""
 
+    concerns_all = True
 
-class TooManyOperations(StoreError):
+
+class TooManyOperations(Failure):
     """A transaction has more compares, or more operations in one branch, than the store accepts (etcd's
     ``--max-txn-ops``, 128 by default)."""
 
 
-class RequestTooLarge(StoreError):
+class RequestTooLarge(Failure):
     """A request has more bytes than the store accepts (etcd's ``--max-request-bytes``, 1,572,864 by default): nothing
     was written."""
 
@@ -181,7 +165,7 @@ class WatchProgress(NamedTuple):
 class Watch(Protocol):
     """An open watch: iterate it for batches, of each prefix in revision order.
 
-    Iteration raises ``Compacted``, ``StoreUnavailable`` or ``StoreError`` when the watch ends; it never ends
+    Iteration raises ``Compacted``, ``Unavailable`` or ``Failure`` when the watch ends; it never ends
     silently. After a cancelled ``__anext__`` the watch is of no further use.
     """
 
@@ -192,7 +176,7 @@ class Watch(Protocol):
 
 
 class Store(Protocol):
-    """An etcd, real or in memory. Every call raises ``StoreError`` or one of its kinds, never a client's own error."""
+    """An etcd, real or in memory. Every call raises ``Failure`` or one of its kinds, never a client's own error."""
 
     async def range(
         self,
@@ -237,7 +221,7 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None:
-        """Close connections; open watches end. Later calls raise ``StoreError``."""
+        """Close connections; open watches end. Later calls raise ``Failure``."""
         ...
 
 

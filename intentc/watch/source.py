@@ -16,23 +16,12 @@ import anyio
 from intentc import crashpoints
 from intentc.model.events import Batch, Correction, Snapshot
 from intentc.reconcile.backoff import Retries
+from intentc.reconcile.failures import CertificateExpired, Denied, Failure, Unavailable, Untrusted
 from intentc.watch.heartbeat import Heartbeat, Pulse
 from intentc.watch.keys import Layout
 from intentc.watch.listing import DEFAULT_PAGES, PageLimits, list_all
 from intentc.watch.missed_events import Believed, HistoryCheck, Relist
-from intentc.watch.protocol import (
-    AccessDenied,
-    CertificateExpired,
-    Compacted,
-    FutureRevision,
-    NotTrusted,
-    Store,
-    StoreError,
-    StoreUnavailable,
-    Watch,
-    WatchBatch,
-    WatchProgress,
-)
+from intentc.watch.protocol import Compacted, FutureRevision, Store, Watch, WatchBatch, WatchProgress
 from intentc.watch.watch_state import Applied, ForeignKeys, Phase, Progress, SourceCounters, SourceState
 
 _LOGGER = logging.getLogger(__name__)
@@ -133,16 +122,16 @@ class Source:
                         self._applied.applied(batch.revision)
                         self.progress.delivered(batch.revision)
                         self._history_check.saw(batch.changes)
-            except StoreError as error:
+            except Failure as error:
                 self._failed(error)
                 await anyio.sleep(self._retries.next_wait())
 
     async def ask(self) -> None:
-        """Return once the store has answered anything. Raises ``StoreError`` if it doesn't, or rejects us; ``state``
+        """Return once the store has answered anything. Raises ``Failure`` if it doesn't, or rejects us; ``state``
         shows that meanwhile."""
         try:
             await self._store.range(self._layout.prefix, keys_only=True)
-        except StoreError as error:
+        except Failure as error:
             self._enter(Phase.DISCONNECTED, str(error))
             raise
 
@@ -165,7 +154,7 @@ class Source:
             return await self._relist.next_slice(believed, limit)
         except (Compacted, FutureRevision):
             self.request_listing("relist")
-        except StoreError as error:
+        except Failure as error:
             _LOGGER.debug("relist of a slice deferred: %s", error)
         return None
 
@@ -224,7 +213,7 @@ class Source:
     def _opened(self, watch: Watch) -> None:
         if watch.cluster_id != self._cluster_id:
             self._list_reason = "cluster changed"
-            raise StoreUnavailable("the watch is answered by another cluster than the list; check etcd.endpoints")
+            raise Unavailable("the watch is answered by another cluster than the list; check etcd.endpoints")
         if self._reported:
             _LOGGER.info("watching %s again from %d", self._layout.prefix, self._applied.revision + 1)
         self._reported = ""
@@ -256,7 +245,7 @@ class Source:
         self.counters.changes += len(changes)
         return Batch(item.revision, changes)
 
-    def _failed(self, error: StoreError) -> None:
+    def _failed(self, error: Failure) -> None:
         reason = _reason(error)
         if isinstance(error, Compacted | FutureRevision):
             self.request_listing(reason)
@@ -275,11 +264,11 @@ class Source:
         self.state = self.state._replace(rejection=reason)
 
 
-class _Silent(StoreUnavailable):
+class _Silent(Unavailable):
     """The connection is open, but delivers nothing."""
 
 
-def _reason(error: StoreError) -> str:
+def _reason(error: Failure) -> str:
     match error:
         case _Silent():
             return "silent"
@@ -289,11 +278,11 @@ def _reason(error: StoreError) -> str:
             return "revision went back"
         case CertificateExpired():
             return "certificate expired"
-        case NotTrusted():
+        case Untrusted():
             return "not trusted"
-        case StoreUnavailable():
+        case Unavailable():
             return "unavailable"
-        case AccessDenied():
+        case Denied():
             return _DENIED
         case _:
             return "error"

@@ -1,4 +1,4 @@
-"""Carries out writes: the two services, their errors, and their implementations (docs/engine.md §6).
+"""Carries out writes: the two services and their implementations (docs/engine.md §6).
 
 ``http`` (the API server) is imported where it is used, since the HTTP client is slow to load.
 
@@ -8,33 +8,13 @@ elsewhere.
 """
 
 from .dry_run import DryRun
-from .service import (
-    Allocation,
-    Conflict,
-    Fenced,
-    ReadBack,
-    ReadService,
-    Rejected,
-    Throttled,
-    UnknownOutcome,
-    Unreachable,
-    WriteError,
-    WriteService,
-    Written,
-)
+from .service import Allocation, ReadBack, ReadService, WriteService, Written
 
 __all__ = [
     "Allocation",
-    "Conflict",
     "DryRun",
-    "Fenced",
     "ReadBack",
     "ReadService",
-    "Rejected",
-    "Throttled",
-    "UnknownOutcome",
-    "Unreachable",
-    "WriteError",
     "WriteService",
     "Written",
 ]

@@ -1,4 +1,4 @@
-"""Interprets an answer of the API server: its revision, or which ``WriteError`` it is (docs/engine.md §6.3).
+"""Interprets an answer of the API server: its revision, or which ``Failure`` it is (docs/engine.md §6.3).
 
 It reads status, headers and body, and changes none of them. Callers decide what follows from an error.
 """
@@ -12,8 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from intentc.reconcile.backoff import retry_after
-
-from .service import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, WriteError
+from intentc.reconcile.failures import Conflict, Failure, Fenced, Rejected, Throttled, UnknownOutcome
 
 REVISION_HEADER = "X-Etcd-Revision"
 DEFAULT_PAUSE = 1.0
@@ -91,7 +90,7 @@ class _ErrorBody(msgspec.Struct):
     rejected: tuple[RejectedItem, ...] = ()
 
 
-def failure(answer: Answer, *, relates: bool = False) -> WriteError:
+def failure(answer: Answer, *, relates: bool = False) -> Failure:
     """The error for an answer other than 2xx. ``relates``: the write has references or a parent."""
     status, message = answer.status, answer.message
     match status:

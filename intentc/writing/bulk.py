@@ -19,12 +19,13 @@ from collections import deque
 from collections.abc import Callable
 
 from intentc.model import Key, described
+from intentc.reconcile.failures import Conflict, Failure, Rejected, Unavailable, UnknownOutcome
 
 from .answers import Answer, failure
 from .capabilities import Capabilities
 from .connection import Connection, fence_header
 from .encode import Mutation
-from .service import Conflict, Rejected, UnknownOutcome, Unreachable, WriteError, Written
+from .service import Written
 
 _LOG = logging.getLogger(__name__)
 
@@ -35,7 +36,7 @@ _FULL_BATCHES_TO_GROW = 16
 
 
 class _Waiting:
-    """A submitted write. ``future``: its outcome, or a ``WriteError``; cancelled if the caller no longer waits.
+    """A submitted write. ``future``: its outcome, or a ``Failure``; cancelled if the caller no longer waits.
     ``over``: the outcome is known."""
 
     __slots__ = ("fence", "future", "item", "mutation", "over")
@@ -68,23 +69,23 @@ class Gatherer:
         self._closed = False
 
     def submit(self, mutation: Mutation, fence: str | None) -> asyncio.Future[Written]:
-        """Submit a write; the future has its outcome, or raises a ``WriteError``.
+        """Submit a write; the future has its outcome, or raises a ``Failure``.
 
         Cancelling the future cancels the write if it was not sent yet, and otherwise changes nothing.
         """
         waiting = _Waiting(mutation, fence)
         if self._closed:
-            self._settle(waiting, Unreachable("the write service is closed"))
+            self._settle(waiting, Unavailable("the write service is closed"))
         else:
             self._waiting.append(waiting)
             self._flush_soon()
         return waiting.future
 
     async def aclose(self) -> None:
-        """Wait for writes under way; waiting ones fail with ``Unreachable``."""
+        """Wait for writes under way; waiting ones fail with ``Unavailable``."""
         self._closed = True
         while self._waiting:
-            self._settle(self._waiting.popleft(), Unreachable("the write service is closed"))
+            self._settle(self._waiting.popleft(), Unavailable("the write service is closed"))
         try:
             while self._tasks:
                 await asyncio.wait(self._tasks)
@@ -131,7 +132,7 @@ class Gatherer:
     async def _carry_out(self, batch: list[_Waiting]) -> None:
         try:
             await self._send(batch)
-        except WriteError as error:
+        except Failure as error:
             for waiting in batch:
                 self._settle(waiting, error)
         except Exception as error:
@@ -192,7 +193,7 @@ class Gatherer:
         for half in (batch[:middle], batch[middle:]):
             try:
                 await self._send(half)
-            except WriteError as error:
+            except Failure as error:
                 for waiting in half:
                     self._settle(waiting, error)
 
@@ -219,7 +220,7 @@ class Gatherer:
                 self._full_batches = 0
                 self._size = min(self._endpoint.batch_items, self._size + self._size // 2)
 
-    def _settle(self, waiting: _Waiting, outcome: Written | WriteError) -> None:
+    def _settle(self, waiting: _Waiting, outcome: Written | Failure) -> None:
         """Settle a write. The first outcome counts: an error of the batch does not change earlier ones."""
         if waiting.over:
             return
@@ -228,7 +229,7 @@ class Gatherer:
         future = waiting.future
         if future.cancelled():
             return
-        if isinstance(outcome, WriteError):
+        if isinstance(outcome, Failure):
             future.set_exception(outcome)
         else:
             future.set_result(outcome)

@@ -13,9 +13,10 @@ import logging
 
 import msgspec
 
+from intentc.reconcile.failures import Throttled, Unavailable, UnknownOutcome
+
 from .answers import REVISION_HEADER, Answer, failure
 from .connection import Connection
-from .service import Throttled, UnknownOutcome, Unreachable
 
 _LOG = logging.getLogger(__name__)
 
@@ -44,14 +45,14 @@ class Capabilities:
         self._asking = asyncio.Lock()
 
     async def learn(self, connection: Connection) -> None:
-        """Ask the server (``GET /``) unless it was asked before. Raises ``Unreachable`` or ``Throttled``."""
+        """Ask the server (``GET /``) unless it was asked before. Raises ``Unavailable`` or ``Throttled``."""
         async with self._asking:
             if self.operations is not None:
                 return
             try:
                 answer = await connection.send("GET", "/")
             except UnknownOutcome as error:
-                raise Unreachable(str(error)) from None
+                raise Unavailable(str(error)) from None
             failed = None if answer.ok else failure(answer)
             if isinstance(failed, Throttled):
                 raise failed

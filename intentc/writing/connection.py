@@ -17,6 +17,7 @@ import httpx2
 
 from intentc import crashpoints
 from intentc.model.problem import described
+from intentc.reconcile.failures import Unavailable, UnknownOutcome, Untrusted
 
 from .answers import Answer
 from .bounded import UNCOMPRESSED, received
@@ -24,7 +25,6 @@ from .endpoint import Endpoint, trust_lack
 from .failover import Addresses
 from .keystone import TOKEN_HEADER, Tokens
 from .rotating import RotatingTransport
-from .service import UnknownOutcome, Unreachable, Untrusted
 
 FENCE_HEADER = "X-Intentc-Fence"
 """Carries the fence: every request that writes sends it (docs/engine.md §9)."""
@@ -74,7 +74,7 @@ class Connection:
 
         Of several servers the next is asked if nothing was sent to one, if it answers 503 (nothing was written), or if
         no answer came to a read. ``points``: the crash points that are reached when the request is sent. Raises
-        ``Unreachable`` if nothing was sent or access is denied, ``UnknownOutcome`` if no answer came.
+        ``Unavailable`` if nothing was sent or access is denied, ``UnknownOutcome`` if no answer came.
         """
         if self._tokens is None:
             answer = await self._once(method, path, body, headers or {}, points)
@@ -86,7 +86,7 @@ class Connection:
                 answer = await self._once(method, path, body, {**(headers or {}), TOKEN_HEADER: token}, points)
         if answer.status == HTTPStatus.UNAUTHORIZED:
             hint = "check that it trusts this Keystone" if self._tokens else "set keystone.authurl and client.id"
-            raise Unreachable(f"the API server denies access (401): {hint}")
+            raise Unavailable(f"the API server denies access (401): {hint}")
         return answer
 
     async def aclose(self) -> None:
@@ -98,11 +98,11 @@ class Connection:
     ) -> Answer:
         """Send a request to the server in use, and to the next if that one certainly carried out nothing."""
         busy: Answer | None = None
-        failures: list[Unreachable | UnknownOutcome] = []
+        failures: list[Unavailable | UnknownOutcome] = []
         for base in self._addresses.in_turn():
             try:
                 answer = await self._at(base, method, path, body, headers, points)
-            except Unreachable as error:
+            except Unavailable as error:
                 failures.append(error)
             except UnknownOutcome as error:
                 if method != "GET":
@@ -135,7 +135,7 @@ class Connection:
         except _NOT_SENT as error:
             if lack := trust_lack(error):
                 raise Untrusted(f"no connection to {base}: {lack} ({error})") from None
-            raise Unreachable(f"no connection to {base}: {described(error)}") from None
+            raise Unavailable(f"no connection to {base}: {described(error)}") from None
         except httpx2.HTTPError as error:
             raise UnknownOutcome(f"{method} {path}: no answer: {described(error)}{_hint(error, base)}") from None
         return Answer(*answer)

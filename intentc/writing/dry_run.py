@@ -9,8 +9,9 @@ State: the recorded calls. Nothing is sent.
 from __future__ import annotations
 
 from intentc.model import AddReference, Create, Delete, Operation, RemoveReference, Update, UpdateStatus
+from intentc.reconcile.failures import Rejected
 
-from .service import Rejected, Written
+from .service import Written
 
 
 class DryRun:

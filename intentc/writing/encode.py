@@ -31,8 +31,7 @@ from intentc.model import (
 )
 from intentc.model.metadata import CLAIMED, FINALIZERS, METADATA
 from intentc.model.values import ENCODER, thaw
-
-from .service import Rejected
+from intentc.reconcile.failures import Rejected
 
 UPDATE_STATUS = "UPDATE_STATUS"
 

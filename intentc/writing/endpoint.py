@@ -63,7 +63,7 @@ class Endpoint:
     ``url``: ``http://host:port`` with or without a path; no user or password in it. ``others``: used while that one
     fails. ``ca``, ``cert``, ``key``: PEM
     files, which may be replaced at any time; ``insecure`` trusts any certificate. ``credentials``: None is ``no_auth``.
-    ``connect_seconds`` and ``answer_seconds``: after that, a call is ``Unreachable`` or its outcome unknown.
+    ``connect_seconds`` and ``answer_seconds``: after that, a call is ``Unavailable`` or its outcome unknown.
     ``batch_items`` and ``batch_bytes`` limit one ``/sync`` (etcd takes 1.5 MB per request by default), ``batches`` the
     number under way. ``singles``: other calls under way.
     """

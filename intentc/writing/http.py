@@ -20,6 +20,7 @@ import httpx2
 import msgspec
 
 from intentc.model import AddReference, Create, Delete, Key, Name, RemoveReference, Schema, Update, UpdateStatus, kebab
+from intentc.reconcile.failures import Rejected, Unavailable, UnknownOutcome
 
 from .answers import Answer, failure
 from .bulk import Gatherer
@@ -28,7 +29,7 @@ from .connection import Connection, fence_header
 from .encode import encode_mutation, encode_reference, resource_path
 from .endpoint import Endpoint
 from .relaxing import Relaxations
-from .service import Allocation, ReadBack, Rejected, UnknownOutcome, Unreachable, Written
+from .service import Allocation, ReadBack, Written
 from .turns import Turns
 
 T = TypeVar("T")
@@ -207,7 +208,7 @@ class HttpReadService:
         return _decoded(answer, _Holders, f"GET {path}").allocations
 
     async def _asked(self, method: str, path: str, body: bytes | None = None) -> Answer | None:
-        """The answer; None for 404. A read without an answer counts as ``Unreachable``."""
+        """The answer; None for 404. A read without an answer counts as ``Unavailable``."""
         try:
             answer = await self._connection.send(method, path, body)
             if answer.ok:
@@ -216,7 +217,7 @@ class HttpReadService:
                 return None
             raise failure(answer)
         except UnknownOutcome as error:
-            raise Unreachable(str(error)) from None
+            raise Unavailable(str(error)) from None
 
 
 @asynccontextmanager

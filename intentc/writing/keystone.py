@@ -15,11 +15,11 @@ import httpx2
 import msgspec
 
 from intentc.model.problem import described
+from intentc.reconcile.failures import Unavailable, Untrusted
 
 from .bounded import Received, received
 from .endpoint import Credentials, trust_lack
 from .failover import Addresses
-from .service import Unreachable, Untrusted
 
 _PAUSE = 1.0
 """Seconds before a rejected password is tried again, so that many calls count once against the account."""
@@ -45,11 +45,11 @@ class Tokens:
         self._rejected_until = 0.0
 
     async def token(self) -> str:
-        """The token to send. Raises ``Unreachable`` if the log-in fails."""
+        """The token to send. Raises ``Unavailable`` if the log-in fails."""
         return self._token or await self.renewed("")
 
     async def renewed(self, rejected: str) -> str:
-        """A token other than ``rejected``. Raises ``Unreachable`` naming what to check."""
+        """A token other than ``rejected``. Raises ``Unavailable`` naming what to check."""
         async with self._turn:
             if self._token == rejected:
                 self._token = ""
@@ -60,20 +60,20 @@ class Tokens:
         password = self._credentials.password()
         clock = asyncio.get_running_loop().time
         if password == self._rejected and clock() < self._rejected_until:
-            raise Unreachable(f"Keystone at {self._credentials.auth_url} gave no token just now; {_CHECK}")
+            raise Unavailable(f"Keystone at {self._credentials.auth_url} gave no token just now; {_CHECK}")
         where, answer = await self._asked(msgspec.json.encode(login_body(self._credentials, password)))
         token = answer.headers.get("X-Subject-Token", "")
         if answer.status not in {200, 201} or not token:
             self._rejected, self._rejected_until = password, clock() + _PAUSE
             if answer.status == httpx2.codes.TOO_MANY_REQUESTS:
-                raise Unreachable(f"Keystone at {where} gives no token: too many log-ins (429), try again later")
-            raise Unreachable(f"Keystone at {where} gives no token (status {answer.status}): {_CHECK}")
+                raise Unavailable(f"Keystone at {where} gives no token: too many log-ins (429), try again later")
+            raise Unavailable(f"Keystone at {where} gives no token (status {answer.status}): {_CHECK}")
         self._rejected = ""
         return str(token)
 
     async def _asked(self, body: bytes) -> tuple[str, Received]:
         """The answer of the address in use, or of the next if that one does not answer or says 503; and its URL."""
-        failures: list[Unreachable] = []
+        failures: list[Unavailable] = []
         busy: tuple[str, Received] | None = None
         for base in self._addresses.in_turn():
             where = f"{base}/auth/tokens"
@@ -84,7 +84,7 @@ class Tokens:
                 if lack := trust_lack(error):
                     failures.append(Untrusted(f"no connection to Keystone at {where}: {lack} ({error})"))
                 else:
-                    failures.append(Unreachable(f"no answer from Keystone at {where}: {described(error)}"))
+                    failures.append(Unavailable(f"no answer from Keystone at {where}: {described(error)}"))
             else:
                 if answer.status != httpx2.codes.SERVICE_UNAVAILABLE:
                     self._addresses.works(base)

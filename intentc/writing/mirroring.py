@@ -41,25 +41,25 @@ class MirrorService:
         self._gatherer = Gatherer(connection, self.capabilities, lambda key: None)
 
     def put(self, key: Key, document: bytes, fence: str | None) -> asyncio.Future[Written]:
-        """Create or replace the resource whose flat form ``document`` is; the future raises a ``WriteError``."""
+        """Create or replace the resource whose flat form ``document`` is; the future raises a ``Failure``."""
         mutation = Mutation(key, "CREATE", f"/{kebab(key.kind)}", document, mirrored=self._finalizers)
         return self._gatherer.submit(mutation, fence)
 
     def create(self, key: Key, collection: str, data: bytes, fence: str | None) -> asyncio.Future[Written]:
         """Create a resource that is no copy, such as an ``observed``; ``collection``: the path to which such resources
-        are posted. The future raises a ``WriteError``."""
+        are posted. The future raises a ``Failure``."""
         return self._gatherer.submit(Mutation(key, "CREATE", collection, data), fence)
 
     def update(
         self, key: Key, data: bytes, fence: str | None, revision: int, mask: tuple[str, ...] = ()
     ) -> asyncio.Future[Written]:
         """Replace the fields in ``data``, or those at the paths ``mask``, of the resource that was written at
-        ``revision``; the future raises a ``WriteError``."""
+        ``revision``; the future raises a ``Failure``."""
         mutation = Mutation(key, "UPDATE", f"/{kebab(key.kind)}", data, mask, if_match=revision)
         return self._gatherer.submit(mutation, fence)
 
     def remove(self, key: Key, revision: int, fence: str | None) -> asyncio.Future[Written]:
-        """Delete the resource that was written at ``revision``; the future raises a ``WriteError``."""
+        """Delete the resource that was written at ``revision``; the future raises a ``Failure``."""
         data = msgspec.json.encode({"uuid": key.uuid})
         mutation = Mutation(key, "DELETE", f"/{kebab(key.kind)}", data, if_match=revision)
         return self._gatherer.submit(mutation, fence)

@@ -19,10 +19,10 @@ import msgspec
 
 from intentc.model import Key
 from intentc.reconcile.backoff import Backoff
+from intentc.reconcile.failures import Conflict, Failure, Fenced
 
 from .answers import failure
 from .connection import Connection, fence_header
-from .service import Conflict, Fenced, WriteError
 
 _LOG = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class Relaxations:
         except asyncio.CancelledError:
             self.owe(holder, target, fence)
             raise
-        except WriteError as error:
+        except Failure as error:
             if not self.owed:
                 _LOG.warning(
                     "a reference still blocks the deletion of %s: %s; trying again until it doesn't",
@@ -98,7 +98,7 @@ class Relaxations:
         for (holder, target), fence in list(self.owed.items()):
             try:
                 await self._request(holder, target, fence)
-            except WriteError as error:
+            except Failure as error:
                 extra = {"key": str(holder)}
                 _LOG.info("relaxing the reference of %s to %s: %s", holder, target, error, extra=extra)
 

@@ -38,57 +38,11 @@ class Allocation(NamedTuple):
     value: int
 
 
-class WriteError(Exception):
-    """A call was not acknowledged. The subclass says what is known about the outcome."""
-
-
-class _ErrorAnswer(WriteError):
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(f"{status}: {message}" if message else str(status))
-        self.status = status
-        self.message = message
-
-
-class Conflict(_ErrorAnswer):
-    """Nothing was written, since the object, its name, a parent or a target is not as the plan assumed.
-
-    That is 409, 404, a failed ``If-Match``, or 400 on a write with references. Read back, and plan again.
-    """
-
-
-class Rejected(_ErrorAnswer):
-    """Nothing was written, and the same write would be rejected again; ``message`` is the server's."""
-
-
-class Fenced(_ErrorAnswer):
-    """Nothing was written: another compiler leads. Stop writing."""
-
-
-class UnknownOutcome(WriteError):
-    """The write may or may not have happened. Read back; never repeat it blindly."""
-
-
-class Throttled(WriteError):
-    """Nothing was written: the server asks for a pause of ``retry_after`` seconds."""
-
-    def __init__(self, retry_after: float, message: str = "") -> None:
-        super().__init__(f"asks for a pause of {retry_after:g} s" + (f": {message}" if message else ""))
-        self.retry_after = retry_after
-
-
-class Unreachable(WriteError):
-    """Nothing was sent: no connection, or no log-in. This concerns the whole server, not one object."""
-
-
-class Untrusted(Unreachable):
-    """Nothing was sent: one side rejects the other's certificate. The message names the key to check."""
-
-
 class WriteService(Protocol):
     """Writes single objects.
 
     ``fence`` (``<installation>/<revision>``): the server rejects the write once another compiler leads. Every method
-    raises a subclass of ``WriteError`` if the write isn't acknowledged.
+    raises a subclass of ``Failure`` if the write isn't acknowledged.
     """
 
     async def create(self, operation: Create, fence: str | None = None, /) -> Written:
@@ -125,7 +79,7 @@ class WriteService(Protocol):
 
 
 class ReadService(Protocol):
-    """Reads back. Methods raise ``Unreachable``, ``Throttled`` or ``Rejected``."""
+    """Reads back. Methods raise ``Unavailable``, ``Throttled`` or ``Rejected``."""
 
     async def read(self, key: Key, /) -> ReadBack | None:
         """Read one object; None if it does not exist."""

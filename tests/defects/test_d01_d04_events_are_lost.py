@@ -11,11 +11,11 @@ import pytest
 
 from intentc.model import Batch, Snapshot
 from intentc.reconcile.backoff import Backoff, Retries
+from intentc.reconcile.failures import Failure, UnknownOutcome
 from intentc.watch.keys import Layout
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import Compacted, Delete, Put, StoreError
+from intentc.watch.protocol import Compacted, Delete, Put
 from intentc.watch.source import Source
-from intentc.writing import UnknownOutcome
 from tests.support.box_system import BoxSystem
 from tests.support.contrail_system import ContrailSystem
 from tests.support.waiting import PATIENCE
@@ -82,8 +82,8 @@ async def test_d2_after_a_compaction_the_world_is_listed_so_that_deletes_in_the_
         assert received(again) == ["last", "one", "stays"]
 
 
-@pytest.mark.parametrize("error", [StoreError("canceled: as etcd says it"), Compacted(3)])
-async def test_d2_a_watch_that_etcd_ends_is_opened_again_and_nothing_is_lost(error: StoreError) -> None:
+@pytest.mark.parametrize("error", [Failure("canceled: as etcd says it"), Compacted(3)])
+async def test_d2_a_watch_that_etcd_ends_is_opened_again_and_nothing_is_lost(error: Failure) -> None:
     store = MemoryStore()
     async with watching(store) as events:
         await anext(events)

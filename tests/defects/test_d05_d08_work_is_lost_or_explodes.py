@@ -15,8 +15,8 @@ import pytest
 from intentc.logic.dependencies import DependencyProcessor, load
 from intentc.model import Key
 from intentc.reconcile import KeyedQueue
+from intentc.reconcile.failures import Conflict, Rejected, UnknownOutcome
 from intentc.watch.protocol import Put
-from intentc.writing import Conflict, Rejected, UnknownOutcome
 from tests.support.box_system import BoxIntent, BoxSystem
 
 pytestmark = pytest.mark.anyio

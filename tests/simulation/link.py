@@ -12,8 +12,9 @@ from contextlib import asynccontextmanager
 from enum import Enum
 from typing import Any, NoReturn
 
+from intentc.reconcile.failures import Unavailable
 from intentc.watch.memory import MemoryStore, MemoryWatch
-from intentc.watch.protocol import Compare, Operation, RangeResult, StoreUnavailable, TransactionResult
+from intentc.watch.protocol import Compare, Operation, RangeResult, TransactionResult
 
 _DEADLINE = 5.0
 """Seconds after which a call that nobody answers is given up."""
@@ -56,7 +57,7 @@ class Link:
     def cut(self) -> None:
         """Open watches end with an error."""
         for watch in self._watches:
-            watch.end(StoreUnavailable("Watch: cut, as the test asked for"))
+            watch.end(Unavailable("Watch: cut, as the test asked for"))
 
     def silence(self) -> None:
         """Open watches deliver nothing any more."""
@@ -111,7 +112,7 @@ class Link:
         condition = self._condition
         if condition is Condition.SILENT:
             await asyncio.sleep(_DEADLINE)
-        raise StoreUnavailable(f"the link is {condition.value}, as the test asked for")
+        raise Unavailable(f"the link is {condition.value}, as the test asked for")
 
 
 async def nothing() -> NoReturn:

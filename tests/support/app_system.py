@@ -16,10 +16,11 @@ from intentc.offline.offline import Offline
 from intentc.outgoing import FINALIZER as CARRIED_OUT
 from intentc.planning import DeleteGuard
 from intentc.plugins import load_all
+from intentc.reconcile.failures import UnknownOutcome
 from intentc.testing import FakeCluster
 from intentc.testing.recording import Acknowledging, Recording
 from intentc.watch.memory import MemoryStore
-from intentc.writing import UnknownOutcome, Written
+from intentc.writing import Written
 from tests.support.app.compiler import FINALIZER, compiler
 
 LOADED = load_all((compiler,))

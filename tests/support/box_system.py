@@ -21,11 +21,12 @@ from intentc.journal.ring import JournalFiles, this_process
 from intentc.logic.dependencies.reactions import Reaction, ReactionMap, Visit
 from intentc.model import Claim, Create, Delete, Fact, Key, Name, Parent, ResourceClaim, Schema, Update
 from intentc.plugins import Loaded
+from intentc.reconcile.failures import UnknownOutcome
 from intentc.testing.recording import Acknowledging, Recording
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.memory import MemoryStore
-from intentc.writing import UnknownOutcome, Written
+from intentc.writing import Written
 from tests.support.memory_system import MemorySystem
 from tests.support.toy_kinds import build
 

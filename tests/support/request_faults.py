@@ -10,7 +10,7 @@ from collections.abc import Coroutine, Iterable
 from enum import Enum
 from typing import Any
 
-from intentc.writing import Conflict, Rejected, Throttled, UnknownOutcome, Unreachable
+from intentc.reconcile.failures import Conflict, Rejected, Throttled, Unavailable, UnknownOutcome
 
 
 class Outcome(Enum):
@@ -47,7 +47,7 @@ class RequestFaults:
         self._coming.clear()
 
     async def through(self, request: Coroutine[Any, Any, Any]) -> Any:
-        """The answer to one request, or the ``WriteError`` that it meets."""
+        """The answer to one request, or the ``Failure`` that it meets."""
         outcome = self._coming.popleft() if self._coming else Outcome.FINE
         self.met.append(outcome)
         match outcome:
@@ -64,7 +64,7 @@ class RequestFaults:
 
 
 _FAILURES = {
-    Outcome.UNREACHABLE: Unreachable("no connection, as the test asked for"),
+    Outcome.UNREACHABLE: Unavailable("no connection, as the test asked for"),
     Outcome.THROTTLED: Throttled(0.5, "as the test asked for"),
     Outcome.CONFLICT: Conflict(409, "as the test asked for"),
     Outcome.REJECTED: Rejected(422, "as the test asked for"),

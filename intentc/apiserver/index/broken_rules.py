@@ -38,7 +38,7 @@ class Broken(NamedTuple):
 
 
 async def broken_rules(store: Store, schema: Schema, path: str) -> list[Broken]:
-    """All broken rules below ``/<path>/``, in the order of the keys. Raises ``StoreError``."""
+    """All broken rules below ``/<path>/``, in the order of the keys. Raises ``Failure``."""
     layout = Layout(path)
     foreign: list[str] = []
     listing = await list_all(store, Keys.of(f"/{layout.path}/"), foreign.append)

@@ -85,7 +85,7 @@ Suspects = dict[Key, set[str]]
 async def suspects(store: Store, schema: Schema, layout: Layout, changes: Iterable[Change]) -> Suspects:
     """The resources whose entries differ from those that follow from ``changes``, the values of all resources.
 
-    A value that can't be read keeps its entries. Raises ``StoreError``.
+    A value that can't be read keeps its entries. Raises ``Failure``.
     """
     expected: dict[int, Key] = {}
     relaxed: dict[int, int] = {}

@@ -22,9 +22,10 @@ import anyio
 from intentc.model import Key, Schema
 from intentc.model.events import Batch, Change, Snapshot
 from intentc.reconcile.backoff import Retries
+from intentc.reconcile.failures import Failure
 from intentc.watch.keys import Layout as Keys
 from intentc.watch.listing import PageLimits, list_all
-from intentc.watch.protocol import Compacted, Store, StoreError
+from intentc.watch.protocol import Compacted, Store
 from intentc.watch.source import Source
 
 from ..errors import ApiError, Busy, Malformed, from_store
@@ -99,7 +100,7 @@ class Follower:
         """Return once etcd has answered. Raises ``ApiError`` if it doesn't, or rejects us."""
         try:
             await self._source.ask()
-        except StoreError as error:
+        except Failure as error:
             raise from_store(error, writing=False) from error
 
     async def run(self) -> None:
@@ -131,7 +132,7 @@ class Follower:
             self._wake = anyio.Event()
             try:
                 await self._pass()
-            except (StoreError, ApiError) as error:
+            except (Failure, ApiError) as error:
                 _LOGGER.warning("the index can't be checked now: %s; tried again", error)
                 self._wake.set()
                 await anyio.sleep(self._retries.next_wait())
@@ -178,7 +179,7 @@ class Follower:
                 for change in others[:-1]:
                     entries |= self._entries(key, change.value)
                 self._suspects.setdefault(key, set()).update(entries)
-        except StoreError:
+        except Failure:
             self._changed[key] = [*others, *self._changed.get(key, ())]
             raise
         for loser in self._losers.get(key, ()):

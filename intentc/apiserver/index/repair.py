@@ -61,7 +61,7 @@ class Repair:
         """Make the entries of some resources true, and those of the given entries that belong to them.
 
         They are read and written together, so some dozens at a time are cheapest. A value that can't be read keeps its
-        entries. Raises ``ApiError`` if a read fails, and ``StoreError`` if a write does.
+        entries. Raises ``ApiError`` if a read fails, and ``Failure`` if a write does.
         """
         done = Repaired()
         for _ in range(_ATTEMPTS):

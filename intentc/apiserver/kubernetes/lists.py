@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from intentc.model import Key
-from intentc.watch.protocol import Compacted, FutureRevision, StoreError
+from intentc.reconcile.failures import Failure
+from intentc.watch.protocol import Compacted, FutureRevision
 
 from ..authorization import READ, Caller, Operation
 from ..errors import Malformed, from_store
@@ -68,7 +69,7 @@ async def find(server: ApiServer, offered: Offered, namespace: str, options: Lis
         ) from None
     except FutureRevision:
         raise Answered(504, "Timeout", f"Too large resource version: {revision}") from None
-    except StoreError as error:
+    except Failure as error:
         raise from_store(error, writing=False) from error
     found.sort(key=lambda one: (one["metadata"].get("namespace", ""), one["metadata"]["name"]))
     return Listed(found, draft.reading.revision, position)

@@ -21,7 +21,7 @@ from starlette.routing import Route
 from intentc.loading.bodies import TOO_LARGE, read_json, read_yaml
 from intentc.model import Key, Name
 from intentc.model.problem import InvalidInput
-from intentc.watch.protocol import StoreError
+from intentc.reconcile.failures import Failure
 
 from ..admission.fields import LONGEST_NAME
 from ..authorization import Caller, Operation, is_administrator
@@ -148,7 +148,7 @@ class _Calls:
                 self._authenticate(request, reading=True)
                 return self._discovered(request, target)
             return await self._of_resources(request, target, target.offered)
-        except StoreError as error:
+        except Failure as error:
             found: ApiError = from_store(error, writing=request.method != "GET")
         except ApiError as error:
             found = error

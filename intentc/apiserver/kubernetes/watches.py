@@ -32,15 +32,8 @@ from anyio.lowlevel import checkpoint
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from intentc.watch.protocol import (
-    Compacted,
-    FutureRevision,
-    KeyValue,
-    StoreError,
-    WatchBatch,
-    WatchEvent,
-    WatchProgress,
-)
+from intentc.reconcile.failures import Failure
+from intentc.watch.protocol import Compacted, FutureRevision, KeyValue, WatchBatch, WatchEvent, WatchProgress
 
 from ..authorization import Caller, Operation
 from ..documents import Document, decode
@@ -175,7 +168,7 @@ class Watching:
                     self._position = batch.revision
         except Compacted:
             raise _expired(revision) from None
-        except StoreError as error:
+        except Failure as error:
             raise from_store(error, writing=False) from error
 
     async def _check(self, revision: int) -> None:
@@ -184,7 +177,7 @@ class Watching:
             await self.server.store.range(self._prefix, limit=1, revision=revision)
         except (Compacted, FutureRevision):
             raise _expired(revision) from None
-        except StoreError as error:
+        except Failure as error:
             raise from_store(error, writing=False) from error
 
     async def _of_batch(self, batch: WatchBatch) -> AsyncGenerator[Event]:

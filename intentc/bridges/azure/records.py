@@ -20,7 +20,8 @@ import msgspec
 
 from intentc.model import Key, kebab
 from intentc.model.manifest import manifest_uuid
-from intentc.writing import Conflict, Rejected, Written
+from intentc.reconcile.failures import Conflict, Rejected
+from intentc.writing import Written
 
 from .compiled_world import DOCUMENT_PROBLEM, PUBLICATION, PUBLISHED, REJECTION, Digests, Published, StoredWorld
 from .document import RECORD, record_of
@@ -46,7 +47,7 @@ class RecordWriter(Protocol):
 
 class GatewayRecords:
     """The records of one gateway. ``name``: of its records; ``prefix``: of our names; ``plurals``: kind → plural;
-    ``shown``: waits until etcd has shown a revision. It is ``publisher.Records``; methods raise ``WriteError``."""
+    ``shown``: waits until etcd has shown a revision. It is ``publisher.Records``; methods raise ``Failure``."""
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ import logging
 from collections.abc import Callable, Mapping
 
 from intentc.reconcile.backoff import Backoff
-from intentc.writing import Conflict, Rejected
+from intentc.reconcile.failures import Conflict, Rejected
 
 from .compiled_world import Digests, World
 from .rejections import RejectionRecords

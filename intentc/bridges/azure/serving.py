@@ -26,10 +26,10 @@ from intentc.diagnostics.metrics import registry_of
 from intentc.leading import DEFAULT_TTL_SECONDS, Election, KeeperFactory, Leadership, caught_up
 from intentc.model.events import Batch, Correction, Snapshot
 from intentc.reconcile.backoff import Backoff
+from intentc.reconcile.failures import Failure
 from intentc.watch.heartbeat import Heartbeat
-from intentc.watch.protocol import Store, StoreError
+from intentc.watch.protocol import Store
 from intentc.watch.source import Source
-from intentc.writing import WriteError
 
 from .compiled_world import RECORDS, StoredWorld
 from .metrics import metrics
@@ -229,7 +229,7 @@ class Bridge:
                     # A busy store always has newer keys, but those are no former leader's.
                     if applied >= self._won_at or not await caught_up(self._store, self._path, applied):
                         break
-                except StoreError as error:
+                except Failure as error:
                     reason = f": {error}"
                 await anyio.sleep(_LOOK)
         if scope.cancelled_caught:
@@ -285,7 +285,7 @@ class Bridge:
     async def _pass(self, fence: str) -> None:
         try:
             found = self._withheld() or await self._look(fence)
-        except WriteError as error:
+        except Failure as error:
             found = Pass("FailedWriting", f"the API server: {error}", failed=True)
         except NotShown as error:
             found = Pass("FailedWriting", str(error), failed=True)

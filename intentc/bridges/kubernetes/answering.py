@@ -25,7 +25,8 @@ from intentc.model.manifest import manifest_uuid
 from intentc.model.metadata import FINALIZERS
 from intentc.outgoing import FINALIZER, MANIFEST, OBSERVED, Restored
 from intentc.reconcile.backoff import Backoff
-from intentc.writing import Fenced, Throttled, Written
+from intentc.reconcile.failures import Fenced, Throttled
+from intentc.writing import Written
 
 from .stored_manifests import Answer, FqName, Manifest
 
@@ -140,6 +141,6 @@ class Answers:
         if error is not None and str(error) != self.last_error:
             _LOG.warning("%s: the API server: %s", "/".join(name), error)
         self.last_error = str(error)
-        seconds = error.retry_after if isinstance(error, Throttled) else 0.0
+        seconds = error.seconds if isinstance(error, Throttled) else 0.0
         pause = max(seconds, _AGAIN.seconds(self._failures[name]))
         asyncio.get_running_loop().call_later(pause, self._look, name)

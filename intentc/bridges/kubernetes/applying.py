@@ -18,9 +18,9 @@ from typing import Any
 import msgspec
 
 from intentc.outgoing import with_list_keys
+from intentc.reconcile.failures import Rejected, Unavailable
 
 from .cluster import Cluster
-from .errors import ClusterUnavailable, Rejected
 
 MANAGER = "intentc"
 """Under which name we own fields in a cluster."""
@@ -38,7 +38,7 @@ class NotAsExpected(Exception):
 
 
 async def read(cluster: Cluster, path: str) -> bytes | None:
-    """An object; None if it does not exist. Raises ``ClusterError``."""
+    """An object; None if it does not exist. Raises ``Failure``."""
     try:
         return await cluster.get(path)
     except Rejected as error:
@@ -49,7 +49,7 @@ async def read(cluster: Cluster, path: str) -> bytes | None:
 
 async def apply(cluster: Cluster, path: str, body: Mapping[str, Any], uid: str, *, create_only: bool = True) -> bytes:
     """Write the fields in ``body``, and create the object if ``uid`` is empty; returns it. ``create_only``: never write
-    an object that was created meanwhile, which some server might not understand. Raises ``ClusterError``, and
+    an object that was created meanwhile, which some server might not understand. Raises ``Failure``, and
     ``NotAsExpected``."""
     guard = {"uid": uid} if uid else {"resourceVersion": _NO_VERSION} if create_only else {}
     guarded = {**with_list_keys(body), "metadata": {**body["metadata"], **guard}}
@@ -59,14 +59,14 @@ async def apply(cluster: Cluster, path: str, body: Mapping[str, Any], uid: str, 
         if _is_another(error):
             raise NotAsExpected(str(error)) from None
         raise
-    except ClusterUnavailable as error:
+    except Unavailable as error:
         if create_only and not uid and _NO_GUARD in str(error):
             raise NotAsExpected(str(error)) from None
         raise
 
 
 async def delete(cluster: Cluster, path: str, uid: str) -> bytes | None:
-    """Delete the object with this uid; returns it if the cluster is still deleting it. Raises ``ClusterError``, and
+    """Delete the object with this uid; returns it if the cluster is still deleting it. Raises ``Failure``, and
     ``NotAsExpected``."""
     options = {
         "apiVersion": "v1",

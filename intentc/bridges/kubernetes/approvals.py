@@ -31,7 +31,7 @@ class Approvals:
         self._identity = identity
 
     async def obey(self) -> bool:
-        """Carry out what can be carried out now; whether there was something. Raises ``StoreError``."""
+        """Carry out what can be carried out now; whether there was something. Raises ``Failure``."""
         obeyed = False
         for kept in await self._book.list():
             if not isinstance(kept.directive, AllowDeletes) or not self._is_due(kept.directive.kind):

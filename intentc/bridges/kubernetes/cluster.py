@@ -28,10 +28,11 @@ from intentc.loading.kubeconfig import ClusterAccess
 from intentc.model import InvalidInput, described
 from intentc.model.files import stamps
 from intentc.reconcile.backoff import retry_after
+from intentc.reconcile.failures import Denied, Expired, Failure, Rejected, Throttled, Unauthenticated, Unavailable
 from intentc.writing.bounded import UNCOMPRESSED, AnswerTooLarge, check_uncompressed, read, received
 
 from .credentials import Credentials
-from .errors import ClusterError, ClusterUnavailable, Expired, Forbidden, NotServed, Rejected, TooLarge, Unauthenticated
+from .errors import NotServed, TooLarge
 from .gathering import gathered
 
 _LOG = logging.getLogger(__name__)
@@ -69,7 +70,7 @@ class Cluster:
         return self._access.server
 
     async def get(self, path: str, parameters: Mapping[str, str] | None = None) -> bytes:
-        """The body of an answer. Raises ``ClusterError``."""
+        """The body of an answer. Raises ``Failure``."""
         return await self.send("GET", path, parameters)
 
     async def send(
@@ -80,7 +81,7 @@ class Cluster:
         body: Any = None,
         content_type: str = "application/json",
     ) -> bytes:
-        """Send one request; again only with new credentials after a 401. Raises ``ClusterError``."""
+        """Send one request; again only with new credentials after a 401. Raises ``Failure``."""
         content = None if body is None else msgspec.json.encode(body)
         headers = {"Content-Type": content_type} if content is not None else {}
         for again in (True, False):
@@ -108,7 +109,7 @@ class Cluster:
     async def watching(
         self, path: str, parameters: Mapping[str, str], silence: float
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The pieces of a watch's answer. They end with the answer; ``ClusterError`` is raised for an answer that is
+        """The pieces of a watch's answer. They end with the answer; ``Failure`` is raised for an answer that is
         none, for a cut, and after ``silence`` seconds without a byte."""
         client = await self._current()
         timeout = httpx2.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS, read=silence, pool=None)
@@ -136,7 +137,7 @@ class Cluster:
                 with anyio.CancelScope(shield=True):
                     await answer.aclose()
         except TimeoutError:
-            raise ClusterUnavailable(f"no whole answer from {self.server} within {_ANSWER_SECONDS:g} s") from None
+            raise Unavailable(f"no whole answer from {self.server} within {_ANSWER_SECONDS:g} s") from None
         except httpx2.HTTPError as error:
             raise self._unavailable(error) from None
 
@@ -169,10 +170,10 @@ class Cluster:
                 await former.aclose()
         return self._client
 
-    def _unavailable(self, error: httpx2.HTTPError) -> ClusterError:
+    def _unavailable(self, error: httpx2.HTTPError) -> Failure:
         if isinstance(error, AnswerTooLarge):
-            return TooLarge(f"{self.server}: {error}", is_about_request=True)
-        return ClusterUnavailable(f"no answer from {self.server}: {described(error)}")
+            return TooLarge(f"{self.server}: {error}", concerns_all=False)
+        return Unavailable(f"no answer from {self.server}: {described(error)}")
 
 
 class _Opening:
@@ -194,7 +195,7 @@ class _Opening:
                 await self._stream.aclose()
 
 
-def _error(status: int, headers: Mapping[str, str], body: bytes) -> ClusterError:
+def _error(status: int, headers: Mapping[str, str], body: bytes) -> Failure:
     try:
         found = msgspec.json.decode(body[:_LONGEST_ERROR], type=_Status)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -204,17 +205,17 @@ def _error(status: int, headers: Mapping[str, str], body: bytes) -> ClusterError
         case 401:
             return Unauthenticated(words)
         case 403:
-            return Forbidden(words)
+            return Denied(words)
         case 404 if not found.reason or not _names_an_object(found):
             return NotServed(words)
         case 410:
             return Expired(words)
         case 429:
-            return ClusterUnavailable(words, _pause(headers))
+            return Throttled(_pause(headers), words)
         case _ if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            is_about_request = status == HTTPStatus.INTERNAL_SERVER_ERROR
-            return ClusterUnavailable(words, _pause(headers), is_about_request=is_about_request)
-    return Rejected(status, found.reason, words)
+            # At 500, it failed at what this request says.
+            return Unavailable(words, _pause(headers), concerns_all=status != HTTPStatus.INTERNAL_SERVER_ERROR)
+    return Rejected(status, found.message or _phrase(status), found.reason)
 
 
 def _names_an_object(found: _Status) -> bool:

@@ -9,9 +9,10 @@ State: the ids.
 
 from __future__ import annotations
 
+from intentc.reconcile.failures import Denied
+
 from .cluster import Cluster
 from .discovery import IDENTIFYING_NAMESPACE, identity
-from .errors import AccessDenied
 
 
 class ClusterIdentity:
@@ -24,11 +25,11 @@ class ClusterIdentity:
         self._cluster = cluster
 
     async def ask(self) -> str:
-        """Read the id, and return the doubt. Raises ``ClusterError``: ``AccessDenied`` if another cluster was mirrored,
+        """Read the id, and return the doubt. Raises ``Failure``: ``Denied`` if another cluster was mirrored,
         and that of this one can't be read."""
         self.present = await identity(self._cluster)
         if self.is_unreadable:
-            raise AccessDenied(self.doubt)
+            raise Denied(self.doubt)
         return self.doubt
 
     @property

@@ -21,8 +21,7 @@ import msgspec
 
 from intentc.loading.kubeconfig import ClusterAccess, Exec
 from intentc.model.files import read_regular
-
-from .errors import AccessDenied
+from intentc.reconcile.failures import Unauthenticated
 
 _LARGEST_TOKEN = 64 * 1024
 _EXEC_SECONDS = 60.0
@@ -54,15 +53,15 @@ class Credentials:
         self._running = anyio.Lock()
 
     async def header(self) -> dict[str, str]:
-        """The header of a request; empty if a certificate, or nothing, shows who we are. Raises ``AccessDenied``."""
+        """The header of a request; empty if a certificate, or nothing, shows who we are. Raises ``Unauthenticated``."""
         access = self._access
         if access.token_file is not None:
             try:
                 token = read_regular(access.token_file, _LARGEST_TOKEN).decode().strip()
             except (OSError, UnicodeDecodeError) as error:
-                raise AccessDenied(f"the token can't be read: {error}") from None
+                raise Unauthenticated(f"the token can't be read: {error}") from None
             if not token:
-                raise AccessDenied(f"the token can't be read: {access.token_file} is empty")
+                raise Unauthenticated(f"the token can't be read: {access.token_file} is empty")
             return {"Authorization": f"Bearer {token}"}
         if access.token:
             return {"Authorization": f"Bearer {access.token}"}
@@ -98,20 +97,20 @@ async def _ask(program: Exec) -> _Given:
     }
     name = program.command[0]
     if program.interactive:
-        raise AccessDenied(f"{name} asks a person (interactiveMode: Always), and a service has none")
+        raise Unauthenticated(f"{name} asks a person (interactiveMode: Always), and a service has none")
     try:
         with anyio.fail_after(_EXEC_SECONDS):
             done = await anyio.run_process(
                 list(program.command), env=environment, check=False, stdin=subprocess.DEVNULL
             )
     except (OSError, TimeoutError) as error:
-        raise AccessDenied(f"{name} can't be run for credentials: {error or 'no answer within 60 s'}") from None
+        raise Unauthenticated(f"{name} can't be run for credentials: {error or 'no answer within 60 s'}") from None
     if done.returncode:
-        raise AccessDenied(f"{name} gave no credentials: it ended with {done.returncode}")
+        raise Unauthenticated(f"{name} gave no credentials: it ended with {done.returncode}")
     try:
         status = msgspec.json.decode(done.stdout, type=_ExecCredential).status
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise AccessDenied(f"{name} gave no ExecCredential: {error}") from None
+        raise Unauthenticated(f"{name} gave no ExecCredential: {error}") from None
     if not status.token:
-        raise AccessDenied(f"{name} gave no token (certificates from programs are not supported)")
+        raise Unauthenticated(f"{name} gave no token (certificates from programs are not supported)")
     return _Given(status.token, status.until)

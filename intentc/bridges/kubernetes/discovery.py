@@ -14,8 +14,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from intentc.reconcile.failures import Denied, Rejected, Unauthenticated, Unavailable
+
 from .cluster import Cluster
-from .errors import AccessDenied, ClusterUnavailable, NotServed, Rejected, Unauthenticated
+from .errors import NotServed
 
 IDENTIFYING_NAMESPACE = "kube-system"
 """Its uid identifies a cluster: it is created with it, and can't be deleted."""
@@ -62,7 +64,7 @@ class _Named(msgspec.Struct):
 
 
 async def find(cluster: Cluster, kind: ManifestKind) -> Served:
-    """Where ``kind`` is served: in the first of its versions that the cluster has. Raises ``ClusterError``."""
+    """Where ``kind`` is served: in the first of its versions that the cluster has. Raises ``Failure``."""
     for version in kind.versions:
         try:
             found = _decoded(await cluster.get(root_of(version)))
@@ -76,13 +78,13 @@ async def find(cluster: Cluster, kind: ManifestKind) -> Served:
 
 async def identity(cluster: Cluster) -> str:
     """What identifies the cluster; empty if we may not read it, or it has no such namespace. Raises
-    ``ClusterUnavailable``, and ``Unauthenticated``: then it is not known whether we may."""
+    ``Unavailable``, and ``Unauthenticated``: then it is not known whether we may."""
     try:
         body = await cluster.get(f"/api/v1/namespaces/{IDENTIFYING_NAMESPACE}")
         return msgspec.json.decode(body, type=_Named).metadata.uid
     except Unauthenticated:
         raise
-    except (AccessDenied, NotServed, Rejected, msgspec.MsgspecError):
+    except (Denied, NotServed, Rejected, msgspec.MsgspecError):
         return ""
 
 
@@ -104,4 +106,4 @@ def _decoded(body: bytes) -> Sequence[_Resource]:
     try:
         return msgspec.json.decode(body, type=_Resources).resources
     except msgspec.MsgspecError as error:
-        raise ClusterUnavailable(f"the cluster's list of kinds can't be read: {error}") from None
+        raise Unavailable(f"the cluster's list of kinds can't be read: {error}") from None

@@ -23,9 +23,10 @@ from typing import Any, NamedTuple
 
 from intentc import crashpoints
 from intentc.outgoing import Target
+from intentc.reconcile.failures import Denied, Expired, Failure, Rejected, Unavailable
 
 from .cluster import Cluster
-from .errors import ClusterError, ClusterUnavailable, Expired, Forbidden, NotServed, Rejected
+from .errors import NotServed
 from .wire import Identity
 
 _LOG = logging.getLogger(__name__)
@@ -87,7 +88,7 @@ class Events:
         self._now = now
         self._only_core = False
         self.counters: Counter[str] = Counter()
-        self._failing: dict[str, type[ClusterError]] = {}
+        self._failing: dict[str, type[Failure]] = {}
         """Namespace → which failure was logged; "" is the whole cluster."""
 
     async def record(self, owner: str, target: Target, words: str, revision: int) -> None:
@@ -116,7 +117,7 @@ class Events:
             self.counters["events_rejected"] += 1
             _LOG.warning("an Event about %s %s can't be written: %s", about.kind, about.identity, error)
             return Result.REJECTED
-        except ClusterError as error:
+        except Failure as error:
             self.counters["events_failed"] += 1
             is_here = _is_about_this(error)
             self._log_failure(about, _namespace(about) if is_here else "", error)
@@ -126,7 +127,7 @@ class Events:
         self._failing.pop("", None)
         self._failing.pop(_namespace(about), None)
 
-    def _log_failure(self, about: Regarding, place: str, error: ClusterError) -> None:
+    def _log_failure(self, about: Regarding, place: str, error: Failure) -> None:
         """Log a failure once while it lasts there."""
         level = logging.DEBUG if self._failing.get(place) is type(error) else logging.WARNING
         if place not in self._failing and len(self._failing) >= _MOST_NAMESPACES:
@@ -196,11 +197,9 @@ def _namespace(about: Regarding) -> str:
     return about.identity.namespace or "default"
 
 
-def _is_about_this(error: ClusterError) -> bool:
+def _is_about_this(error: Failure) -> bool:
     """Whether the cluster may take an Event about another object, or in another namespace."""
-    if isinstance(error, ClusterUnavailable):
-        return error.is_about_request
-    return isinstance(error, Forbidden | Expired)
+    return not error.concerns_all and isinstance(error, Unavailable | Denied | Expired)
 
 
 def _reference(about: Regarding) -> dict[str, str]:

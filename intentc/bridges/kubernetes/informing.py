@@ -22,10 +22,11 @@ import anyio.lowlevel
 
 from intentc import crashpoints
 from intentc.reconcile.backoff import Backoff, Retries
+from intentc.reconcile.failures import Denied, Expired, Failure, Unavailable
 
 from .cluster import Cluster
 from .discovery import ManifestKind, Served, find
-from .errors import AccessDenied, ClusterError, ClusterUnavailable, Expired, NotServed, TooLarge
+from .errors import NotServed, TooLarge
 from .informer import Finding, Informer, ListPage, Probe, Watch
 from .wire import Lines, Unreadable, decode_event, decode_page
 
@@ -64,7 +65,7 @@ class KindWatcher:
     """Watches one kind.
 
     ``apply`` is called with what each answer means, and must return at once; ``on_list`` when a list begins. ``doubt``:
-    says why the cluster may be another one than before, or empty; it may raise ``ClusterError``. ``version``: up to
+    says why the cluster may be another one than before, or empty; it may raise ``Failure``. ``version``: up to
     which a former process saw it. ``selector``: the labels that objects must have, empty for all objects.
     """
 
@@ -111,7 +112,7 @@ class KindWatcher:
                 self.served = None
                 self.informer.list_again()
                 pause = self._failed("not_served", Phase.NOT_SERVED, error, self._missing)
-            except AccessDenied as error:
+            except Denied as error:
                 self.informer.cut()
                 pause = self._failed("denied", Phase.DENIED, error, self._missing)
             except TooLarge as error:
@@ -123,10 +124,10 @@ class KindWatcher:
                 # What was read for nothing may be large.
                 self.informer.cut()
                 pause = self._failed("cut", Phase.DISCONNECTED, error, self._missing)
-            except ClusterError as error:
+            except Failure as error:
                 self.informer.cut()
                 pause = self._failed("cut", Phase.DISCONNECTED, error, self._retries)
-                pause = max(pause, error.seconds if isinstance(error, ClusterUnavailable) else 0.0)
+                pause = max(pause, error.seconds if isinstance(error, Unavailable) else 0.0)
             await anyio.sleep(pause)
 
     def list_again(self) -> None:

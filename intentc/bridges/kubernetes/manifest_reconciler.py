@@ -27,12 +27,13 @@ import msgspec
 from intentc.model import Key, Schema
 from intentc.outgoing import INSTALLATION_LABEL, Step, differences, next_step, observed_fields, restored
 from intentc.reconcile.backoff import Backoff
+from intentc.reconcile.failures import Denied, Failure, Rejected, Unavailable
 
 from . import applying
 from .answering import Answers, AnswerWriter
 from .applying import NotAsExpected, words_of
 from .cluster import Cluster
-from .errors import AccessDenied, ClusterError, ClusterUnavailable, NotServed, Rejected, shared_pause
+from .errors import NotServed, shared_pause
 from .events import Events
 from .informer import Complete, Deleted, Finding, Put
 from .made_kinds import MadeKinds, Readiness
@@ -210,7 +211,7 @@ class ManifestReconciler:
             except UNUSABLE as error:
                 _LOG.warning("%s can't be read: %r", self._title(name), error)
                 self._rejected(name, (), f"it can't be read: {error}")
-            except ClusterError as error:
+            except Failure as error:
                 if shared_pause(error) is None:
                     # A read of this object was rejected, for example: it waits, and the others don't.
                     self._rejected(name, (), words_of(error))
@@ -359,8 +360,8 @@ class ManifestReconciler:
             await self._read(sort, name, target.namespace, target.name)
             self._later(name, _UNAVAILABLE.seconds(self._unexpected[name]))
             return None
-        except (Rejected, AccessDenied, ClusterUnavailable) as error:
-            if isinstance(error, ClusterUnavailable) and not error.is_about_request:
+        except (Rejected, Denied, Unavailable) as error:
+            if isinstance(error, Unavailable) and error.concerns_all:
                 raise
             return self._rejected(name, about, words_of(error))
         self._unexpected.pop(name, None)
@@ -470,4 +471,4 @@ def _place(live: Body | None) -> tuple[Any, Any]:
 
 def longest_pause(failures: Iterable[Exception]) -> float:
     """The longest pause (seconds) that the cluster asks for in its answers; 0 if in none."""
-    return max((one.seconds for one in failures if isinstance(one, ClusterUnavailable)), default=0.0)
+    return max((one.seconds for one in failures if isinstance(one, Unavailable)), default=0.0)

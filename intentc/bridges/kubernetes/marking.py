@@ -55,7 +55,7 @@ class Marker:
         self._clock = clock
 
     async def write(self, fence: str) -> None:
-        """Write the marks that are due, while ``fence`` holds. Raises ``StoreError``."""
+        """Write the marks that are due, while ``fence`` holds. Raises ``Failure``."""
         due: list[tuple[str, Mark]] = []
         for name, task in self._tasks.items():
             mark = self._present_mark(name, task)

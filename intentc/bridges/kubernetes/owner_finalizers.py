@@ -22,10 +22,11 @@ import msgspec
 from intentc.model import Key
 from intentc.reconcile import KeyedWorker
 from intentc.reconcile.backoff import Backoff
+from intentc.reconcile.failures import Failure, Rejected
 
 from .cluster import Cluster
 from .discovery import Served
-from .errors import ClusterError, NotServed, Rejected, shared_pause
+from .errors import NotServed, shared_pause
 from .wire import UNUSABLE, Identity
 
 _LOG = logging.getLogger(__name__)
@@ -78,7 +79,7 @@ class OwnerFinalizers:
         self._kinds: set[str] = set()
         """Those that copies were of."""
         self._worker: KeyedWorker[Key] = KeyedWorker(
-            self._change, (ClusterError, msgspec.MsgspecError), shared_pause,
+            self._change, (Failure, msgspec.MsgspecError), shared_pause,
             may_work=may_write, backoff=_DENIED, pause=_AGAIN,
         )  # fmt: skip
 
@@ -164,7 +165,7 @@ class OwnerFinalizers:
             self.rejected.pop(key, None)
         except NotServed:
             return
-        except (ClusterError, msgspec.MsgspecError) as error:
+        except (Failure, msgspec.MsgspecError) as error:
             if isinstance(error, Rejected) and error.status == HTTPStatus.NOT_FOUND:
                 return
             if not (isinstance(error, Rejected) and error.status == HTTPStatus.CONFLICT):

@@ -24,10 +24,11 @@ from intentc.model import Key
 from intentc.model.status import Status
 from intentc.reconcile import KeyedWorker
 from intentc.reconcile.backoff import Backoff
+from intentc.reconcile.failures import Failure, Rejected
 
 from .cluster import Cluster
 from .discovery import Served
-from .errors import ClusterError, NotServed, Rejected, shared_pause
+from .errors import NotServed, shared_pause
 from .status_patch import MANAGER, DesiredStatus, Live, desired_status_of, live_of, status_patch
 from .wire import UNUSABLE
 
@@ -59,7 +60,7 @@ class Reporter:
         self._said: dict[Key, DesiredStatus] = {}
         self._live: dict[Key, Live] = {}
         self._worker: KeyedWorker[Key] = KeyedWorker(
-            self._report, (ClusterError, msgspec.MsgspecError), shared_pause,
+            self._report, (Failure, msgspec.MsgspecError), shared_pause,
             may_work=may_write, backoff=_DENIED, pause=_AGAIN,
         )  # fmt: skip
 
@@ -130,7 +131,7 @@ class Reporter:
             self.rejected.pop(key, None)
         except NotServed:
             return
-        except (ClusterError, msgspec.MsgspecError) as error:
+        except (Failure, msgspec.MsgspecError) as error:
             if isinstance(error, Rejected) and error.status == HTTPStatus.NOT_FOUND:
                 return
             is_conflict = isinstance(error, Rejected) and error.status == HTTPStatus.CONFLICT

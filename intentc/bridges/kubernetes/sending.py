@@ -24,7 +24,8 @@ import anyio
 from intentc import crashpoints
 from intentc.model import Key
 from intentc.reconcile.backoff import Backoff
-from intentc.writing import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, Unreachable, WriteError, Written
+from intentc.reconcile.failures import Conflict, Failure, Fenced, Rejected, Throttled, Unavailable, UnknownOutcome
+from intentc.writing import Written
 
 from .mirror import Mirror, Removal, Write
 
@@ -157,16 +158,16 @@ class Sender:
                 self._held_back[key] = planned.digest
                 self._later(key, _REJECTED_AGAIN)
                 return
-            case Throttled(retry_after=seconds):
+            case Throttled(seconds=seconds):
                 self._pause(max(seconds, 0.1), error)
-            case Unreachable():
+            case Unavailable():
                 self._pause(_AGAIN.seconds(self._failures + 1), error)
             case UnknownOutcome():
                 # The server may fail at this object alone: it has a back-off of its own, apart from its batch.
                 self._log(error)
                 self._later(key, self._own_pause(key))
                 return
-            case Conflict() | WriteError():
+            case Conflict() | Failure():
                 # Somebody else was faster; what etcd shows next decides. If it shows nothing, this is tried again.
                 self.counters["conflicts"] += 1
                 self._later(key, self._own_pause(key))

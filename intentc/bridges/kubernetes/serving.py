@@ -26,8 +26,9 @@ from intentc.directives import Book
 from intentc.leading import DEFAULT_TTL_SECONDS, Election, KeeperFactory, Leadership
 from intentc.model import Key, Kind, Schema
 from intentc.model.bridge_keys import Mark, problem_reports_prefix
+from intentc.reconcile.failures import Failure
 from intentc.watch.heartbeat import Heartbeat
-from intentc.watch.protocol import Store, StoreError
+from intentc.watch.protocol import Store
 from intentc.watch.source import Source
 
 from .answering import Answers, AnswerWriter
@@ -235,7 +236,7 @@ class Bridge:
         while True:
             try:
                 return await self._marks.read()
-            except StoreError as error:
+            except Failure as error:
                 _LOG.warning("the marks can't be read yet: %s", error)
                 await anyio.sleep(self._settings.tend_seconds)
 
@@ -397,7 +398,7 @@ class Bridge:
                     self._look_at_all()
                 if not self.identity.doubt:
                     await self._marker.write(fence)
-            except StoreError as error:
+            except Failure as error:
                 _LOG.debug("the marks can't be written yet: %s", error)
 
     def _hold_lost_kinds(self) -> None:

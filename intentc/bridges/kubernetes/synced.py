@@ -27,7 +27,7 @@ class SyncedMarks:
         self._leader = leader
 
     async def read(self) -> dict[str, Mark]:
-        """Kind → its mark; unreadable ones are left out. Raises ``StoreError``."""
+        """Kind → its mark; unreadable ones are left out. Raises ``Failure``."""
         prefix = synced_prefix(self._path)
         found = await self._store.range(prefix, prefix_end(prefix))
         marks = {}
@@ -39,7 +39,7 @@ class SyncedMarks:
         return marks
 
     async def write(self, marks: Iterable[tuple[str, Mark]], fence: str) -> bool:
-        """Write marks; False if ``fence`` is over. Raises ``StoreError``."""
+        """Write marks; False if ``fence`` is over. Raises ``Failure``."""
         revision = int(fence.rpartition("/")[2])
         leads = Compare(leader_key(self._leader), Target.CREATE_REVISION, Relation.EQUAL, revision)
         puts = [Put(synced_key(self._path, kind), msgspec.json.encode(mark)) for kind, mark in marks]

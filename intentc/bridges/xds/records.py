@@ -20,16 +20,9 @@ import msgspec
 
 from intentc.reconcile import KeyedWorker
 from intentc.reconcile.backoff import Backoff
+from intentc.reconcile.failures import Denied, Failure
 from intentc.watch.keys import Layout
-from intentc.watch.protocol import (
-    AccessDenied,
-    Delete,
-    Operation,
-    Put,
-    RequestTooLarge,
-    Store,
-    StoreError,
-)
+from intentc.watch.protocol import Delete, Operation, Put, RequestTooLarge, Store
 
 from .elements import REJECTION, Key, Rejection
 
@@ -61,7 +54,7 @@ class Records:
         self._waiting: dict[Key, Rejection | None] = {}
         self._there: set[Key] = set()
         self._worker: KeyedWorker[Key] = KeyedWorker(
-            self._write, (StoreError,), _shared_pause, backoff=_NOT_TAKEN, pause=_RETRY
+            self._write, (Failure,), _shared_pause, backoff=_NOT_TAKEN, pause=_RETRY
         )
 
     @property
@@ -97,7 +90,7 @@ class Records:
         operation: Operation = Delete(at) if rejection is None else Put(at, record_value(rejection))
         try:
             await self._store.transaction([], [operation])
-        except StoreError as error:
+        except Failure as error:
             _LOG.warning("a rejection can't be recorded yet: %s", error, extra={"key": " ".join(key)})
             raise
         if self._waiting.get(key) is rejection:
@@ -106,4 +99,4 @@ class Records:
 
 def _shared_pause(error: Exception) -> float | None:
     """The seconds for which all records wait; None if only one does."""
-    return None if isinstance(error, AccessDenied | RequestTooLarge) else 0.0
+    return None if isinstance(error, Denied | RequestTooLarge) else 0.0

@@ -19,7 +19,7 @@ from ..process import run_service
 if TYPE_CHECKING:
     from intentc.apiserver.auth import Keystone
     from intentc.apiserver.authorization import Policy
-    from intentc.apiserver.errors import Denied
+    from intentc.apiserver.errors import StoreDenied
     from intentc.loading.configuration import Configuration, Loaded
     from intentc.model import Schema
 
@@ -37,7 +37,7 @@ def command(loaded: Loaded) -> int:
 
 
 async def _serve(configuration: Configuration) -> int:
-    from intentc.apiserver.errors import Denied
+    from intentc.apiserver.errors import StoreDenied
     from intentc.apiserver.serving import running_api_server
     from intentc.listening.connections import raise_file_limit
     from intentc.loading.configuration import plain_secrets
@@ -86,7 +86,7 @@ async def _serve(configuration: Configuration) -> int:
             click.echo(running.url)
             _LOG.info("serving %s kinds at %s", len(schema.kinds), running.url)
             await anyio.sleep_forever()
-    except Denied as error:
+    except StoreDenied as error:
         raise _denied(error, configuration) from None
     finally:
         with anyio.CancelScope(shield=True):
@@ -94,7 +94,7 @@ async def _serve(configuration: Configuration) -> int:
     return Exit.DONE
 
 
-def _denied(error: Denied, configuration: Configuration) -> CommandError:
+def _denied(error: StoreDenied, configuration: Configuration) -> CommandError:
     """The error for a user that etcd rejects, with that user and the role that it needs."""
     etcd = configuration.etcd
     user = f"the user {etcd.username} (etcd.username)" if etcd.username else "etcd.username, which is empty,"

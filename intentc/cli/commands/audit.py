@@ -67,11 +67,11 @@ def _run_in_background() -> None:
 
 
 async def _audit(configuration: Configuration, revision: int) -> Report:
+    from intentc.offline import AllocationsUnreadable
     from intentc.offline.audit import audit
     from intentc.planning import DeleteGuard
     from intentc.plugins import installed
     from intentc.watch.protocol import Compacted, FutureRevision
-    from intentc.writing import WriteError
     from intentc.writing.http import http_services
 
     from ..connecting import api_server, etcd_store, unreadable_allocations
@@ -98,7 +98,7 @@ async def _audit(configuration: Configuration, revision: int) -> Report:
             where="etcd",
             next_step="give a revision that etcd still has, or omit --revision",
         ) from None
-    except WriteError as error:
+    except AllocationsUnreadable as error:
         raise unreadable_allocations(error, endpoint.url) from None
     finally:
         with anyio.CancelScope(shield=True):

@@ -26,11 +26,12 @@ from intentc.apiserver.pools import Pool
 from intentc.directives import Book, Kept
 from intentc.model import Change, InvalidInput, Key, Name, Schema, Snapshot
 from intentc.offline.offline import PATH
+from intentc.reconcile.failures import Denied
 from intentc.retained import KnownFields, KnownValues, RetainedValues
 from intentc.watch.keys import Layout as KeyLayout
 from intentc.watch.listing import list_all
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import AccessDenied, KeyValue, Store, prefix_end
+from intentc.watch.protocol import KeyValue, Store, prefix_end
 from intentc.writing import Allocation, ReadService
 
 _INDEX = "/intentc/apiserver/"
@@ -55,7 +56,7 @@ class Gathered(NamedTuple):
 
 
 async def gather(store: Store, read: ReadService, schema: Schema, *, path: str, installation: str) -> Gathered:
-    """Read everything under ``/<path>/`` now. Raises ``StoreError``, and ``WriteError`` for unreadable allocations."""
+    """Read everything under ``/<path>/`` now. Raises ``Failure``, and ``Failure`` for unreadable allocations."""
     await KnownFields(store, schema, installation=installation).load()
     listing = await list_all(store, KeyLayout.of(f"/{path}/"), _ignore)
     revision = listing.snapshot.revision
@@ -69,7 +70,7 @@ async def gather(store: Store, read: ReadService, schema: Schema, *, path: str, 
         for uuid in [change.uuid for change in listing.snapshot.changes if not _has_readable_name(change.value or b"")]:
             for item in (await store.range(f"{index}uuid/{uuid}", revision=revision)).items:
                 names[uuid] = item.value
-    except AccessDenied:
+    except Denied:
         links = None
     allocations = await read.all_allocations(f"{installation}/")
     directives = await Book(store, installation).list()

@@ -12,10 +12,11 @@ from anyio import create_task_group
 
 from intentc.apiserver.serving import Running, running_api_server
 from intentc.model import AddReference, Create, Delete, Key, Mark, Name, ReferenceValue, Schema, Update, object_uuid
+from intentc.reconcile.failures import Conflict, Fenced, Rejected
 from intentc.watch.etcd import EtcdStore
 from intentc.writing.endpoint import Endpoint
 from intentc.writing.http import HttpReadService, HttpWriteService, http_services
-from intentc.writing.service import Conflict, Fenced, Rejected, Written
+from intentc.writing.service import Written
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

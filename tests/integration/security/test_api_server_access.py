@@ -17,8 +17,8 @@ from intentc.apiserver.auth import Keystone, StaticRole, StaticUser
 from intentc.apiserver.serving import Running, running_api_server
 from intentc.loading import load_schema
 from intentc.loading.configuration import Secret
+from intentc.reconcile.failures import Unavailable, UnknownOutcome
 from intentc.watch.memory import MemoryStore
-from intentc.writing import UnknownOutcome, Unreachable
 from intentc.writing.connection import Connection
 from intentc.writing.endpoint import Credentials, Endpoint
 from tests.support.certificates import Authority, Issued
@@ -86,14 +86,14 @@ async def test_without_a_certificate_nobody_is_let_in_and_the_cause_is_reported(
 async def test_a_server_that_another_authority_signed_is_not_talked_to(authority: Authority, tmp_path: Path) -> None:
     other = Authority(tmp_path / "other")
     async with serving(authority.issue("server")) as api, connected(api.url, other) as connection:
-        with pytest.raises(Unreachable, match="certificate verify failed"):
+        with pytest.raises(Unavailable, match="certificate verify failed"):
             await connection.send("GET", "/")
 
 
 async def test_a_server_whose_certificate_names_another_host_is_not_talked_to(authority: Authority) -> None:
     server = authority.issue("server", alternative="DNS:api.example.org")
     async with serving(server) as api, connected(api.url, authority) as connection:
-        with pytest.raises(Unreachable, match="IP address mismatch"):
+        with pytest.raises(Unavailable, match="IP address mismatch"):
             await connection.send("GET", "/")
 
 
@@ -123,7 +123,7 @@ async def test_a_client_certificate_is_rotated_under_a_running_connection(
         assert (await connection.send("GET", "/")).ok
     async with serving(server, client_ca=successor.certificate, port=port):
         for _ in range(2):
-            with pytest.raises((Unreachable, UnknownOutcome)):
+            with pytest.raises((Unavailable, UnknownOutcome)):
                 await connection.send("GET", "/")
         client.replace_by(successor.issue("client"))
         assert (await connection.send("GET", "/")).ok
@@ -181,7 +181,7 @@ async def test_a_password_is_rotated_on_both_sides_without_a_restart_of_either(t
         assert (await connection.send("GET", "/projects")).ok  # the token is as good as it was
         now[0] = 11.0
         for _ in range(3):
-            with pytest.raises(Unreachable, match=r"check client\.id, client\.password"):
+            with pytest.raises(Unavailable, match=r"check client\.id, client\.password"):
                 await connection.send("GET", "/projects")
         client_file.write_text("second\n")
         assert (await connection.send("GET", "/projects")).ok
@@ -201,6 +201,6 @@ async def test_of_many_calls_that_meet_a_wrong_password_one_counts_against_the_a
         connected(api.url, **logging_in(api.url, lambda: "wrong")) as connection,
     ):
         for _ in range(20):
-            with pytest.raises(Unreachable):
+            with pytest.raises(Unavailable):
                 await connection.send("GET", "/projects")
     assert len(tries) == 1

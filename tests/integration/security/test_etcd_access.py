@@ -17,10 +17,11 @@ from intentc.apiserver.authorization import Mode, Policy
 from intentc.dev.etcd_server import Etcd, path_binary, wheel_binary
 from intentc.loading import load_schema
 from intentc.loading.configuration import Secret
+from intentc.reconcile.failures import Denied, Failure, Unavailable, Untrusted
 from intentc.retained import KnownFields
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.etcd_connections import Tls
-from intentc.watch.protocol import AccessDenied, NotTrusted, Put, StoreError, StoreUnavailable
+from intentc.watch.protocol import Put
 from tests.integration.security.controlled_etcd import Control, asking_for_certificates, etcd_with
 from tests.support.api_server import served
 from tests.support.certificates import Authority, Issued
@@ -64,9 +65,9 @@ async def test_without_a_certificate_that_etcd_trusts_nobody_is_let_in(
     flags = asking_for_certificates(authority.issue("etcd"), authority)
     async with etcd_with(*flags, scheme="https", binary=binary) as etcd:
         store = EtcdStore([etcd.endpoint], tls=tls(authority, client))
-        with pytest.raises(NotTrusted, match=r"does not take our certificate: check etcd\.tls"):
+        with pytest.raises(Untrusted, match=r"does not take our certificate: check etcd\.tls"):
             await store.range("/a")
-        with pytest.raises(NotTrusted, match=r"does not take our certificate: check etcd\.tls"):
+        with pytest.raises(Untrusted, match=r"does not take our certificate: check etcd\.tls"):
             async with store.watch(["/a"], 1) as watch:
                 await anext(aiter(watch))
         await store.close()
@@ -77,7 +78,7 @@ async def test_a_server_that_another_authority_signed_is_not_talked_to(
 ) -> None:
     other = Authority(tmp_path / "other")
     store = EtcdStore([secured.endpoint], tls=tls(other, authority.issue("client")))
-    with pytest.raises(NotTrusted, match=r"not trusted: check etcd\.tls\.trusted_ca_path"):
+    with pytest.raises(Untrusted, match=r"not trusted: check etcd\.tls\.trusted_ca_path"):
         await store.range("/a")
     await store.close()
 
@@ -86,7 +87,7 @@ async def test_a_server_whose_certificate_names_another_host_is_not_talked_to(au
     server = authority.issue("etcd", alternative="DNS:etcd.example.org")
     async with etcd_with(*asking_for_certificates(server, authority), scheme="https") as etcd:
         store = EtcdStore([etcd.endpoint], tls=tls(authority, authority.issue("client")))
-        with pytest.raises(NotTrusted, match="for other names than"):
+        with pytest.raises(Untrusted, match="for other names than"):
             await store.range("/a")
         await store.close()
 
@@ -105,7 +106,7 @@ async def test_a_client_certificate_is_rotated_under_a_running_store_and_its_wat
         await anyio.to_thread.run_sync(etcd.stop)
         await anyio.to_thread.run_sync(etcd.start)
         for _ in range(2):
-            with pytest.raises(StoreUnavailable):
+            with pytest.raises(Unavailable):
                 await store.range("/a")
         client.replace_by(successor.issue("client"))
         await store.range("/a")
@@ -120,7 +121,7 @@ async def test_files_that_are_half_replaced_are_read_again_when_the_other_half_c
     client, successor = authority.issue("client"), authority.issue("successor")
     shutil.copy(successor.key, client.key)
     store = EtcdStore([secured.endpoint], tls=tls(authority, client))
-    with pytest.raises(StoreError):
+    with pytest.raises(Failure):
         await store.range("/a")
     shutil.copy(successor.certificate, client.certificate)
     await store.range("/a")
@@ -137,9 +138,9 @@ async def test_a_password_is_rotated_under_a_running_store_and_its_watch(fresh_e
     await store.range("/open/a")
 
     control.change_password("compiler", "second")
-    with pytest.raises(AccessDenied, match=r"check etcd\.username, etcd\.password"):
+    with pytest.raises(Denied, match=r"check etcd\.username, etcd\.password"):
         await store.range("/open/a")
-    with pytest.raises(AccessDenied, match="authentication failed"):
+    with pytest.raises(Denied, match="authentication failed"):
         async with store.watch(["/open/"], 1):
             pass
     file.write_text("second\n")
@@ -166,7 +167,7 @@ async def test_the_shipped_roles_let_each_process_do_what_it_must_and_nothing_el
             try:
                 await call
                 allowed += sort
-            except AccessDenied:
+            except Denied:
                 allowed += "-"
         return allowed
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
+from intentc.reconcile.failures import Failure
 from intentc.watch.protocol import (
     Compacted,
     Compare,
@@ -15,7 +16,6 @@ from intentc.watch.protocol import (
     Put,
     Relation,
     Store,
-    StoreError,
     Target,
     TooManyOperations,
     absent,
@@ -160,9 +160,9 @@ async def test_a_range_delete_takes_all_below(store: Store, root: str) -> None:
 
 
 async def test_one_key_is_not_put_twice_in_a_transaction(store: Store, root: str) -> None:
-    with pytest.raises(StoreError, match="duplicate key"):
+    with pytest.raises(Failure, match="duplicate key"):
         await store.transaction([], [Put(root + "a", b"1"), Put(root + "a", b"2")])
-    with pytest.raises(StoreError, match="duplicate key"):
+    with pytest.raises(Failure, match="duplicate key"):
         await store.transaction([], [Delete(root, prefix_end(root)), Put(root + "a", b"2")])
 
 
@@ -224,5 +224,5 @@ async def test_a_key_put_again_without_its_lease_outlives_it(store: Store, root:
 
 async def test_a_closed_store_rejects_calls(store: Store, root: str) -> None:
     await store.close()
-    with pytest.raises(StoreError, match="closed"):
+    with pytest.raises(Failure, match="closed"):
         await store.range(root)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from intentc.watch.protocol import Compacted, Delete, Put, Store, StoreError, Watch, WatchBatch, WatchProgress
+from intentc.reconcile.failures import Failure
+from intentc.watch.protocol import Compacted, Delete, Put, Store, Watch, WatchBatch, WatchProgress
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
@@ -136,7 +137,7 @@ async def test_closing_the_store_ends_its_watches(store: Store, root: str) -> No
     start = await put(store, root + "a")
     async with store.watch([root], start + 1) as watch:
         await store.close()
-        with pytest.raises(StoreError), anyio.fail_after(PATIENCE):
+        with pytest.raises(Failure), anyio.fail_after(PATIENCE):
             await anext(aiter(watch))
 
 

@@ -11,10 +11,11 @@ import grpc.aio
 import pytest
 
 from intentc.dev.etcd_server import Etcd
+from intentc.reconcile.failures import Denied, Unavailable, Untrusted
 from intentc.watch import rpc_pb2 as rpc
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.etcd_connections import Tls
-from intentc.watch.protocol import AccessDenied, NotTrusted, Put, StoreUnavailable
+from intentc.watch.protocol import Put
 from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd]
@@ -37,9 +38,9 @@ async def test_a_watch_goes_to_the_next_member_too(etcd: Etcd, dead_endpoint: st
 
 async def test_without_any_member_the_error_names_call_and_address(dead_endpoint: str) -> None:
     store = EtcdStore([dead_endpoint])
-    with pytest.raises(StoreUnavailable, match=rf"etcd Range: .*{dead_endpoint}"):
+    with pytest.raises(Unavailable, match=rf"etcd Range: .*{dead_endpoint}"):
         await store.range("/a")
-    with pytest.raises(StoreUnavailable, match="etcd Watch"):
+    with pytest.raises(Unavailable, match="etcd Watch"):
         async with store.watch(["/a/"], 1):
             pass
     await store.close()
@@ -57,7 +58,7 @@ async def test_a_frozen_server_does_not_hold_a_call_longer_than_its_deadline(fre
             store.keep_lease_alive(lease),
             store.watch(["/a/"], 1).__aenter__(),
         ):
-            with pytest.raises(StoreUnavailable):
+            with pytest.raises(Unavailable):
                 await call
     fresh_etcd.resume()
     await store.close()
@@ -82,7 +83,7 @@ async def test_a_call_cut_by_closing_the_store_raises_the_stores_error(fresh_etc
             await anyio.wait_all_tasks_blocked()
             await store.close()
     fresh_etcd.resume()
-    assert [type(error) for error in errors] == [StoreUnavailable]
+    assert [type(error) for error in errors] == [Unavailable]
 
 
 async def test_our_own_cancellation_stays_a_cancellation(fresh_etcd: Etcd) -> None:
@@ -122,7 +123,7 @@ async def test_a_token_that_etcd_forgot_is_renewed(etcd_with_users: Etcd) -> Non
             try:
                 found = await store.range("/open/a")
                 break
-            except StoreUnavailable:
+            except Unavailable:
                 await anyio.sleep(0.05)
     assert found.items[0].value == b"1"
     assert await store.keep_lease_alive(await store.grant_lease(60)) == 60
@@ -132,9 +133,9 @@ async def test_a_token_that_etcd_forgot_is_renewed(etcd_with_users: Etcd) -> Non
 async def test_a_forbidden_prefix_is_distinguished_from_an_unreachable_store(etcd_with_users: Etcd) -> None:
     store = EtcdStore([etcd_with_users.endpoint], username="reader", password=lambda: "secret")
     assert not (await store.range("/open/", "/open0")).items
-    with pytest.raises(AccessDenied, match="permission denied"):
+    with pytest.raises(Denied, match="permission denied"):
         await store.range("/closed/a")
-    with pytest.raises(AccessDenied, match="permission denied"):
+    with pytest.raises(Denied, match="permission denied"):
         async with store.watch(["/closed/"], 1) as watch:
             await anext(aiter(watch))
     await store.close()
@@ -143,7 +144,7 @@ async def test_a_forbidden_prefix_is_distinguished_from_an_unreachable_store(etc
 @pytest.mark.parametrize(("username", "password"), [("root", "wrong"), ("nobody", "secret"), ("", "")])
 async def test_a_wrong_user_or_password_is_named_as_such(etcd_with_users: Etcd, username: str, password: str) -> None:
     store = EtcdStore([etcd_with_users.endpoint], username=username, password=lambda: password)
-    with pytest.raises(AccessDenied, match=r"check etcd\.username"):
+    with pytest.raises(Denied, match=r"check etcd\.username"):
         await store.range("/open/a")
     await store.close()
 
@@ -178,7 +179,7 @@ async def test_both_sides_show_their_certificates(certificate: Tls) -> None:
     assert await store.version() == "3.5.0-test"
     await store.close()
     stranger = EtcdStore([f"127.0.0.1:{port}"], tls=Tls(ca=certificate.ca), timeout=2.0)
-    with pytest.raises(StoreUnavailable):
+    with pytest.raises(Unavailable):
         await stranger.version()
     await stranger.close()
     await server.stop(None)
@@ -186,6 +187,6 @@ async def test_both_sides_show_their_certificates(certificate: Tls) -> None:
 
 async def test_a_missing_tls_file_is_named(tmp_path: Path) -> None:
     store = EtcdStore(["127.0.0.1:1"], tls=Tls(ca=tmp_path / "missing.pem"))
-    with pytest.raises(NotTrusted, match=r"missing\.pem"):
+    with pytest.raises(Untrusted, match=r"missing\.pem"):
         await store.range("/a")
     await store.close()

@@ -14,8 +14,9 @@ from intentc.apiserver.large_commit import LargeCommits
 from intentc.apiserver.mutation import Fence
 from intentc.apiserver.service import ANYONE, ApiServer, Call
 from intentc.model import Key, Schema
+from intentc.reconcile.failures import Unavailable
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import Compare, Delete, Operation, Put, StoreUnavailable, TransactionResult
+from intentc.watch.protocol import Compare, Delete, Operation, Put, TransactionResult
 
 from .conftest import PROJECT, Api, rejected
 
@@ -280,7 +281,7 @@ async def test_an_unknown_outcome_of_the_deciding_write_is_reported_and_cleaned_
 
     def silent(number: int) -> None:
         if number == 2:
-            raise StoreUnavailable("no answer")
+            raise Unavailable("no answer")
 
     store.after = silent
     with rejected(504, "unknown"):

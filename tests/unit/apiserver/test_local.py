@@ -22,8 +22,9 @@ from intentc.model import (
     Update,
     object_uuid,
 )
+from intentc.reconcile.failures import Conflict, Fenced, Rejected
 from intentc.watch.memory import MemoryStore
-from intentc.writing.service import Conflict, Fenced, ReadService, Rejected, WriteService
+from intentc.writing.service import ReadService, WriteService
 
 from .conftest import PROJECT, Api
 

@@ -15,8 +15,9 @@ from intentc.apiserver.resources import Condition
 from intentc.apiserver.service import ApiServer, Call
 from intentc.apiserver.startup import write_seeds
 from intentc.model import Key, Schema
+from intentc.reconcile.failures import Unavailable
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import Compare, Operation, Put, StoreUnavailable, TransactionResult
+from intentc.watch.protocol import Compare, Operation, Put, TransactionResult
 
 from .conftest import PROJECT, Api, rejected
 
@@ -232,7 +233,7 @@ class _Silent(MemoryStore):
     ) -> TransactionResult:
         result = await super().transaction(compares, success, failure)
         if self.silent and any(isinstance(operation, Put) for operation in success):
-            raise StoreUnavailable("no answer")
+            raise Unavailable("no answer")
         return result
 
 

@@ -11,8 +11,8 @@ from pytest_mock import MockerFixture
 from intentc.apiserver.app import create_app
 from intentc.apiserver.auth import Keystone
 from intentc.apiserver.health import Readiness
+from intentc.reconcile.failures import Unavailable
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import StoreUnavailable
 
 from .conftest import Api
 
@@ -37,7 +37,7 @@ async def test_a_server_is_ready_while_etcd_answers(api: Api, store: MemoryStore
     clock = Clock()
     api.server.readiness = Readiness(store, "contrail", clock)
     assert await asked(api, "/readyz") == (200, {"ok": True, "reasons": []})
-    reading = mocker.patch.object(store, "range", side_effect=StoreUnavailable("etcd Range: connection refused"))
+    reading = mocker.patch.object(store, "range", side_effect=Unavailable("etcd Range: connection refused"))
     assert (await asked(api, "/readyz"))[0] == 200, "an answer holds for a second"
     clock.now = 1.0
     for _ in range(3):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from intentc.apiserver.errors import from_store
+from intentc.reconcile.failures import Failure
 from intentc.watch.etcd_errors import store_error
-from intentc.watch.protocol import Compacted, StoreError
+from intentc.watch.protocol import Compacted
 
 
 @pytest.mark.parametrize(
@@ -17,10 +18,10 @@ from intentc.watch.protocol import Compacted, StoreError
         (store_error("Txn", "etcdserver: too many operations in txn request"), 413, "max_txn_ops"),
         (store_error("Txn", "etcdserver: mvcc: database space exceeded"), 503, "NOSPACE"),
         (Compacted(7), 503, "ask again"),
-        (StoreError("etcd Range: something else"), 500, "something else"),
+        (Failure("etcd Range: something else"), 500, "something else"),
     ],
 )
-def test_what_etcd_rejects_has_a_status_of_its_own(error: StoreError, status: int, words: str) -> None:
+def test_what_etcd_rejects_has_a_status_of_its_own(error: Failure, status: int, words: str) -> None:
     answer = from_store(error, writing=False)
     assert answer.status == status
     assert words in answer.message

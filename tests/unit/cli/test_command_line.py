@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 import pytest
 
-from intentc.apiserver.errors import Busy, Denied, Malformed, OutcomeUnknown
+from intentc.apiserver.errors import Busy, Malformed, OutcomeUnknown, StoreDenied
 from intentc.apiserver.serving import AddressTaken
 from intentc.cli import registry as commands
 from intentc.cli.errors import CommandError, Exit, explain, show
@@ -22,7 +22,7 @@ from intentc.dev.envoy_server import EnvoyNotStarted
 from intentc.dev.etcd_server import EtcdNotStarted
 from intentc.diagnostics.serving import AddressInUse
 from intentc.model import InvalidInput
-from intentc.watch.protocol import AccessDenied, StoreUnavailable
+from intentc.reconcile.failures import Denied, Unavailable
 from tests.unit.cli.running import Intentc
 
 NOT_THERE = "check that it exists, and that this user may read it"
@@ -164,7 +164,7 @@ def test_what_dev_shall_load_is_read_before_anything_is_started(
         (AddressInUse(98, "h:1 is in use; set intentc.diagnostics.address to another one"), ""),
         (EtcdNotStarted("no etcd found: install one"), ""),
         (
-            Denied("etcd rejects this API server: permission denied"),
+            StoreDenied("etcd rejects this API server: permission denied"),
             "correct etcd.username and etcd.password, or grant that user the API server's role: "
             "`intentc etcd-roles` prints the script that makes it",
         ),
@@ -227,18 +227,18 @@ def test_the_environment_may_name_the_configuration(
         (InvalidInput("bad", source="f:1"), Exit.INVALID),
         (EtcdNotStarted("no etcd found"), Exit.UNREACHABLE),
         (EnvoyNotStarted("no envoy found"), Exit.UNREACHABLE),
-        (StoreUnavailable("no etcd"), Exit.UNREACHABLE),
-        (AccessDenied("who are you"), Exit.INVALID),
+        (Unavailable("no etcd"), Exit.UNREACHABLE),
+        (Denied("who are you"), Exit.INVALID),
         (Busy("etcd can't be reached"), Exit.UNREACHABLE),
         (OutcomeUnknown("etcd did not answer"), Exit.UNREACHABLE),
-        (Denied("etcd rejects this API server"), Exit.INVALID),
+        (StoreDenied("etcd rejects this API server"), Exit.INVALID),
         (Malformed("a value can't be read"), Exit.INVALID),
         (FileNotFoundError(2, "No such file", "f"), Exit.INVALID),
         (click.UsageError("bad option"), Exit.USAGE),
         (KeyboardInterrupt(), Exit.INTERRUPTED),
         (click.Abort(), Exit.INTERRUPTED),
         (ZeroDivisionError("oops"), Exit.INTERNAL),
-        (ExceptionGroup("tasks", [ExceptionGroup("inner", [StoreUnavailable("no etcd")])]), Exit.UNREACHABLE),
+        (ExceptionGroup("tasks", [ExceptionGroup("inner", [Unavailable("no etcd")])]), Exit.UNREACHABLE),
         (BaseExceptionGroup("tasks", [KeyboardInterrupt()]), Exit.INTERRUPTED),
     ],
 )

@@ -9,8 +9,8 @@ from intentc.apiserver.errors import NotFound
 from intentc.model import Key, Name
 from intentc.offline.offline import Offline
 from intentc.plugins import find_compilers, load_all
+from intentc.reconcile.failures import Failure
 from intentc.watch.protocol import Put
-from intentc.writing import WriteError
 
 pytestmark = pytest.mark.anyio
 
@@ -25,7 +25,7 @@ async def test_a_users_instance_that_waits_for_a_number_goes_with_its_network(
     """A number that can not be given does not keep an instance (docs/contrail.md D.1, D.3)."""
     offline = Offline(load_all(find_compilers(["contrail"])))
     await offline.seed()
-    mocker.patch.object(offline.local, "allocate", side_effect=WriteError("the pool is used up"))
+    mocker.patch.object(offline.local, "allocate", side_effect=Failure("the pool is used up"))
     await offline.apply(
         [
             {"kind": "virtual_network", "data": {"fq_name": list(NETWORK), "parent_type": "project"}},

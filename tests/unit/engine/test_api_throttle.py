@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from intentc.engine.api_throttle import ApiThrottle
-from intentc.writing import Throttled, Unreachable
+from intentc.reconcile.failures import Throttled, Unavailable
 from tests.support.box_system import BoxSystem
 from tests.support.waiting import PATIENCE
 
@@ -47,7 +47,7 @@ async def test_one_that_is_throttled_again_and_nobody_got_through_stops_everybod
 
 async def test_a_server_that_is_away_stays_unreachable_until_it_answers() -> None:
     throttle: ApiThrottle[str] = ApiThrottle()
-    throttle.away(Unreachable("connection refused"))
+    throttle.away(Unavailable("connection refused"))
     await throttle.opened()
     assert not throttle.reachable
     throttle.answered("a")
@@ -57,7 +57,7 @@ async def test_a_server_that_is_away_stays_unreachable_until_it_answers() -> Non
 async def test_failures_of_one_outage_count_once(caplog: pytest.LogCaptureFixture) -> None:
     throttle: ApiThrottle[str] = ApiThrottle()
     for _ in range(100):
-        throttle.away(Unreachable("connection refused"))
+        throttle.away(Unavailable("connection refused"))
     assert len(caplog.records) == 1
 
 

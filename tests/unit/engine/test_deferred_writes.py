@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from intentc.model import Name
+from intentc.reconcile.failures import Conflict, Failure, Rejected, Throttled, UnknownOutcome
 from intentc.watch.protocol import Put
-from intentc.writing import Conflict, Rejected, Throttled, UnknownOutcome, WriteError
 from tests.support.box_system import BoxSystem, part
 from tests.support.engine_status import engine_status
 
@@ -24,7 +24,7 @@ FOREVER = 1000
     ],
 )
 async def test_a_deferred_write_is_reported_and_neither_converged_nor_healthy(
-    box_system: BoxSystem, error: WriteError, words: str
+    box_system: BoxSystem, error: Failure, words: str
 ) -> None:
     box_system.write.failures["a"] = [error] * FOREVER
     await box_system.boxes("a", "b")
@@ -101,7 +101,7 @@ async def test_a_fault_while_reading_back_defers_the_object_and_never_loses_it(
 
 @pytest.mark.parametrize("error", [Rejected(422, "no such colour"), Throttled(300.0), UnknownOutcome("cut off")])
 async def test_what_another_writer_repaired_is_neither_reported_nor_remembered_as_failed(
-    box_system: BoxSystem, error: WriteError
+    box_system: BoxSystem, error: Failure
 ) -> None:
     await box_system.boxes("a")
     key = await box_system.key("part", "a", "one")

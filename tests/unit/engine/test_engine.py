@@ -10,7 +10,7 @@ import pytest
 
 from intentc.engine import engine as engine_module
 from intentc.engine.permission import ENDING
-from intentc.writing import Fenced, Rejected, Unreachable
+from intentc.reconcile.failures import Fenced, Rejected, Unavailable
 from tests.support.box_system import POOL, BoxSystem, Gate
 from tests.support.engine_status import engine_status
 from tests.support.waiting import PATIENCE, until
@@ -128,7 +128,7 @@ async def test_a_long_queue_of_evaluations_does_not_starve_writing(
 
 async def test_an_outage_is_waited_out_and_everything_is_written_then(box_system: BoxSystem) -> None:
     """F15"""
-    box_system.write.failures["*"] = [Unreachable("connection refused")]
+    box_system.write.failures["*"] = [Unavailable("connection refused")]
     await box_system.boxes("a", "b", "c", settle=False)
     async with box_system.running():
         await box_system.settled()
@@ -141,7 +141,7 @@ async def test_a_new_outage_after_a_success_begins_with_a_short_pause(
 ) -> None:
     async with box_system.running():
         for name in ("a", "b"):
-            box_system.write.failures["*"] = [Unreachable("connection refused")]
+            box_system.write.failures["*"] = [Unavailable("connection refused")]
             await box_system.boxes(name, settle=False)
             await box_system.settled()
     assert len(re.findall(r"next try in 0\.[12] s", caplog.text)) == 2

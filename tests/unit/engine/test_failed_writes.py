@@ -8,8 +8,8 @@ import time
 import pytest
 
 from intentc.model import Update
+from intentc.reconcile.failures import Conflict, Fenced, Rejected, Throttled, Unavailable, UnknownOutcome
 from intentc.testing.recording import Acknowledging
-from intentc.writing import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, Unreachable
 from tests.support.box_system import BoxSystem, part
 from tests.support.engine_status import engine_status
 from tests.support.waiting import PATIENCE
@@ -95,7 +95,7 @@ async def test_a_rejection_is_forgotten_when_the_object_gets_through(box_system:
 
 
 async def test_when_the_server_cannot_be_reached_nobody_writes(box_system: BoxSystem) -> None:
-    box_system.write.failures["*"] = [Unreachable("connection refused")]
+    box_system.write.failures["*"] = [Unavailable("connection refused")]
     await box_system.boxes("a", "b", "c")
     assert len(box_system.write.log) == 1
     assert not box_system.engine.progress.reachable

@@ -10,7 +10,7 @@ import pytest
 from intentc.engine.permission import OBSERVING
 from intentc.model import Name
 from intentc.planning import Plan
-from intentc.writing import Conflict, Fenced
+from intentc.reconcile.failures import Conflict, Fenced
 from tests.support.box_system import BoxSystem, part
 from tests.support.engine_status import engine_status
 from tests.support.waiting import until

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from intentc.model import Key
-from intentc.writing import Rejected, Throttled
+from intentc.reconcile.failures import Rejected, Throttled
 from tests.support.box_system import BoxSystem, part
 from tests.support.engine_status import engine_status
 from tests.support.waiting import until

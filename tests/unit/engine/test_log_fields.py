@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from intentc.model import Name
-from intentc.writing import Rejected, Throttled
+from intentc.reconcile.failures import Rejected, Throttled
 from tests.support.box_system import BoxSystem, part
 
 pytestmark = pytest.mark.anyio

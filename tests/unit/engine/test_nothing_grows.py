@@ -11,7 +11,8 @@ import anyio
 import pytest
 
 from intentc.model import Delete
-from intentc.writing import Conflict, Rejected, Throttled, Written
+from intentc.reconcile.failures import Conflict, Rejected, Throttled
+from intentc.writing import Written
 from tests.support.box_system import POOL, BoxSystem
 from tests.support.waiting import until
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.writing import Rejected
+from intentc.reconcile.failures import Rejected
 from tests.support.box_system import POOL, BoxSystem
 from tests.support.engine_status import engine_status
 

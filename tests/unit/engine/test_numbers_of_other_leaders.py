@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from intentc.engine.permission import STANDING_BY
-from intentc.writing import Rejected
+from intentc.reconcile.failures import Rejected
 from tests.support.box_system import POOL, BoxSystem
 
 pytestmark = pytest.mark.anyio

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.writing import Rejected, UnknownOutcome, WriteError
+from intentc.reconcile.failures import Failure, Rejected, UnknownOutcome
 from tests.support.box_system import POOL, BoxSystem
 
 pytestmark = pytest.mark.anyio
@@ -59,9 +59,7 @@ async def test_what_is_moved_to_another_object_stays_taken(labelled: BoxSystem) 
 
 @pytest.mark.parametrize("error", [Rejected(403, "not today"), UnknownOutcome("cut off")])
 @pytest.mark.parametrize("text", [None, "plain", "label top two"])
-async def test_it_stays_taken_while_it_cannot_be_cleared(
-    labelled: BoxSystem, text: str | None, error: WriteError
-) -> None:
+async def test_it_stays_taken_while_it_cannot_be_cleared(labelled: BoxSystem, text: str | None, error: Failure) -> None:
     labelled.write.failures["top"] = [error] * 100
     await (labelled.remove("a") if text is None else labelled.change("a", text=text))
     await labelled.boxes("b", text="number")

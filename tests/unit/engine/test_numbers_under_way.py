@@ -11,7 +11,8 @@ from pytest_mock import MockerFixture
 
 from intentc.engine.allocations import Entry
 from intentc.model import Delete, Name
-from intentc.writing import Rejected, Throttled, UnknownOutcome, WriteError, Written
+from intentc.reconcile.failures import Failure, Rejected, Throttled, UnknownOutcome
+from intentc.writing import Written
 from tests.support.box_system import BoxSystem, Gate
 from tests.support.waiting import PATIENCE, until
 
@@ -163,7 +164,7 @@ async def test_a_number_stays_taken_while_the_object_that_an_earlier_process_mad
 
 
 @pytest.mark.parametrize("error", ERRORS)
-async def test_an_owner_whose_number_is_not_granted_holds_up_nobody(box_system: BoxSystem, error: WriteError) -> None:
+async def test_an_owner_whose_number_is_not_granted_holds_up_nobody(box_system: BoxSystem, error: Failure) -> None:
     await box_system.boxes(*FIVE, text="number", settle=False)
     unlucky = (await box_system.key("box", "a")).uuid
     box_system.write.failures[unlucky] = [error] * 1000
@@ -176,7 +177,7 @@ async def test_an_owner_whose_number_is_not_granted_holds_up_nobody(box_system: 
 
 
 @pytest.mark.parametrize("error", ERRORS)
-async def test_a_number_that_is_not_taken_back_holds_up_no_other(box_system: BoxSystem, error: WriteError) -> None:
+async def test_a_number_that_is_not_taken_back_holds_up_no_other(box_system: BoxSystem, error: Failure) -> None:
     await box_system.boxes(*FIVE, text="number")
     box_system.write.failures["1"] = [error] * 1000
     await box_system.remove(*FIVE)

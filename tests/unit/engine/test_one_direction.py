@@ -13,7 +13,7 @@ import pytest
 
 import intentc.engine
 from intentc.engine.permission import STANDING_BY
-from intentc.writing import Conflict, Rejected, Throttled
+from intentc.reconcile.failures import Conflict, Rejected, Throttled
 from tests.support.box_system import BoxSystem
 
 pytestmark = pytest.mark.anyio

@@ -6,8 +6,8 @@ import pytest
 from pytest_mock import MockerFixture
 
 from intentc.model import Key
+from intentc.reconcile.failures import Rejected
 from intentc.watch.protocol import Put
-from intentc.writing import Rejected
 from tests.support.box_system import BoxSystem, part
 from tests.support.engine_status import engine_status
 

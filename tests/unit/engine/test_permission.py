@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from intentc.engine.permission import OBSERVING, STANDING_BY, Permission
-from intentc.writing import Fenced, Rejected, Throttled
+from intentc.reconcile.failures import Fenced, Rejected, Throttled
 from tests.support.box_system import BoxSystem, Gate, part
 from tests.support.engine_status import engine_status
 from tests.support.waiting import until

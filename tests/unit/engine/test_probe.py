@@ -8,7 +8,7 @@ import pytest
 from intentc.engine.api_throttle import ApiThrottle
 from intentc.engine.probe import ApiServerProbe
 from intentc.model import Key, Name
-from intentc.writing import Rejected, Throttled, Unreachable
+from intentc.reconcile.failures import Rejected, Throttled, Unavailable
 from intentc.writing.service import Allocation, ReadBack
 from tests.support.waiting import PATIENCE
 
@@ -51,9 +51,9 @@ async def test_a_server_that_is_away_is_noticed_without_a_write_and_so_is_its_re
     probe = ApiServerProbe(server, throttle, "project")
     for error, reachable in (
         (None, True),
-        (Unreachable("connection refused"), False),
+        (Unavailable("connection refused"), False),
         (Rejected(403, "no"), True),
-        (Unreachable("again"), False),
+        (Unavailable("again"), False),
         (Throttled(1.0, "etcd is away"), True),
     ):
         server.error = error
@@ -70,7 +70,7 @@ async def test_a_server_that_takes_connections_and_does_not_answer_is_away(serve
 
 async def test_it_asks_by_itself_while_nothing_is_heard(server: Server) -> None:
     throttle: ApiThrottle[Name] = ApiThrottle()
-    server.error = Unreachable("connection refused")
+    server.error = Unavailable("connection refused")
     async with anyio.create_task_group() as group:
         group.start_soon(ApiServerProbe(server, throttle, "project", period=0.01).run)
         with anyio.fail_after(PATIENCE):

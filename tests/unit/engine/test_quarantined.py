@@ -10,8 +10,8 @@ import pytest
 
 from intentc.inspection.quarantined import entries, quarantine_count
 from intentc.inspection.quarantined import quarantine as asked
+from intentc.reconcile.failures import Rejected
 from intentc.watch.protocol import Delete, Put
-from intentc.writing import Rejected
 from tests.support.box_system import BoxSystem
 from tests.support.engine_status import engine_status
 

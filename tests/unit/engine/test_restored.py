@@ -12,8 +12,8 @@ from pytest_mock import MockerFixture
 from intentc.engine.permission import RESTORED
 from intentc.model import Batch, Change
 from intentc.offline.audit import Report
+from intentc.reconcile.failures import Unavailable
 from intentc.service.audits import PeriodicAudit
-from intentc.writing import Unreachable
 from tests.support.box_system import BoxSystem
 from tests.support.compiler_service import service_of, serving
 from tests.support.engine_status import engine_status
@@ -107,7 +107,7 @@ async def test_nothing_is_written_while_the_allocations_of_a_restored_store_cann
     async with serving(service_of(box_system)):
         await soon(lambda: box_system.engine.world.named("part", ("a", "one")) is not None)
         failing = mocker.patch.object(
-            type(box_system.offline.local), "all_allocations", side_effect=Unreachable("it restarts as well")
+            type(box_system.offline.local), "all_allocations", side_effect=Unavailable("it restarts as well")
         )
         restore()
         box_system.offline.store.faults.cut_watches()

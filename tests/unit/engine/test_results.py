@@ -12,7 +12,7 @@ from intentc.evaluation import Compiled, Compiler, Overview, Row
 from intentc.inspection import Reader
 from intentc.model import InvalidInput
 from intentc.plugins import load_all
-from intentc.writing import Rejected
+from intentc.reconcile.failures import Rejected
 from tests.support.box_system import BoxSystem
 
 pytestmark = pytest.mark.anyio

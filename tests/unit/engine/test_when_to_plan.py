@@ -15,7 +15,7 @@ from intentc.engine.permission import OBSERVING
 from intentc.engine.reconciler import Reconciler
 from intentc.model import Name
 from intentc.planning import Plan
-from intentc.writing import Unreachable
+from intentc.reconcile.failures import Unavailable
 from tests.support.box_system import BoxSystem, Gate, part
 from tests.support.waiting import until
 
@@ -106,7 +106,7 @@ async def test_nothing_is_planned_when_an_outage_ends_while_plans_may_not_begin(
     box_system: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await two_parts_to_make(box_system)
-    box_system.write.failures["a"] = [Unreachable("connection refused")]
+    box_system.write.failures["a"] = [Unavailable("connection refused")]
     planning = asyncio.Event()
     planning.set()
     async with writer(box_system, planning, in_flight=10):

@@ -9,8 +9,8 @@ import pytest
 from intentc.diagnostics.questions import Unanswerable
 from intentc.inspection.finding import Found, find
 from intentc.model import Key, Name
+from intentc.reconcile.failures import Rejected
 from intentc.watch.protocol import Put
-from intentc.writing import Rejected
 from tests.support.box_system import BoxSystem, part
 from tests.support.contrail_system import ContrailSystem
 

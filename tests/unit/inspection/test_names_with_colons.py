@@ -14,7 +14,7 @@ from intentc.inspection.neighbourhood import neighbourhood
 from intentc.inspection.why import why
 from intentc.model import Name
 from intentc.offline.offline import Offline
-from intentc.writing import Rejected
+from intentc.reconcile.failures import Rejected
 from tests.support.box_system import BoxIntent, BoxSystem, part
 from tests.support.contrail_system import ContrailSystem
 

@@ -9,8 +9,8 @@ import pytest
 from intentc.inspection.quarantined import entries
 from intentc.inspection.why import why
 from intentc.model import Key
+from intentc.reconcile.failures import Rejected, Throttled, Unavailable
 from intentc.watch.protocol import Put
-from intentc.writing import Rejected, Throttled, Unreachable
 from tests.support.box_system import POOL, BoxSystem
 
 pytestmark = pytest.mark.anyio
@@ -48,7 +48,7 @@ async def test_what_has_changed_and_was_not_looked_at_is_queued(box_system: BoxS
 
 
 async def test_an_intent_waits_for_its_number_and_the_answer_says_out_of_which_pool(box_system: BoxSystem) -> None:
-    box_system.write.failures["*"] = [Unreachable("no route to host")]
+    box_system.write.failures["*"] = [Unavailable("no route to host")]
     await box_system.boxes("a", text="number")
     answer = await asked(box_system, "box", "a")
     assert answer["state"] == "waiting"

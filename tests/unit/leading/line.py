@@ -14,17 +14,9 @@ from typing import TypeVar
 import anyio
 import anyio.lowlevel
 
+from intentc.reconcile.failures import Unavailable
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import (
-    Compare,
-    Operation,
-    RangeResult,
-    StoreUnavailable,
-    TransactionResult,
-    Watch,
-    WatchBatch,
-    WatchProgress,
-)
+from intentc.watch.protocol import Compare, Operation, RangeResult, TransactionResult, Watch, WatchBatch, WatchProgress
 
 SLOW_SECONDS = 4.0
 _Answer = TypeVar("_Answer")
@@ -84,7 +76,7 @@ class Line:
         if self.hold_back and compares:
             self.hold_back -= 1
             self._held.append(lambda: self.store.transaction(compares, success, failure))
-            raise StoreUnavailable("line: no answer yet")
+            raise Unavailable("line: no answer yet")
         answer = await self.store.transaction(compares, success, failure)
         if self.gate is not None:
             await self.gate
@@ -103,7 +95,7 @@ class Line:
     async def keep_lease_alive(self, lease: int) -> int:
         self._pass()
         if self.renewals_cut:
-            raise StoreUnavailable("line: renewals are cut")
+            raise Unavailable("line: renewals are cut")
         return await self._answered(await self.store.keep_lease_alive(lease), lose=False)
 
     async def revoke_lease(self, lease: int) -> None:
@@ -122,13 +114,13 @@ class Line:
         self.calls += 1
         self.before_call()
         if self.cut:
-            raise StoreUnavailable("line: cut")
+            raise Unavailable("line: cut")
 
     async def _answered(self, answer: _Answer, lose: bool = True) -> _Answer:
         if self.slow:
             await anyio.sleep(SLOW_SECONDS)
         if self.lose_answers and lose:
-            raise StoreUnavailable("line: the answer was lost")
+            raise Unavailable("line: the answer was lost")
         return answer
 
 

@@ -10,8 +10,9 @@ import anyio.lowlevel
 import pytest
 
 from intentc.leading import StoreKeeper
+from intentc.reconcile.failures import Failure
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import Compare, Delete, LeaseNotFound, Operation, Put, StoreError, TransactionResult
+from intentc.watch.protocol import Compare, Delete, LeaseNotFound, Operation, Put, TransactionResult
 from tests.unit.leading.candidates import KEY, TTL, Candidate, leader_item, standing, until
 from tests.unit.leading.line import SLOW_SECONDS, Line
 from tests.unit.leading.virtual_time import jump, now
@@ -235,7 +236,7 @@ async def test_a_store_that_rejects_to_write_is_not_filled_with_leases(
         if not compares:
             return await transaction(compares, *branches)
         rejected += 1
-        raise StoreError("database space exceeded")
+        raise Failure("database space exceeded")
 
     monkeypatch.setattr(candidate.line, "transaction", rejecting)
     async with anyio.create_task_group() as group:

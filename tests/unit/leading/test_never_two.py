@@ -12,8 +12,9 @@ import anyio.abc
 from hypothesis import given
 from hypothesis import strategies as st
 
+from intentc.reconcile.failures import Failure
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import Compare, Delete, Put, Relation, StoreError, Target
+from intentc.watch.protocol import Compare, Delete, Put, Relation, Target
 from tests.property.profiles import load, share
 from tests.unit.leading.candidates import KEY, TTL, Candidate, process_on, until
 from tests.unit.leading.virtual_time import VirtualLoop, jump, now
@@ -79,7 +80,7 @@ class _World:
             case "hold back", str(name):
                 self.present[name].line.hold_back = 1
             case "deliver", str(name):
-                with suppress(StoreError):  # the store rejects what comes too late
+                with suppress(Failure):  # the store rejects what comes too late
                     await self.present[name].line.deliver()
             case "invalidate", str(name):
                 self.present[name].election.invalidate(self.present[name].election.fence() or "")

@@ -19,7 +19,8 @@ from intentc.offline.offline import PATH
 from intentc.offline.preview import Trial, gather
 from intentc.offline.preview.report import Input
 from intentc.planning import DeleteGuard
-from intentc.watch.protocol import AccessDenied, Delete, RangeResult
+from intentc.reconcile.failures import Denied
+from intentc.watch.protocol import Delete, RangeResult
 from intentc.writing.connection import in_process
 from tests.support.planned_system import PlannedSystem, changes_of, texts
 
@@ -50,7 +51,7 @@ async def test_a_server_that_keeps_no_index_is_no_obstacle(
 
     async def closed(key: str, range_end: str = "", **options: Any) -> RangeResult:
         if key.startswith(f"/intentc/apiserver/{PATH}/") and options.get("revision"):
-            raise AccessDenied("etcd Range: permission denied")
+            raise Denied("etcd Range: permission denied")
         return await range_of(key, range_end, **options)
 
     monkeypatch.setattr(tenant.offline.store, "range", closed)

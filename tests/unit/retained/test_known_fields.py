@@ -10,9 +10,10 @@ from pytest_mock import MockerFixture
 
 from intentc.model import Change, InvalidInput, Mark, Schema
 from intentc.model.ownership import MARK_KEY
+from intentc.reconcile.failures import Denied
 from intentc.retained import KnownFields, known_fields_prefix
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import AccessDenied, Put, TransactionResult
+from intentc.watch.protocol import Put, TransactionResult
 from tests.support.toy_kinds import build
 
 pytestmark = pytest.mark.anyio
@@ -107,7 +108,7 @@ async def test_without_the_permission_everything_else_goes_on(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def denied(*args: Any, **given: Any) -> None:
-        raise AccessDenied("not permitted")
+        raise Denied("not permitted")
 
     monkeypatch.setattr(store, "range", denied)
     await fields_of(store, schema(area="integer")).load_and_record()

@@ -10,9 +10,10 @@ from pytest_mock import MockerFixture
 
 from intentc.model import Fact, HeldFacts, Key, Schema
 from intentc.model.values import FrozenMap, Opaque
+from intentc.reconcile.failures import Denied, Failure
 from intentc.retained import Keeper, RetainedFacts, retained_facts_prefix
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import AccessDenied, Put, StoreError, prefix_end
+from intentc.watch.protocol import Put, prefix_end
 from tests.support.toy_kinds import build
 
 pytestmark = pytest.mark.anyio
@@ -108,7 +109,7 @@ async def test_what_an_other_version_wrote_in_another_form_is_ignored_with_a_war
 
 @pytest.mark.parametrize("value", [{1}, frozenset({1}), object(), float("nan"), b"bytes"])
 async def test_what_has_no_form_in_json_is_not_retained(store: MemoryStore, facts: RetainedFacts, value: Any) -> None:
-    with pytest.raises(StoreError):
+    with pytest.raises(Failure):
         await facts.put(held(value))
     assert await stored(store) == []
 
@@ -116,7 +117,7 @@ async def test_what_has_no_form_in_json_is_not_retained(store: MemoryStore, fact
 async def test_facts_that_we_may_not_read_are_done_without(
     store: MemoryStore, facts: RetainedFacts, mocker: MockerFixture, caplog: pytest.LogCaptureFixture
 ) -> None:
-    mocker.patch.object(store, "range", side_effect=AccessDenied("permission denied"))
+    mocker.patch.object(store, "range", side_effect=Denied("permission denied"))
     assert await facts.load() == {}
     assert f"grant the compiler's role {PREFIX}" in caplog.text
 

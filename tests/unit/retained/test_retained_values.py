@@ -8,9 +8,10 @@ import pytest
 from pytest_mock import MockerFixture
 
 from intentc.model import Change, Key, Resource, Schema
+from intentc.reconcile.failures import Denied, Failure, Unavailable
 from intentc.retained import Keeper, RetainedValues, retained_prefix
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import AccessDenied, Delete, Put, StoreError, StoreUnavailable
+from intentc.watch.protocol import Delete, Put
 from tests.support.toy_kinds import build
 
 pytestmark = pytest.mark.anyio
@@ -98,7 +99,7 @@ async def test_a_retained_value_that_can_not_be_read_is_ignored(
 async def test_values_that_we_may_not_read_are_done_without(
     store: MemoryStore, values: RetainedValues, caplog: pytest.LogCaptureFixture, mocker: MockerFixture
 ) -> None:
-    mocker.patch.object(store, "range", side_effect=AccessDenied("permission denied"))
+    mocker.patch.object(store, "range", side_effect=Denied("permission denied"))
     assert await values.load() == {}
     assert f"grant the compiler's role {retained_prefix('one')}" in caplog.text
 
@@ -158,12 +159,12 @@ async def test_nothing_is_written_twice(store: MemoryStore, held: Held) -> None:
     assert (await store.range("/")).revision == before
 
 
-@pytest.mark.parametrize(("error", "again"), [(StoreUnavailable("away"), True), (StoreError("too large"), False)])
+@pytest.mark.parametrize(("error", "again"), [(Unavailable("away"), True), (Failure("too large"), False)])
 async def test_a_value_that_etcd_rejects_is_not_sent_again_and_one_that_did_not_arrive_is(
     store: MemoryStore,
     values: RetainedValues,
     held: Held,
-    error: StoreError,
+    error: Failure,
     again: bool,
     mocker: MockerFixture,
 ) -> None:

@@ -16,10 +16,11 @@ from intentc.model.bridge_keys import (
     ProblemReport,
     problem_reports_prefix,
 )
+from intentc.reconcile.failures import Denied
 from intentc.service.problem_reports import ProblemReports
 from intentc.watch.keys import leader_key
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import AccessDenied, Delete, Put, prefix_end
+from intentc.watch.protocol import Delete, Put, prefix_end
 
 pytestmark = pytest.mark.anyio
 SCHEMA = load_schema("appgw")
@@ -274,7 +275,7 @@ async def test_a_store_without_the_right_is_logged_once_and_asked_rarely(
 
     async def deny(*given: object) -> Any:
         asked.append(system.now)
-        raise AccessDenied("permission denied")
+        raise Denied("permission denied")
 
     granted: Any = system.store.transaction
     monkeypatch.setattr(system.store, "transaction", deny)

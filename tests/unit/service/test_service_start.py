@@ -9,10 +9,9 @@ from pytest_mock import MockerFixture
 from intentc.loading.configuration import Configuration
 from intentc.loading.configuration.sections import Intentc
 from intentc.plugins import installed
+from intentc.reconcile.failures import Throttled, Unavailable
 from intentc.service import service as service_module
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import StoreUnavailable
-from intentc.writing import Throttled, Unreachable
 from tests.support.box_system import POOL, BoxSystem
 from tests.support.compiler_service import service_of
 from tests.support.waiting import PATIENCE
@@ -31,7 +30,7 @@ async def test_unreadable_allocations_are_waited_for_and_reported_once(
     async def failing() -> None:
         tries.append(len(tries))
         if len(tries) <= 5:
-            raise Unreachable("connection refused")
+            raise Unavailable("connection refused")
         await load()
 
     monkeypatch.setattr(service_module, "_RETRY", 0.0)
@@ -53,7 +52,7 @@ async def test_while_the_allocations_are_waited_for_the_service_is_healthy_and_n
 
     async def failing() -> None:
         tried.set()
-        raise Unreachable("connection refused")
+        raise Unavailable("connection refused")
 
     monkeypatch.setattr(box_system.engine._allocations, "load", failing)
     async with anyio.create_task_group() as group:
@@ -79,7 +78,7 @@ async def test_an_etcd_that_is_away_is_named_before_what_lies_in_it(monkeypatch:
     async def away(*where: object, **how: object) -> None:
         if service.status()["pending_work"][0].startswith("etcd at"):
             asked.set()
-        raise StoreUnavailable("etcd Range: connection refused")
+        raise Unavailable("etcd Range: connection refused")
 
     monkeypatch.setattr(service_module, "_RETRY", 0.01)
     monkeypatch.setattr(box_system.engine._allocations, "load", load)

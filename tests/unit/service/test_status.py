@@ -13,6 +13,7 @@ from intentc.engine.permission import OBSERVING, RESTORED, STANDING_BY, UPGRADE
 from intentc.logic import Job
 from intentc.model import Key, Name, Problem
 from intentc.planning import DeleteGuard
+from intentc.reconcile.failures import Rejected, Throttled, Unavailable
 from intentc.service.status import CompilerStatus, Leadership
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.keys import Layout
@@ -20,7 +21,6 @@ from intentc.watch.listing import list_all
 from intentc.watch.protocol import Put
 from intentc.watch.source import Source
 from intentc.watch.watch_state import Phase
-from intentc.writing import Rejected, Throttled, Unreachable
 from tests.support.box_system import BoxSystem, part
 from tests.support.waiting import until
 from tests.unit.engine.conftest import box_system
@@ -175,7 +175,7 @@ async def test_an_api_server_that_is_away_leaves_it_unknown_though_nothing_is_qu
 ) -> None:
     await box_system.boxes("a")
     monkeypatch.setattr(reported.compiler_status._rates, "_now", lambda: 1_767_225_600.0)
-    box_system.engine.throttle.away(Unreachable("connection refused"))
+    box_system.engine.throttle.away(Unavailable("connection refused"))
     assert _verdicts(reported) == (None, None, 1_767_225_600.0)
     assert reported.pending_work() == ["the API server, which can't be reached since 00:00:00 UTC"]
     box_system.engine.throttle.heard()
@@ -264,7 +264,7 @@ async def test_after_the_first_load_no_progress_is_reported_however_busy_it_is(
 
 
 async def test_an_api_server_that_is_away_is_waited_for(box_system: BoxSystem, reported: Reported) -> None:
-    box_system.write.failures["*"] = [Unreachable("connection refused")] * 1000
+    box_system.write.failures["*"] = [Unavailable("connection refused")] * 1000
     await box_system.boxes("a")
     assert reported.pending_work()[0].startswith("the API server, which can't be reached since ")
 

@@ -10,12 +10,12 @@ from pytest_mock import MockerFixture
 
 from intentc.engine.permission import STANDING_BY, UPGRADE
 from intentc.leading import OtherLeader, PathClaimed, claim_path
+from intentc.reconcile.failures import Fenced
 from intentc.service.service import CompilerService
 from intentc.service.takeover import TakeOver
 from intentc.watch.keys import leader_key
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Delete, Put
-from intentc.writing import Fenced
 from tests.support.box_system import POOL, BoxSystem
 from tests.support.compiler_service import service_of, serving
 from tests.support.waiting import PATIENCE

@@ -10,8 +10,8 @@ import grpc.aio
 import pytest
 from pytest_mock import MockerFixture
 
+from intentc.reconcile.failures import Unavailable
 from intentc.watch.etcd_watch import EtcdWatch
-from intentc.watch.protocol import StoreUnavailable
 
 pytestmark = pytest.mark.anyio
 
@@ -28,5 +28,5 @@ async def test_a_stream_that_ends_between_two_writes_says_what_ended_it(mocker: 
     connections = mocker.Mock(timeout=5.0)
     connections.metadata = mocker.AsyncMock(return_value=())
 
-    with pytest.raises(StoreUnavailable, match="Connection reset by peer"):
+    with pytest.raises(Unavailable, match="Connection reset by peer"):
         await EtcdWatch(connections, channel, ("/a/", "/b/")).open(1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import grpc
 import pytest
 
+from intentc.reconcile.failures import CertificateExpired, Untrusted
 from intentc.watch.etcd_errors import store_error
-from intentc.watch.protocol import CertificateExpired, NotTrusted
 from intentc.watch.source import _reason
 
 HANDSHAKE = (
@@ -19,8 +19,8 @@ HANDSHAKE = (
     ("why", "sort", "words", "reason"),
     [
         ("certificate has expired: OK", CertificateExpired, "etcd's certificate has expired", "certificate expired"),
-        ("certificate is not yet valid: OK", NotTrusted, "etcd's certificate is not valid yet", "not trusted"),
-        ("self-signed certificate: OK", NotTrusted, "etcd's certificate is not trusted", "not trusted"),
+        ("certificate is not yet valid: OK", Untrusted, "etcd's certificate is not valid yet", "not trusted"),
+        ("self-signed certificate: OK", Untrusted, "etcd's certificate is not trusted", "not trusted"),
     ],
 )
 def test_what_is_wrong_with_etcds_certificate_is_distinguished(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import anyio
 import pytest
 
+from intentc.reconcile.failures import Unavailable
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import Put, StoreUnavailable, WatchBatch
+from intentc.watch.protocol import Put, WatchBatch
 from tests.unit.watch.reading import delete, put, write
 
 pytestmark = pytest.mark.anyio
@@ -80,7 +81,7 @@ async def test_a_restored_backup_forgets_what_came_after() -> None:
     await write(store, put("b"))
     async with store.watch(["/contrail/"], then) as watch:
         restore()
-        with pytest.raises(StoreUnavailable, match="backup"):
+        with pytest.raises(Unavailable, match="backup"):
             await anext(aiter(watch))
     assert (await store.range("/contrail/network/b")).revision == then
     assert await write(store, put("c")) == then + 1
@@ -103,6 +104,6 @@ async def test_unreachable_calls_raise_and_open_watches_go_on() -> None:
     async with store.watch(["/contrail/"], 2) as watch:
         await write(store, put("a"))
         store.faults.unreachable = True
-        with pytest.raises(StoreUnavailable):
+        with pytest.raises(Unavailable):
             await store.range("/a")
         assert await anext(aiter(watch))

@@ -8,10 +8,11 @@ import anyio
 import pytest
 
 from intentc.model.events import Batch, Change, Snapshot
+from intentc.reconcile.failures import Denied, Failure
 from intentc.watch.keys import Layout
 from intentc.watch.listing import PageLimits
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import AccessDenied, Put, RangeResult, StoreError
+from intentc.watch.protocol import Put, RangeResult
 from intentc.watch.source import Source
 from intentc.watch.watch_state import Phase
 from tests.unit.watch.reading import PREFIX, delete, put, reading, write
@@ -253,7 +254,7 @@ async def test_the_state_shows_what_it_is_doing_and_why_not(store: ObservedStore
         phases.append(source.state.phase)
         assert phases == [Phase.DISCONNECTED, Phase.LISTING, Phase.WATCHING]
         store.faults.unreachable = True
-        store.faults.cut_watches(AccessDenied("role was taken away"))
+        store.faults.cut_watches(Denied("role was taken away"))
         assert await reader.nothing_comes()
         assert source.state.phase is Phase.DISCONNECTED
         assert "unreachable" in source.state.last_error
@@ -284,7 +285,7 @@ async def test_a_cancelled_watch_is_opened_again(store: ObservedStore, caplog: p
         await reader.next()
         await write(store, put("a"))
         await reader.next()
-        store.faults.cut_watches(StoreError("the server ended the watch"))
+        store.faults.cut_watches(Failure("the server ended the watch"))
         last = await write(store, put("b"))
         assert (await reader.next()).revision == last
     assert "the server ended the watch" in caplog.text

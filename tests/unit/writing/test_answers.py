@@ -9,7 +9,7 @@ import httpx2
 import msgspec
 import pytest
 
-from intentc.writing import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, WriteError
+from intentc.reconcile.failures import Conflict, Failure, Fenced, Rejected, Throttled, UnknownOutcome
 from intentc.writing.answers import DEFAULT_PAUSE, LONGEST_PAUSE, Answer, failure
 
 
@@ -43,7 +43,7 @@ def answer(status: int, message: str | None = "no", **headers: str) -> Answer:
     ],
 )
 def test_each_answer_is_the_error_that_says_what_is_known(
-    status: int, message: str | None, relates: bool, error: type[WriteError]
+    status: int, message: str | None, relates: bool, error: type[Failure]
 ) -> None:
     assert type(failure(answer(status, message), relates=relates)) is error
 
@@ -70,13 +70,13 @@ def test_a_rejection_keeps_status_and_the_servers_words() -> None:
 def test_the_pause_is_what_retry_after_says_within_reason(header: str, seconds: float) -> None:
     error = failure(answer(429, Retry_After=header))
     assert isinstance(error, Throttled)
-    assert error.retry_after == seconds
+    assert error.seconds == seconds
 
 
 def test_the_pause_may_be_given_as_a_date() -> None:
     error = failure(answer(503, Retry_After=format_datetime(datetime.now(UTC) + timedelta(seconds=20), usegmt=True)))
     assert isinstance(error, Throttled)
-    assert 15 < error.retry_after <= 20
+    assert 15 < error.seconds <= 20
 
 
 @pytest.mark.parametrize(("text", "revision"), [("12", 12), ("", None), ("-1", None), ("x", None), ("²", None)])

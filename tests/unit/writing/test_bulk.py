@@ -12,7 +12,8 @@ import httpx2
 import pytest
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from intentc.writing import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, Unreachable, Written
+from intentc.reconcile.failures import Conflict, Fenced, Rejected, Throttled, Unavailable, UnknownOutcome
+from intentc.writing import Written
 from intentc.writing.endpoint import Endpoint
 from intentc.writing.http import HttpWriteService, http_services
 from tests.unit.writing.toy_api import SCHEMA, Rule, Sent, ToyApi, create, delete, reject, update, uuids
@@ -283,8 +284,8 @@ async def test_closing_lets_writes_under_way_end_and_rejects_the_others(api: Toy
         api.gate.set()
         await closing
     assert first.result() == Written(101)
-    assert isinstance(second.result()[0], Unreachable)
-    assert isinstance((await outcomes([write.create(create("c"))]))[0], Unreachable)
+    assert isinstance(second.result()[0], Unavailable)
+    assert isinstance((await outcomes([write.create(create("c"))]))[0], Unavailable)
     assert [uuids(sent) for sent in api.sent] == [["a"]]
 
 

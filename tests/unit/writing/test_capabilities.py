@@ -7,7 +7,7 @@ import asyncio
 import httpx2
 import pytest
 
-from intentc.writing import Throttled
+from intentc.reconcile.failures import Throttled
 from intentc.writing.answers import Answer
 from intentc.writing.capabilities import Capabilities
 from intentc.writing.connection import Connection

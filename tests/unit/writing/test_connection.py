@@ -14,7 +14,8 @@ import pytest
 from starlette.responses import JSONResponse, Response
 
 from intentc.model import Key
-from intentc.writing import UnknownOutcome, Unreachable, WriteError, Written
+from intentc.reconcile.failures import Failure, Unavailable, UnknownOutcome
+from intentc.writing import Written
 from intentc.writing.connection import Connection
 from intentc.writing.endpoint import Credentials, Endpoint
 from intentc.writing.http import HttpReadService, HttpWriteService, http_services
@@ -50,9 +51,9 @@ async def over(
 @pytest.mark.parametrize(
     ("error", "outcome"),
     [
-        (httpx2.ConnectError, Unreachable),
-        (httpx2.ConnectTimeout, Unreachable),
-        (httpx2.PoolTimeout, Unreachable),
+        (httpx2.ConnectError, Unavailable),
+        (httpx2.ConnectTimeout, Unavailable),
+        (httpx2.PoolTimeout, Unavailable),
         (httpx2.ReadTimeout, UnknownOutcome),
         (httpx2.WriteTimeout, UnknownOutcome),
         (httpx2.ReadError, UnknownOutcome),
@@ -61,7 +62,7 @@ async def over(
     ],
 )
 async def test_a_call_that_breaks_is_unreachable_before_and_unknown_after_sending(
-    error: Callable[[str], Exception], outcome: type[WriteError]
+    error: Callable[[str], Exception], outcome: type[Failure]
 ) -> None:
     calls: list[str] = []
     async with over(broken(error, calls)) as (write, _):
@@ -77,16 +78,16 @@ async def test_an_error_without_a_text_has_that_of_its_cause() -> None:
         return error
 
     async with over(broken(refused, [])) as (write, _):
-        with pytest.raises(Unreachable, match=r"ConnectError: All connection attempts failed$"):
+        with pytest.raises(Unavailable, match=r"ConnectError: All connection attempts failed$"):
             await write.create(create())
     async with over(broken(lambda text: httpx2.ConnectError(""), [])) as (write, _):
-        with pytest.raises(Unreachable, match=r"ConnectError$"):
+        with pytest.raises(Unavailable, match=r"ConnectError$"):
             await write.create(create())
 
 
 async def test_a_read_that_breaks_is_unreachable() -> None:
     async with over(broken(httpx2.ReadTimeout, [])) as (_, read):
-        with pytest.raises(Unreachable):
+        with pytest.raises(Unavailable):
             await read.read(Key("access_list", "a1"))
 
 
@@ -130,7 +131,7 @@ async def test_a_server_that_is_not_there_is_unreachable_and_named() -> None:
     server.close()
     await server.wait_closed()
     async with over(None, f"http://127.0.0.1:{port}") as (write, _):
-        with pytest.raises(Unreachable, match=f"127.0.0.1:{port}"):
+        with pytest.raises(Unavailable, match=f"127.0.0.1:{port}"):
             await write.update(update())
 
 
@@ -208,14 +209,14 @@ async def test_a_token_that_is_rejected_twice_means_the_server_is_closed_to_us(a
     keystone = Keystone(api)
     async with over(httpx2.ASGITransport(api.app), credentials=CREDENTIALS) as (write, _):
         keystone.answer = JSONResponse({}, 201, {"X-Subject-Token": "useless"})
-        with pytest.raises(Unreachable, match=r"401.*trusts this Keystone"):
+        with pytest.raises(Unavailable, match=r"401.*trusts this Keystone"):
             await write.update(update())
     assert len(api.sent) == 4
 
 
 async def test_without_credentials_a_401_says_which_keys_to_set(api: ToyApi, write: HttpWriteService) -> None:
     api.rule = lambda sent: reject(401)
-    with pytest.raises(Unreachable, match=r"keystone\.authurl"):
+    with pytest.raises(Unavailable, match=r"keystone\.authurl"):
         await write.update(update())
     assert "x-auth-token" not in api.sent[0].headers
 
@@ -224,7 +225,7 @@ async def test_without_credentials_a_401_says_which_keys_to_set(api: ToyApi, wri
 async def test_a_failed_login_says_what_to_check_and_sends_nothing(api: ToyApi, answer: Response) -> None:
     Keystone(api).answer = answer
     async with over(httpx2.ASGITransport(api.app), credentials=CREDENTIALS) as (write, _):
-        with pytest.raises(Unreachable, match=r"client\.password") as failed:
+        with pytest.raises(Unavailable, match=r"client\.password") as failed:
             await write.update(update())
     assert PASSWORD not in str(failed.value)
     assert [sent.path for sent in api.sent] == ["/keystone/v3/auth/tokens"]
@@ -240,7 +241,7 @@ async def test_no_secret_is_logged_or_shown(api: ToyApi, caplog: pytest.LogCaptu
         await write.update(update())
         keystone.answer = reject(500, TOKEN)
         keystone.given += 1
-        with pytest.raises(WriteError) as failed:
+        with pytest.raises(Failure) as failed:
             await write.update(update())
         errors.append(repr(failed.value))
     shown = caplog.text + "".join(errors) + repr(CREDENTIALS) + repr(Endpoint("http://api", credentials=CREDENTIALS))

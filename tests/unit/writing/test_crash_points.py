@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from intentc import crashpoints
+from intentc.reconcile.failures import Unavailable
 from intentc.writing.connection import Connection
 from intentc.writing.endpoint import Endpoint
-from intentc.writing.service import Unreachable
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
@@ -74,7 +74,7 @@ async def test_a_sent_point_is_reached_when_the_server_has_the_request_and_has_n
 
 async def test_no_point_is_reached_without_a_connection(reached: list[str]) -> None:
     connection = Connection(Endpoint("http://127.0.0.1:1"))
-    with pytest.raises(Unreachable):
+    with pytest.raises(Unavailable):
         await connection.send("POST", "/sync", BODY, points=["create.sent"])
     await connection.aclose()
     assert reached == []

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from intentc.model import AddReference, Key, Name, RemoveReference
-from intentc.writing import DryRun, Rejected, WriteService, Written
+from intentc.reconcile.failures import Rejected
+from intentc.writing import DryRun, WriteService, Written
 from tests.unit.writing.toy_api import create, delete, to_target, update
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,7 @@ import pytest
 
 from intentc.model import AddReference, Create, Key, Name, RemoveReference, Update, UpdateStatus
 from intentc.model.metadata import FINALIZERS, METADATA, converted
-from intentc.writing import Rejected
+from intentc.reconcile.failures import Rejected
 from intentc.writing.encode import encode_mutation, encode_reference
 from tests.support.gate_system import gates
 from tests.unit.writing.toy_api import MARK, SCHEMA, TENANT, Direction, Rules, create, delete, to_target, update

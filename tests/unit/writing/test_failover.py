@@ -7,9 +7,9 @@ from collections.abc import Callable
 import httpx2
 import pytest
 
+from intentc.reconcile.failures import Unavailable, UnknownOutcome
 from intentc.writing.connection import Connection
 from intentc.writing.endpoint import Credentials, Endpoint
-from intentc.writing.service import UnknownOutcome, Unreachable
 
 pytestmark = pytest.mark.anyio
 
@@ -79,7 +79,7 @@ async def test_a_read_without_an_answer_is_repeated_elsewhere() -> None:
 async def test_when_no_server_can_be_reached_the_error_names_all() -> None:
     servers = Servers()
     servers.down = {"a": refused, "b": refused}
-    with pytest.raises(Unreachable, match=r"http://a: .*; no connection to http://b: "):
+    with pytest.raises(Unavailable, match=r"http://a: .*; no connection to http://b: "):
         await servers.connection().send("GET", "/x")
 
 

@@ -7,7 +7,8 @@ import pytest
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from intentc.model import Key, Name
-from intentc.writing import Allocation, Rejected, Throttled, Unreachable
+from intentc.reconcile.failures import Rejected, Throttled, Unavailable
+from intentc.writing import Allocation
 from intentc.writing.http import HttpReadService
 from tests.unit.writing.toy_api import Sent, ToyApi, reject
 
@@ -64,7 +65,7 @@ async def test_a_server_that_lists_no_numbers_is_not_one_without_allocations(
     ("answer", "error"),
     [
         (reject(500, "the stored value can't be read"), Rejected),
-        (PlainTextResponse("", 500), Unreachable),
+        (PlainTextResponse("", 500), Unavailable),
         (reject(503), Throttled),
         (PlainTextResponse("<html>"), Rejected),
     ],

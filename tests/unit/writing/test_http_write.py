@@ -9,7 +9,8 @@ import pytest
 from starlette.responses import JSONResponse
 
 from intentc.model import AddReference, Key, Name, RemoveReference
-from intentc.writing import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, Written
+from intentc.reconcile.failures import Conflict, Fenced, Rejected, Throttled, UnknownOutcome
+from intentc.writing import Written
 from intentc.writing.http import HttpWriteService
 from tests.unit.writing.toy_api import Sent, ToyApi, create, delete, reject, to_target, update
 

@@ -10,7 +10,8 @@ from starlette.responses import PlainTextResponse, Response
 
 from intentc.model import AddReference, Key, Name
 from intentc.reconcile.backoff import Backoff
-from intentc.writing import Rejected, UnknownOutcome, Written, relaxing
+from intentc.reconcile.failures import Rejected, UnknownOutcome
+from intentc.writing import Written, relaxing
 from intentc.writing.http import HttpWriteService
 from tests.support.waiting import PATIENCE
 from tests.unit.writing.toy_api import Rule, Sent, ToyApi, create, reject, to_target, update

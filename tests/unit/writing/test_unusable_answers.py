@@ -6,24 +6,24 @@ import gzip
 
 import pytest
 
-from intentc.writing import WriteError, bounded, connection, keystone
+from intentc.reconcile.failures import Failure, Throttled, Unavailable, UnknownOutcome
+from intentc.writing import bounded, connection, keystone
 from intentc.writing.answers import Answer, failure
 from intentc.writing.connection import Connection
 from intentc.writing.endpoint import Credentials, Endpoint
-from intentc.writing.service import Throttled, UnknownOutcome, Unreachable
 from tests.support.raw_server import Answer as Given
 from tests.support.raw_server import answer, endless, raw_server
 
 pytestmark = pytest.mark.anyio
 
 
-async def failed(given: Given, credentials: bool = False) -> WriteError:
+async def failed(given: Given, credentials: bool = False) -> Failure:
     """The error of a request."""
     async with raw_server(given) as server:
         found = Credentials(auth_url=server.url, user_name="x", password=lambda: "y") if credentials else None
         made = Connection(Endpoint(url=server.url, credentials=found))
         try:
-            with pytest.raises(WriteError) as caught:
+            with pytest.raises(Failure) as caught:
                 await made.send("GET", "/")
         finally:
             await made.aclose()
@@ -45,7 +45,7 @@ async def test_a_compressed_answer_is_not_read() -> None:
 async def test_an_endless_answer_of_keystone_is_a_failed_log_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keystone, "_LARGEST_ANSWER", 1_000_000)
     error = await failed(lambda head: endless(), credentials=True)
-    assert isinstance(error, Unreachable) and "Keystone" in str(error)
+    assert isinstance(error, Unavailable) and "Keystone" in str(error)
 
 
 async def test_an_answer_that_takes_too_long_has_an_unknown_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +62,7 @@ def test_an_error_of_any_content_is_an_error(status: int, body: bytes) -> None:
     error = failure(found)
     assert found.revision is None
     assert found.no_route in (True, False)
-    assert not isinstance(error, Throttled) or error.retry_after == 300
+    assert not isinstance(error, Throttled) or error.seconds == 300
 
 
 def test_nothing_is_asked_for_in_compressed_form() -> None:

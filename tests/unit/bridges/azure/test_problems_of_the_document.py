@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from intentc.writing import Rejected, Written
+from intentc.reconcile.failures import Rejected
+from intentc.writing import Written
 from tests.support.appgw.manifests import endpoint_slice, ingress, rule, service
 from tests.unit.bridges.azure.published_system import PublishedSystem
 

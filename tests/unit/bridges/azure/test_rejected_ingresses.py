@@ -10,7 +10,7 @@ from intentc.bridges.azure.certificates import Pair
 from intentc.bridges.azure.compiled_world import SUSPECTED, Digests, World
 from intentc.bridges.azure.document import parts_of
 from intentc.bridges.azure.rejections import RejectedIngresses, Rejection
-from intentc.writing import WriteError
+from intentc.reconcile.failures import Failure
 
 pytestmark = pytest.mark.anyio
 NAMES = ("a", "b", "c", "d", "e")
@@ -29,14 +29,14 @@ class FailingRecords:
         if self._arrives or not is_failing:
             self.codes[ingress] = rejection.code
         if is_failing:
-            raise WriteError("the API server does not answer")
+            raise Failure("the API server does not answer")
 
     async def release(self, ingress: str) -> None:
         is_failing = self._is_failing()
         if self._arrives or not is_failing:
             self.codes.pop(ingress, None)
         if is_failing:
-            raise WriteError("the API server does not answer")
+            raise Failure("the API server does not answer")
 
     def _is_failing(self) -> bool:
         self._left -= 1
@@ -61,10 +61,10 @@ async def test_a_failed_write_leaves_no_ingress_suspected(fails: int, arrives: b
     records = FailingRecords(fails, arrives)
     ingresses = RejectedIngresses(records)
     rejection = Rejection("SomethingIsWrong", "Something is wrong.")
-    with suppress(WriteError):
+    with suppress(Failure):
         await ingresses.on_rejected(records.world(), {"properties": {}}, rejection)
     for _ in range(60):
-        with suppress(WriteError):
+        with suppress(Failure):
             if await ingresses.is_ready(records.world()):
                 await ingresses.on_accepted(records.world())
     assert SUSPECTED not in records.codes.values()

@@ -8,7 +8,7 @@ import pytest
 
 from intentc.bridges.kubernetes.applying import NotAsExpected, apply
 from intentc.bridges.kubernetes.cluster import Cluster
-from intentc.bridges.kubernetes.errors import ClusterUnavailable
+from intentc.reconcile.failures import Unavailable
 
 pytestmark = pytest.mark.anyio
 SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "shop"}}
@@ -31,15 +31,15 @@ async def apply_to(error: Exception, uid: str = "", *, create_only: bool = True)
 
 async def test_a_server_that_knows_no_guarded_creation_of_services_gets_one_without() -> None:
     with pytest.raises(NotAsExpected, match="resourceVersion should not be set"):
-        await apply_to(ClusterUnavailable(WORDS))
+        await apply_to(Unavailable(WORDS))
 
 
 @pytest.mark.parametrize(("uid", "create_only"), [("1", True), ("", False)])
 async def test_without_a_guard_the_same_answer_is_the_servers_fault(uid: str, create_only: bool) -> None:
-    with pytest.raises(ClusterUnavailable):
-        await apply_to(ClusterUnavailable(WORDS), uid, create_only=create_only)
+    with pytest.raises(Unavailable):
+        await apply_to(Unavailable(WORDS), uid, create_only=create_only)
 
 
 async def test_another_fault_of_the_server_is_no_reason_to_read_the_object() -> None:
-    with pytest.raises(ClusterUnavailable):
-        await apply_to(ClusterUnavailable("etcdserver: leader changed (500)"))
+    with pytest.raises(Unavailable):
+        await apply_to(Unavailable("etcdserver: leader changed (500)"))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from intentc.bridges.kubernetes.credentials import Credentials
-from intentc.bridges.kubernetes.errors import AccessDenied
 from intentc.loading.kubeconfig import ClusterAccess, Exec
+from intentc.reconcile.failures import Denied
 
 pytestmark = pytest.mark.anyio
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -36,10 +36,10 @@ async def test_a_token_file_is_read_again(tmp_path: Path) -> None:
     path.write_text("second")
     assert await credentials.header() == {"Authorization": "Bearer second"}
     path.write_text("\n")
-    with pytest.raises(AccessDenied, match="is empty"):
+    with pytest.raises(Denied, match="is empty"):
         await credentials.header()
     path.unlink()
-    with pytest.raises(AccessDenied, match="can't be read"):
+    with pytest.raises(Denied, match="can't be read"):
         await credentials.header()
 
 
@@ -70,12 +70,12 @@ async def test_a_program_runs_again_before_its_token_ends(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(("output", "words"), [("no JSON", "no ExecCredential"), ('{"status":{}}', "gave no token")])
 async def test_what_a_program_may_do_wrong(tmp_path: Path, output: str, words: str) -> None:
-    with pytest.raises(AccessDenied, match=words):
+    with pytest.raises(Denied, match=words):
         await _given(ClusterAccess("s", exec=_program(tmp_path, output)))
 
 
 async def test_a_program_that_is_missing_or_asks_a_person(tmp_path: Path) -> None:
-    with pytest.raises(AccessDenied, match="can't be run"):
+    with pytest.raises(Denied, match="can't be run"):
         await _given(ClusterAccess("s", exec=Exec((str(tmp_path / "none"),), {}, "v1")))
-    with pytest.raises(AccessDenied, match="asks a person"):
+    with pytest.raises(Denied, match="asks a person"):
         await _given(ClusterAccess("s", exec=Exec(("login",), {}, "v1", interactive=True)))

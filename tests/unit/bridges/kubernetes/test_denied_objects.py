@@ -11,12 +11,12 @@ import msgspec
 import pytest
 
 from intentc.bridges.kubernetes.discovery import Served
-from intentc.bridges.kubernetes.errors import Forbidden
 from intentc.bridges.kubernetes.owner_finalizers import OwnerFinalizers
 from intentc.bridges.kubernetes.reporting import Reporter
 from intentc.bridges.kubernetes.wire import Identity
 from intentc.loading.schemas import load_schema
 from intentc.model import Key
+from intentc.reconcile.failures import Denied
 from tests.support.simulated_clock import now, simulate
 from tests.support.waiting import until
 
@@ -63,7 +63,7 @@ class _Cluster:
     async def send(self, method: str, path: str, parameters: Any = None, body: Any = None, kind: str = "") -> bytes:
         answer = await self._answer(path)
         if "/denied" in path:
-            raise Forbidden("not yours (403)")
+            raise Denied("not yours (403)")
         return answer
 
     async def _answer(self, path: str) -> bytes:

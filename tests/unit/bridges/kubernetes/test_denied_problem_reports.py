@@ -11,8 +11,8 @@ from intentc.bridges.kubernetes.mirrored_kinds import mirrored_kinds
 from intentc.bridges.kubernetes.serving import Settings, running_bridge
 from intentc.loading.schemas import load_schema
 from intentc.model.bridge_keys import problem_reports_prefix
+from intentc.reconcile.failures import Denied, Failure, Unavailable
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import AccessDenied, StoreError, StoreUnavailable
 from tests.support.kube.fake_cluster import FakeCluster, running_fake_cluster
 from tests.support.waiting import until
 
@@ -27,9 +27,9 @@ class _Writer:
 class _Store(MemoryStore):
     """Fails at what is below the reports."""
 
-    def __init__(self, error: StoreError) -> None:
+    def __init__(self, error: Failure) -> None:
         super().__init__()
-        self.error: StoreError | None = error
+        self.error: Failure | None = error
 
     async def range(self, key: str, *given: Any, **named: Any) -> Any:
         if key.startswith(REPORTS) and self.error is not None:
@@ -44,11 +44,11 @@ def _install(cluster: FakeCluster) -> None:
 @pytest.mark.parametrize(
     ("error", "advice"),
     [
-        (AccessDenied("permission denied"), "permission denied; run the script of `intentc etcd-roles` again"),
-        (StoreUnavailable("no leader"), "no leader"),
+        (Denied("permission denied"), "permission denied; run the script of `intentc etcd-roles` again"),
+        (Unavailable("no leader"), "no leader"),
     ],
 )
-async def test_the_status_says_why_reports_are_not_watched_until_they_are(error: StoreError, advice: str) -> None:
+async def test_the_status_says_why_reports_are_not_watched_until_they_are(error: Failure, advice: str) -> None:
     store = _Store(error)
     kinds = mirrored_kinds(load_schema("ambassador"), ("service",))
     settings = Settings("test", "default", "one", tend_seconds=0.01)

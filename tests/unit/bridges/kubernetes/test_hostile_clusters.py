@@ -14,11 +14,12 @@ import pytest
 from intentc.bridges.kubernetes import cluster as cluster_module
 from intentc.bridges.kubernetes.cluster import Cluster
 from intentc.bridges.kubernetes.discovery import ManifestKind
-from intentc.bridges.kubernetes.errors import ClusterError, ClusterUnavailable, TooLarge
+from intentc.bridges.kubernetes.errors import TooLarge
 from intentc.bridges.kubernetes.informer import Finding, Informer, ListPage
 from intentc.bridges.kubernetes.informing import KindWatcher, Phase
 from intentc.bridges.kubernetes.wire import Lines, Unreadable, decode_page, newer
 from intentc.loading.kubeconfig import ClusterAccess
+from intentc.reconcile.failures import Failure, Unavailable
 from tests.support.raw_server import Answer, answer, endless, raw_server
 from tests.support.waiting import until
 
@@ -60,9 +61,9 @@ async def test_an_endless_answer_is_read_up_to_the_limit(monkeypatch: pytest.Mon
 async def test_a_compressed_answer_is_not_read() -> None:
     bomb = gzip.compress(bytes(10_000_000))
     async with connected(lambda head: answer(bomb, Content_Encoding="gzip")) as cluster:
-        with pytest.raises(ClusterUnavailable, match=r"compressed \('gzip'\)"):
+        with pytest.raises(Unavailable, match=r"compressed \('gzip'\)"):
             await cluster.get(PATH)
-        with pytest.raises(ClusterUnavailable, match=r"compressed \('gzip'\)"):
+        with pytest.raises(Unavailable, match=r"compressed \('gzip'\)"):
             async with cluster.watching(PATH, {}, 60.0):
                 raise AssertionError
 
@@ -71,7 +72,7 @@ async def test_a_compressed_answer_is_not_read() -> None:
 @pytest.mark.parametrize("body", [b"", b"[" * 100_000, b"\xff", b'{"message": 7}', b'{"code": ' + b"9" * 5000 + b"}"])
 async def test_an_error_that_can_t_be_read_is_an_error(status: int, body: bytes) -> None:
     async with connected(lambda head: answer(body, status, Location="http://127.0.0.1:1/")) as cluster:
-        with pytest.raises(ClusterError):
+        with pytest.raises(Failure):
             await cluster.get(PATH)
 
 
@@ -80,7 +81,7 @@ async def test_an_error_that_can_t_be_read_is_an_error(status: int, body: bytes)
 )
 async def test_a_pause_has_an_end(text: str, seconds: float) -> None:
     async with connected(lambda head: answer(b"{}", 429, Retry_After=text)) as cluster:
-        with pytest.raises(ClusterUnavailable) as caught:
+        with pytest.raises(Unavailable) as caught:
             await cluster.get(PATH)
     assert caught.value.seconds == seconds
 

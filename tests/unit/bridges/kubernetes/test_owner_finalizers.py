@@ -8,10 +8,10 @@ import pytest
 from pytest_mock import MockerFixture
 
 from intentc.bridges.kubernetes.discovery import Served
-from intentc.bridges.kubernetes.errors import Rejected
 from intentc.bridges.kubernetes.owner_finalizers import OwnerFinalizers
 from intentc.bridges.kubernetes.wire import Identity
 from intentc.model import Key
+from intentc.reconcile.failures import Rejected
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.anyio
@@ -32,7 +32,7 @@ async def test_a_rejection_is_reported_until_nothing_is_to_be_changed(
 ) -> None:
     cluster = mocker.AsyncMock()
     cluster.get.return_value = body()
-    cluster.send.side_effect = Rejected(403, "Forbidden", "not yours")
+    cluster.send.side_effect = Rejected(403, "not yours", "Forbidden")
     carried = OwnerFinalizers(
         cluster, frozenset({OURS}), lambda key: Identity("shop", "web"), lambda kind: APPS, lambda: True, lambda: None
     )
@@ -40,7 +40,7 @@ async def test_a_rejection_is_reported_until_nothing_is_to_be_changed(
         group.start_soon(carried.run)
         carried.live(KEY, body())
         carried.stored(KEY, body(OURS))
-        await until(lambda: carried.rejected == {KEY: "not yours"})
+        await until(lambda: carried.rejected == {KEY: "not yours (403)"})
         group.cancel_scope.cancel()
     carried.stored(KEY, copy)
     assert carried.rejected == {}

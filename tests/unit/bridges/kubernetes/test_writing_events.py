@@ -6,16 +6,9 @@ from typing import Any
 
 import pytest
 
-from intentc.bridges.kubernetes.errors import (
-    AccessDenied,
-    ClusterError,
-    ClusterUnavailable,
-    Forbidden,
-    Rejected,
-    Unauthenticated,
-)
 from intentc.bridges.kubernetes.events import Events, Regarding, Result
 from intentc.bridges.kubernetes.wire import Identity
+from intentc.reconcile.failures import Denied, Failure, Rejected, Unauthenticated, Unavailable
 
 pytestmark = pytest.mark.anyio
 
@@ -24,7 +17,7 @@ class _Cluster:
     """Takes Events, but those of some namespaces."""
 
     def __init__(self) -> None:
-        self.errors: dict[str, ClusterError] = {}
+        self.errors: dict[str, Failure] = {}
 
     async def send(self, method: str, path: str, query: None, body: dict[str, Any]) -> None:
         error = self.errors.get(body["metadata"]["namespace"])
@@ -43,16 +36,16 @@ async def _report(events: Events, namespace: str, name: str = "a") -> Result:
 @pytest.mark.parametrize(
     ("error", "result"),
     [
-        (Forbidden("forbidden (403)"), Result.HELD),
-        (ClusterUnavailable("a webhook failed (500)", is_about_request=True), Result.HELD),
-        (ClusterUnavailable("no answer, 429 or 503"), Result.FAILED),
+        (Denied("forbidden (403)"), Result.HELD),
+        (Unavailable("a webhook failed (500)", concerns_all=False), Result.HELD),
+        (Unavailable("no answer, 429 or 503"), Result.FAILED),
         (Unauthenticated("401"), Result.FAILED),
-        (AccessDenied("the token can't be read"), Result.FAILED),
-        (Rejected(409, "AlreadyExists", "it is there"), Result.PRESENT),
-        (Rejected(422, "Invalid", "no"), Result.REJECTED),
+        (Unauthenticated("the token can't be read"), Result.FAILED),
+        (Rejected(409, "it is there", "AlreadyExists"), Result.PRESENT),
+        (Rejected(422, "no", "Invalid"), Result.REJECTED),
     ],
 )
-async def test_only_what_is_about_the_whole_cluster_stops_other_events(error: ClusterError, result: Result) -> None:
+async def test_only_what_is_about_the_whole_cluster_stops_other_events(error: Failure, result: Result) -> None:
     cluster = _Cluster()
     cluster.errors = {"valley": error}
     assert await _report(_events(cluster), "valley") is result
@@ -62,7 +55,7 @@ async def test_denied_events_are_logged_once_for_each_namespace_while_others_are
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     cluster = _Cluster()
-    cluster.errors = dict.fromkeys(("valley", "hill"), Forbidden("forbidden (403)"))
+    cluster.errors = dict.fromkeys(("valley", "hill"), Denied("forbidden (403)"))
     events = _events(cluster)
     for number in range(5):
         for namespace in ("valley", "plain", "hill"):
@@ -73,7 +66,7 @@ async def test_denied_events_are_logged_once_for_each_namespace_while_others_are
     ]
     cluster.errors = {}
     await _report(events, "valley")
-    cluster.errors = {"valley": Forbidden("forbidden (403)")}
+    cluster.errors = {"valley": Denied("forbidden (403)")}
     await _report(events, "valley")
     assert len([one for one in caplog.records if one.levelname == "WARNING"]) == 3, "it had ended"
     assert events.counters == {"events": 6, "events_failed": 11}

@@ -12,9 +12,9 @@ from intentc.directives import Book, Pause
 from intentc.journal import Entry
 from intentc.model import Key
 from intentc.plugins import load_all
+from intentc.reconcile.failures import Rejected, Throttled
 from intentc.service.audits import Verdict
 from intentc.service.audits.look import Look, MismatchKind
-from intentc.writing import Rejected, Throttled
 from tests.support.box_system import Gate, part
 from tests.support.toy.compiler import compiler as toy
 from tests.support.waiting import until

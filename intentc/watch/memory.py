@@ -1,18 +1,17 @@
 """A store in this process that behaves like etcd, for tests, the offline compile and plans.
 
-It passes the same conformance suite as etcd (``tests/integration/watch``), and promises no more than etcd does. Its
-``Faults`` are for tests: duplicates, losses, silence, cuts, a store that can't be reached, a restore from a backup.
-``memory_history`` has the keys.
+It passes the same conformance suite as etcd (``tests/integration/watch``), and promises no more than etcd does.
+``memory_history`` has the keys. ``tests/support/faulty_store.py`` adds the faults of networks and old servers.
 """
 
 from __future__ import annotations
 
-import copy
 import itertools
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from typing import ClassVar, Self
 
 import anyio
 import anyio.lowlevel
@@ -46,15 +45,14 @@ class MemoryWatch:
         prefixes: tuple[str, ...],
         start_revision: int,
         patience: Callable[[], float | None],
+        on_timeout: Callable[[], None],
     ) -> None:
-        self.silent = False
-        self.lost: set[int] = set()
-        self.on_timeout: Callable[[], None] = lambda: None
         self._cluster_id = cluster_id
         self._history = history
         self._prefixes = prefixes
         self._next = start_revision
         self._patience = patience
+        self._on_timeout = on_timeout
         self._ready: deque[WatchBatch | WatchProgress] = deque()
         self._changed = anyio.Event()
         self._error: Failure | None = None
@@ -73,42 +71,38 @@ class MemoryWatch:
         self._error = self._error or error
         self.wake()
 
-    def replay(self, revision: int) -> None:
-        """Deliver again from ``revision`` on, then what follows."""
-        self._next = min(self._next, revision)
-        self.wake()
-
     def __aiter__(self) -> MemoryWatch:
         return self
 
     async def __anext__(self) -> WatchBatch | WatchProgress:
         await anyio.lowlevel.checkpoint()
         while True:
-            if self._error is not None and not self.silent:
-                raise self._error
-            if not self.silent and self._collect():
-                return self._ready.popleft()
+            item = self._take()
+            if item is not None:
+                return item
             self._changed = anyio.Event()
             with anyio.move_on_after(self._patience()) as scope:
                 await self._changed.wait()
             if scope.cancelled_caught:
-                self.on_timeout()
+                self._on_timeout()
 
-    def _collect(self) -> bool:
-        """Move the next revision under our prefixes to the ready ones; False if there is none yet."""
+    def _take(self) -> WatchBatch | WatchProgress | None:
+        """The next item; None if there is none yet. Raises the error that ends the watch."""
+        if self._error is not None:
+            raise self._error
         while not self._ready:
-            revision = self._next
-            events = self._history.events_at(revision)
+            events = self._history.events_at(self._next)
             if events is None:
-                return False
+                return None
+            self._deliver(self._next, events)
             self._next += 1
-            if revision in self.lost:
-                continue
-            for prefix in self._prefixes:
-                concerned = tuple(event for event in events if event.item.key.startswith(prefix))
-                if concerned:
-                    self._ready.append(WatchBatch(revision, concerned, prefix))
-        return True
+        return self._ready.popleft()
+
+    def _deliver(self, revision: int, events: Sequence[WatchEvent]) -> None:
+        for prefix in self._prefixes:
+            concerned = tuple(event for event in events if event.item.key.startswith(prefix))
+            if concerned:
+                self._ready.append(WatchBatch(revision, concerned, prefix))
 
 
 class MemoryStore:
@@ -118,9 +112,10 @@ class MemoryStore:
     or when a test calls ``expire_leases``.
     """
 
+    watch_class: ClassVar[type[MemoryWatch]] = MemoryWatch
+
     def __init__(self, *, max_txn_ops: int = 128, clock: Callable[[], float] = time.monotonic) -> None:
         self.cluster_id = 1
-        self.faults = Faults(self)
         self._max_txn_ops = max_txn_ops
         self._clock = clock
         self._history = History()
@@ -138,7 +133,7 @@ class MemoryStore:
         *,
         max_txn_ops: int = 128,
         clock: Callable[[], float] = time.monotonic,
-    ) -> MemoryStore:
+    ) -> Self:
         """A store as another one was at ``revision``: with these keys and their revisions, and no history."""
         store = cls(max_txn_ops=max_txn_ops, clock=clock)
         store._history = History.of(items, revision)
@@ -182,8 +177,9 @@ class MemoryStore:
         if start_revision < 1:
             raise ValueError("a watch starts at a revision, never at 0 ('from now'): that would lose events")
         await self._enter("Watch")
-        watch = MemoryWatch(self.cluster_id, self._history, tuple(prefixes), start_revision, self._seconds_to_expiry)
-        watch.on_timeout = self.expire_leases
+        watch = self.watch_class(
+            self.cluster_id, self._history, tuple(prefixes), start_revision, self._seconds_to_expiry, self.expire_leases
+        )
         self._watches[watch] = None
         try:
             yield watch
@@ -245,8 +241,6 @@ class MemoryStore:
         await anyio.lowlevel.checkpoint()
         if self._closed:
             raise Failure(f"memory {call}: the store is closed")
-        if self.faults.unreachable:
-            raise Unavailable(f"memory {call}: unreachable, as the test asked for")
         if self._leases:
             self.expire_leases()
 
@@ -268,7 +262,6 @@ class MemoryStore:
             results.append(found)
         if events:
             self._history.commit(events)
-            self.faults.committed(self._history.revision, self._watches)
             self._wake()
         return tuple(results)
 
@@ -301,55 +294,6 @@ class _Lease:
         self.ttl = ttl
         self.expires = expires
         self.keys: set[str] = set()
-
-
-class Faults:
-    """What a test can do to a memory store, as networks, old servers and operators do to etcd."""
-
-    def __init__(self, store: MemoryStore) -> None:
-        self.unreachable = False
-        """While true every call raises ``Unavailable``; open watches continue (cut them as well, if needed)."""
-        self._store = store
-        self._lose = 0
-
-    def cut_watches(self, error: Failure | None = None) -> None:
-        """End every open watch with ``error`` (default ``Unavailable``) before its next delivery."""
-        self._store._cut(error or Unavailable("memory Watch: cut, as the test asked for"))
-
-    def silence_watches(self) -> None:
-        """Every open watch delivers nothing more and does not end."""
-        for watch in self._store._watches:
-            watch.silent = True
-
-    def replay(self, revisions: int) -> None:
-        """Deliver the last so many revisions again to every open watch (as etcd before 3.4.24 may)."""
-        for watch in self._store._watches:
-            watch.replay(max(2, self._store._history.revision - revisions + 1))
-
-    def lose_next(self, revisions: int = 1) -> None:
-        """Withhold the next so many revisions from open watches for good (etcd #19179 and similar)."""
-        self._lose = revisions
-
-    def backup(self) -> Callable[[], None]:
-        """Take a backup; calling the result restores it: revisions go back, watches are cut."""
-        store = self._store
-        history, leases = copy.deepcopy(store._history), copy.deepcopy(store._leases)
-
-        def restore() -> None:
-            store._cut(Unavailable("memory Watch: the store was restored from a backup"))
-            store._history, store._leases = copy.deepcopy(history), copy.deepcopy(leases)
-            # Leases are part of a backup, and start anew with it.
-            for lease in store._leases.values():
-                lease.expires = store._clock() + lease.ttl
-
-        return restore
-
-    def committed(self, revision: int, watches: Iterable[MemoryWatch]) -> None:
-        """Called by the store after each revision."""
-        if self._lose:
-            self._lose -= 1
-            for watch in watches:
-                watch.lost.add(revision)
 
 
 def _reject_overlaps(operations: Sequence[Operation]) -> None:

@@ -13,18 +13,18 @@ from intentc.model import Batch, Snapshot
 from intentc.reconcile.backoff import Backoff, Retries
 from intentc.reconcile.failures import Failure, UnknownOutcome
 from intentc.watch.keys import Layout
-from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Compacted, Delete, Put
 from intentc.watch.source import Source
 from tests.support.box_system import BoxSystem
 from tests.support.contrail_system import ContrailSystem
+from tests.support.faulty_store import FaultyStore
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
-async def watching(store: MemoryStore) -> AsyncIterator[AsyncIterator[Snapshot | Batch]]:
+async def watching(store: FaultyStore) -> AsyncIterator[AsyncIterator[Snapshot | Batch]]:
     """What a compiler receives, from its start."""
     source = Source(store, "/contrail/", retries=Retries(Backoff(0.001, 0.01)))
     async with aclosing(source.events()) as events:
@@ -32,7 +32,7 @@ async def watching(store: MemoryStore) -> AsyncIterator[AsyncIterator[Snapshot |
             yield events
 
 
-async def put(store: MemoryStore, *names: str) -> None:
+async def put(store: FaultyStore, *names: str) -> None:
     await store.transaction((), [Put(f"/contrail/box/{name}", b"{}") for name in names])
 
 
@@ -41,14 +41,14 @@ def received(item: Snapshot | Batch) -> list[str]:
 
 
 async def test_d1_what_was_there_before_the_start_is_seen() -> None:
-    store = MemoryStore()
+    store = FaultyStore()
     await put(store, "before")
     async with watching(store) as events:
         assert received(await anext(events)) == ["before"]
 
 
 async def test_d1_what_happens_between_the_list_and_the_watch_is_seen() -> None:
-    store = MemoryStore()
+    store = FaultyStore()
     async with watching(store) as events:
         assert received(await anext(events)) == []
         await put(store, "between")
@@ -56,7 +56,7 @@ async def test_d1_what_happens_between_the_list_and_the_watch_is_seen() -> None:
 
 
 async def test_d1_what_happens_while_the_watch_is_cut_is_seen() -> None:
-    store = MemoryStore()
+    store = FaultyStore()
     async with watching(store) as events:
         await anext(events)
         await put(store, "one")
@@ -67,7 +67,7 @@ async def test_d1_what_happens_while_the_watch_is_cut_is_seen() -> None:
 
 
 async def test_d2_after_a_compaction_the_world_is_listed_so_that_deletes_in_the_gap_show() -> None:
-    store = MemoryStore()
+    store = FaultyStore()
     await put(store, "stays", "goes")
     async with watching(store) as events:
         assert received(await anext(events)) == ["goes", "stays"]
@@ -84,7 +84,7 @@ async def test_d2_after_a_compaction_the_world_is_listed_so_that_deletes_in_the_
 
 @pytest.mark.parametrize("error", [Failure("canceled: as etcd says it"), Compacted(3)])
 async def test_d2_a_watch_that_etcd_ends_is_opened_again_and_nothing_is_lost(error: Failure) -> None:
-    store = MemoryStore()
+    store = FaultyStore()
     async with watching(store) as events:
         await anext(events)
         await put(store, "one")
@@ -103,7 +103,7 @@ async def test_d3_every_event_of_a_transaction_is_handled(system: ContrailSystem
 
 
 async def test_d3_the_events_of_a_transaction_come_as_one_batch() -> None:
-    store = MemoryStore()
+    store = FaultyStore()
     async with watching(store) as events:
         await anext(events)
         await put(store, *(str(number) for number in range(50)))

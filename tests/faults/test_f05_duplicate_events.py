@@ -9,7 +9,6 @@ import anyio
 import pytest
 
 from intentc.dev.etcd_server import Etcd
-from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Delete, Put
 from intentc.watch.source import Source
 from tests.faults.faulty_system import FaultySystem
@@ -17,6 +16,7 @@ from tests.faults.replaying import ReplayingStore
 from tests.faults.scale_writing import SCALE
 from tests.faults.writing_load import many_groups, offer
 from tests.support.contrail_content import tenant
+from tests.support.faulty_store import FaultyStore
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
@@ -83,7 +83,7 @@ async def test_a_watch_that_repeats_itself_under_load_costs_no_write(faulty: Fau
 
 async def test_a_put_that_comes_again_does_not_bring_back_a_deleted_key() -> None:
     """The twin over memory: the order of the repeated events is the worst one."""
-    store = MemoryStore()
+    store = FaultyStore()
     source = Source(store, "/contrail/")
     for number in range(50):
         await store.transaction((), [Put(f"/contrail/box/{number}", b"{}")])

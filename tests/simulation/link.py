@@ -13,8 +13,8 @@ from enum import Enum
 from typing import Any, NoReturn
 
 from intentc.reconcile.failures import Unavailable
-from intentc.watch.memory import MemoryStore, MemoryWatch
 from intentc.watch.protocol import Compare, Operation, RangeResult, TransactionResult
+from tests.support.faulty_store import FaultyStore, FaultyWatch
 
 _DEADLINE = 5.0
 """Seconds after which a call that nobody answers is given up."""
@@ -31,10 +31,10 @@ class Condition(Enum):
 class Link:
     """``Store`` for one process."""
 
-    def __init__(self, store: MemoryStore) -> None:
+    def __init__(self, store: FaultyStore) -> None:
         self._store = store
         self._condition = Condition.UP
-        self._watches: dict[MemoryWatch, None] = {}
+        self._watches: dict[FaultyWatch, None] = {}
         self._dead = False
         self._healing: asyncio.TimerHandle | None = None
 
@@ -78,7 +78,7 @@ class Link:
         return await self._through(self._store.transaction(compares, success, failure))  # type: ignore[no-any-return]
 
     @asynccontextmanager
-    async def watch(self, prefixes: Sequence[str], start_revision: int) -> AsyncIterator[MemoryWatch]:
+    async def watch(self, prefixes: Sequence[str], start_revision: int) -> AsyncIterator[FaultyWatch]:
         await self._through(asyncio.sleep(0))
         async with self._store.watch(prefixes, start_revision) as watch:
             self._watches[watch] = None

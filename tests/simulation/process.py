@@ -21,8 +21,8 @@ from intentc.loading.configuration.sections import Etcd, Intentc
 from intentc.plugins import Loaded
 from intentc.service.service import build_service
 from intentc.watch.keys import leader_key
-from intentc.watch.memory import MemoryStore
 from tests.simulation.link import Link, nothing
+from tests.support.faulty_store import FaultyStore
 from tests.support.request_faults import RequestFaults
 from tests.support.simulated_clock import now
 from tests.support.simulated_system import INSTALLATION, LAYOUT, CountingService
@@ -37,7 +37,7 @@ class DistantService(CountingService):
     def __init__(
         self,
         pools: tuple[str, ...],
-        store: MemoryStore,
+        store: FaultyStore,
         server: ApiServer,
         weather: RequestFaults,
         pauses: Sequence[float],
@@ -93,7 +93,7 @@ class Process:
         self,
         name: str,
         loaded: Loaded,
-        store: MemoryStore,
+        store: FaultyStore,
         server: ApiServer,
         weather: RequestFaults,
         pauses: Sequence[float],

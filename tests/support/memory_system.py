@@ -24,10 +24,12 @@ from intentc.testing.recording import Acknowledging, Recording
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Delete, Put
 from intentc.watch.source import Source
+from tests.support.faulty_store import FaultyStore
 from tests.support.waiting import PATIENCE
 
 PREFIX = f"/{PATH}/"
 Document = dict[str, Any]
+_UNLIMITED = 10_000_000
 
 
 class MemorySystem:
@@ -44,6 +46,7 @@ class MemorySystem:
         ``clock``: of the engine, in seconds."""
         self.loaded = loaded
         self.write = write or Recording(Acknowledging())
+        store = store or FaultyStore(max_txn_ops=_UNLIMITED)
         self.offline = Offline(
             loaded, write=self.write, store=store, observe=observe, healing=healing, source=choices, clock=clock
         )

@@ -32,6 +32,7 @@ from intentc.writing.service import Allocation, Written
 from tests.oracle.contrail import Expected, Json, World, actual, expected, mark
 from tests.property.resources import Put
 from tests.support.engine_status import engine_status
+from tests.support.faulty_store import FaultyStore
 from tests.support.request_faults import RequestFaults
 from tests.support.simulated_clock import now
 
@@ -147,7 +148,7 @@ class SimulatedSystem:
 
     def __init__(self, loaded: Loaded = LOADED, *, healing: bool = True, begins: Saved | None = None) -> None:
         items, revision, uuids = begins or ((), 1, 0)
-        self.store = MemoryStore.holding(items, revision, max_txn_ops=10_000, clock=now)
+        self.store = FaultyStore.holding(items, revision, max_txn_ops=10_000, clock=now)
         self._uuids = CountingUuids(uuids)
         self.server = ApiServer(self.store, loaded.schema, max_txn_ops=10_000, source=self._uuids)
         self._loaded = loaded

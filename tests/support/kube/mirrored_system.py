@@ -24,9 +24,9 @@ from intentc.loading.kubeconfig import ClusterAccess
 from intentc.loading.resources import load_what_can_be
 from intentc.offline.offline import PATH, Offline
 from intentc.plugins import Loaded, find_compilers, load_all
-from intentc.watch.memory import MemoryStore
 from intentc.writing.connection import in_process
 from intentc.writing.mirroring import MirrorService
+from tests.support.faulty_store import FaultyStore
 from tests.support.kube.fake_cluster import FakeCluster, Manifest
 from tests.support.waiting import until, until_true
 
@@ -68,7 +68,7 @@ class MirroredSystem:
         self.chance = chance
         self.address = ""
         self.token_file: Path | None = None
-        self.store = MemoryStore(max_txn_ops=1024)
+        self.store = FaultyStore(max_txn_ops=1024)
         self.api = ApiServer(self.store, loaded.schema, path=PATH, max_txn_ops=1024)
         self.kinds = mirrored_kinds(loaded.schema, mirrored)
         self._loaded = loaded

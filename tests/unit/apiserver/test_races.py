@@ -16,15 +16,15 @@ from intentc.apiserver.service import ApiServer, Call
 from intentc.apiserver.startup import write_seeds
 from intentc.model import Key, Schema
 from intentc.reconcile.failures import Unavailable
-from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Compare, Operation, Put, TransactionResult
+from tests.support.faulty_store import FaultyStore
 
 from .conftest import PROJECT, Api, rejected
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_servers_that_start_at_once_write_the_same_seeds(store: MemoryStore, schema: Schema) -> None:
+async def test_servers_that_start_at_once_write_the_same_seeds(store: FaultyStore, schema: Schema) -> None:
     servers = [ApiServer(store, schema) for _ in range(4)]
     async with anyio.create_task_group() as tasks:
         for server in servers:
@@ -33,7 +33,7 @@ async def test_servers_that_start_at_once_write_the_same_seeds(store: MemoryStor
     assert len(networks) == 3
 
 
-async def test_one_of_two_servers_gets_the_name(store: MemoryStore, schema: Schema, api: Api) -> None:
+async def test_one_of_two_servers_gets_the_name(store: FaultyStore, schema: Schema, api: Api) -> None:
     servers = [api.server, ApiServer(store, schema)]
     outcomes: list[int] = []
 
@@ -51,7 +51,7 @@ async def test_one_of_two_servers_gets_the_name(store: MemoryStore, schema: Sche
     assert sorted(outcomes) == [200] * 10 + [409] * 10
 
 
-async def test_servers_share_a_pool(store: MemoryStore, schema: Schema, api: Api) -> None:
+async def test_servers_share_a_pool(store: FaultyStore, schema: Schema, api: Api) -> None:
     servers = [api.server, ApiServer(store, schema), ApiServer(store, schema)]
     given: list[int] = []
 
@@ -64,7 +64,7 @@ async def test_servers_share_a_pool(store: MemoryStore, schema: Schema, api: Api
     assert sorted(given) == list(range(8000100, 8000160))
 
 
-class _Interleaved(MemoryStore):
+class _Interleaved(FaultyStore):
     """Before its ``turn``-th transaction from now on, somebody else has theirs."""
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ async def test_a_late_free_never_takes_the_number_from_the_next_owner(schema: Sc
 
 
 async def test_repeated_frees_on_two_servers_never_give_a_number_to_two(
-    store: MemoryStore, schema: Schema, api: Api
+    store: FaultyStore, schema: Schema, api: Api
 ) -> None:
     servers = [api.server, ApiServer(store, schema)]
     pool = "route_target_number"
@@ -136,7 +136,7 @@ async def test_repeated_frees_on_two_servers_never_give_a_number_to_two(
         assert await api.server.owner_of(pool, value) == owner
 
 
-async def test_references_added_at_once_are_all_there(store: MemoryStore, schema: Schema, api: Api) -> None:
+async def test_references_added_at_once_are_all_there(store: FaultyStore, schema: Schema, api: Api) -> None:
     servers = [api.server, ApiServer(store, schema)]
     network = await api.create("virtual_network", "n")
     policies = [await api.create("network_policy", f"p{n}") for n in range(12)]
@@ -147,7 +147,7 @@ async def test_references_added_at_once_are_all_there(store: MemoryStore, schema
     assert len((await api.get("virtual_network", network["uuid"]))["network_policy_refs"]) == 12
 
 
-async def test_a_target_is_never_deleted_under_a_new_reference(store: MemoryStore, schema: Schema, api: Api) -> None:
+async def test_a_target_is_never_deleted_under_a_new_reference(store: FaultyStore, schema: Schema, api: Api) -> None:
     other = ApiServer(store, schema)
     for n in range(10):
         policy = await api.create("network_policy", f"p{n}")
@@ -179,7 +179,7 @@ async def test_if_match_holds_or_nothing_is_written(api: Api) -> None:
     await api.server.delete(key, call=Call(condition=Condition(changed.revision)))
 
 
-async def test_a_write_with_an_old_fence_is_rejected(store: MemoryStore, api: Api) -> None:
+async def test_a_write_with_an_old_fence_is_rejected(store: FaultyStore, api: Api) -> None:
     await store.transaction((), [Put("/intentc/default/leader", b"me")])
     fence = (await store.range("/intentc/default/leader")).items[0].create_revision
     made = await api.server.create(
@@ -201,7 +201,7 @@ async def test_a_write_with_an_old_fence_is_rejected(store: MemoryStore, api: Ap
     assert (await store.range("/")).revision == before
 
 
-async def test_nobody_writes_with_a_fence_of_0_while_nobody_leads(store: MemoryStore, api: Api) -> None:
+async def test_nobody_writes_with_a_fence_of_0_while_nobody_leads(store: FaultyStore, api: Api) -> None:
     """An absent key has create revision 0, so etcd's own compare would hold."""
     before = (await store.range("/")).revision
     with rejected(412, "fence default/0", "nobody leads"):
@@ -223,7 +223,7 @@ async def test_a_fence_that_is_none_is_rejected() -> None:
     assert Fence.parse("a/b/7") == Fence("a/b", 7)
 
 
-class _Silent(MemoryStore):
+class _Silent(FaultyStore):
     """A store that carries a write out and does not answer."""
 
     silent = False

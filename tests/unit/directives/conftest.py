@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from intentc.directives import Book
-from intentc.watch.memory import MemoryStore
+from tests.support.faulty_store import FaultyStore
 from tests.unit.directives.recorded_actions import INSTALLATION
 
 
 @pytest.fixture
-def store() -> MemoryStore:
-    return MemoryStore()
+def store() -> FaultyStore:
+    return FaultyStore()
 
 
 @pytest.fixture
-def book(store: MemoryStore) -> Book:
+def book(store: FaultyStore) -> Book:
     return Book(store, INSTALLATION)

@@ -12,9 +12,9 @@ from intentc.directives import AllowDeletes, Book, Drop, Pause, Retry, Suspect
 from intentc.directives.directive import Directive
 from intentc.model import Key
 from intentc.watch.heartbeat import Heartbeat, Pulse
-from intentc.watch.memory import MemoryStore
 from intentc.watch.watch_state import SourceCounters
 from tests.property.profiles import share
+from tests.support.faulty_store import FaultyStore
 from tests.support.waiting import PATIENCE, until
 from tests.unit.directives.recorded_actions import INSTALLATION, Process
 
@@ -37,7 +37,7 @@ def test_in_the_end_what_lies_in_etcd_holds(steps: list[Directive | str], begun:
 
 
 async def _run(steps: list[Directive | str], begun: int) -> None:
-    store = MemoryStore()
+    store = FaultyStore()
     book = Book(store, INSTALLATION)
     heartbeat = Heartbeat(INSTALLATION, "host-1", interval=0.01, missing=10)
     leader = Process(store, relist_period=0.01, heartbeat=heartbeat)
@@ -59,7 +59,7 @@ async def _run(steps: list[Directive | str], begun: int) -> None:
         await until(lambda: _holding(standby) == _wanted(left))
 
 
-async def _do(step: Directive | str, store: MemoryStore, book: Book) -> None:
+async def _do(step: Directive | str, store: FaultyStore, book: Book) -> None:
     match step:
         case "withdraw":
             for kept in (await book.list())[:1]:

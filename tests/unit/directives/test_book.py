@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from intentc.directives import AllowDeletes, Book, Pause, Retry
-from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
+from tests.support.faulty_store import FaultyStore
 
 pytestmark = pytest.mark.anyio
 
@@ -47,13 +47,13 @@ async def test_an_order_that_was_put_anew_meanwhile_is_not_withdrawn(book: Book)
     assert [found.directive for found in await book.list()] == [PAUSE]
 
 
-async def test_other_installations_have_their_own_orders(store: MemoryStore, book: Book) -> None:
+async def test_other_installations_have_their_own_orders(store: FaultyStore, book: Book) -> None:
     await Book(store, "elsewhere").put(PAUSE)
     assert await book.list() == ()
 
 
 async def test_an_invalid_directive_is_reported_by_its_key_and_left_out(
-    store: MemoryStore, book: Book, caplog: pytest.LogCaptureFixture
+    store: FaultyStore, book: Book, caplog: pytest.LogCaptureFixture
 ) -> None:
     await book.put(PAUSE)
     await store.transaction([], [Put("/intentc/test/directives/pause/net:v", b"a-canary"),

@@ -10,9 +10,9 @@ from intentc.directives.directive import encode
 from intentc.directives.obeying import DirectiveExecutor
 from intentc.model import Change, Key
 from intentc.watch.heartbeat import Heartbeat, Pulse
-from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
 from intentc.watch.watch_state import SourceCounters
+from tests.support.faulty_store import FaultyStore
 from tests.support.waiting import until
 from tests.unit.directives.recorded_actions import INSTALLATION, Process, RecordedActions
 
@@ -34,7 +34,7 @@ def _change(directive: Directive, mod_revision: int) -> Change:
     return Change(directive.sort, directive.about, encode(directive), mod_revision, mod_revision)
 
 
-async def test_what_was_ordered_before_is_obeyed_by_load(store: MemoryStore, book: Book) -> None:
+async def test_what_was_ordered_before_is_obeyed_by_load(store: FaultyStore, book: Book) -> None:
     await book.put(PAUSE)
     await book.put(Drop(kind="net", uuid="v", mod_revision=5))
     process = Process(store)
@@ -44,7 +44,7 @@ async def test_what_was_ordered_before_is_obeyed_by_load(store: MemoryStore, boo
 
 
 async def test_load_waits_for_an_unreachable_store_and_logs_it_once(
-    store: MemoryStore, book: Book, caplog: pytest.LogCaptureFixture
+    store: FaultyStore, book: Book, caplog: pytest.LogCaptureFixture
 ) -> None:
     await book.put(PAUSE)
     store.faults.unreachable = True
@@ -57,7 +57,7 @@ async def test_load_waits_for_an_unreachable_store_and_logs_it_once(
     assert caplog.text.count("can't be read yet") == 1
 
 
-async def test_an_order_is_obeyed_as_it_is_given_and_until_it_is_withdrawn(store: MemoryStore, book: Book) -> None:
+async def test_an_order_is_obeyed_as_it_is_given_and_until_it_is_withdrawn(store: FaultyStore, book: Book) -> None:
     async with Process(store).obeying() as process:
         await book.put(PAUSE)
         await until(lambda: process.actions.paused.keys() == {U})
@@ -67,7 +67,7 @@ async def test_an_order_is_obeyed_as_it_is_given_and_until_it_is_withdrawn(store
         assert process.changes >= 2
 
 
-async def test_a_directive_put_again_with_another_reason_is_obeyed_again(store: MemoryStore, book: Book) -> None:
+async def test_a_directive_put_again_with_another_reason_is_obeyed_again(store: FaultyStore, book: Book) -> None:
     async with Process(store).obeying() as process:
         await book.put(PAUSE)
         await until(lambda: process.actions.paused.keys() == {U})
@@ -76,7 +76,7 @@ async def test_a_directive_put_again_with_another_reason_is_obeyed_again(store: 
         assert ("resume", U) not in process.actions.calls
 
 
-async def test_the_listing_after_load_pulls_nothing_twice(store: MemoryStore, book: Book) -> None:
+async def test_the_listing_after_load_pulls_nothing_twice(store: FaultyStore, book: Book) -> None:
     await book.put(PAUSE)
     await book.put(Suspect(kind="net", uuid="v", mod_revision=3))
     async with Process(store).obeying() as process:
@@ -84,7 +84,7 @@ async def test_the_listing_after_load_pulls_nothing_twice(store: MemoryStore, bo
         assert process.actions.calls == [("pause", U, ("d", "n")), ("suspect", V, 3)]
 
 
-async def test_what_changed_while_the_watch_was_cut_and_compacted_is_obeyed(store: MemoryStore, book: Book) -> None:
+async def test_what_changed_while_the_watch_was_cut_and_compacted_is_obeyed(store: FaultyStore, book: Book) -> None:
     await book.put(PAUSE)
     async with Process(store).obeying() as process:
         await until(lambda: process.directives.report()["phase"] == "watching")
@@ -99,7 +99,7 @@ async def test_what_changed_while_the_watch_was_cut_and_compacted_is_obeyed(stor
         await until(lambda: process.actions.paused.keys() == {V})
 
 
-async def test_a_dead_watch_is_noticed_by_the_missing_heartbeat(store: MemoryStore, book: Book) -> None:
+async def test_a_dead_watch_is_noticed_by_the_missing_heartbeat(store: FaultyStore, book: Book) -> None:
     process = Process(store, heartbeat=Heartbeat(INSTALLATION, "host-1", interval=0.02))
     async with process.obeying():
         await until(lambda: process.directives.report()["phase"] == "watching")
@@ -109,7 +109,7 @@ async def test_a_dead_watch_is_noticed_by_the_missing_heartbeat(store: MemorySto
 
 
 @pytest.mark.parametrize("lost", ["put", "withdrawal"])
-async def test_a_directive_that_the_watch_missed_is_found(store: MemoryStore, book: Book, lost: str) -> None:
+async def test_a_directive_that_the_watch_missed_is_found(store: FaultyStore, book: Book, lost: str) -> None:
     heartbeat = Heartbeat(INSTALLATION, "host-1", interval=0.02, missing=1_000)
     process = Process(store, relist_period=0.02, heartbeat=heartbeat)
     async with process.obeying(), anyio.create_task_group() as group:
@@ -129,7 +129,7 @@ async def test_a_directive_that_the_watch_missed_is_found(store: MemoryStore, bo
         group.cancel_scope.cancel()
 
 
-async def test_the_applied_revision_shows_when_a_directive_is_obeyed(store: MemoryStore, book: Book) -> None:
+async def test_the_applied_revision_shows_when_a_directive_is_obeyed(store: FaultyStore, book: Book) -> None:
     before = await book.put(PAUSE)
     process = Process(store)
     assert process.directives.report()["applied_revision"] == 0
@@ -143,7 +143,7 @@ async def test_the_applied_revision_shows_when_a_directive_is_obeyed(store: Memo
 
 
 async def test_an_unreadable_directive_is_logged_once_by_its_key_and_ignored(
-    store: MemoryStore, book: Book, caplog: pytest.LogCaptureFixture
+    store: FaultyStore, book: Book, caplog: pytest.LogCaptureFixture
 ) -> None:
     place = f"{PREFIX}pause/net:u"
     await store.transaction([], [Put(place, b"a-canary")])
@@ -159,7 +159,7 @@ async def test_an_unreadable_directive_is_logged_once_by_its_key_and_ignored(
         assert process.directives.report()["unreadable"] == []
 
 
-async def test_an_order_that_becomes_unreadable_counts_no_longer(store: MemoryStore, book: Book) -> None:
+async def test_an_order_that_becomes_unreadable_counts_no_longer(store: FaultyStore, book: Book) -> None:
     async with Process(store).obeying() as process:
         await book.put(PAUSE)
         await until(lambda: process.actions.paused.keys() == {U})
@@ -167,7 +167,7 @@ async def test_an_order_that_becomes_unreadable_counts_no_longer(store: MemorySt
         await until(lambda: not process.actions.paused)
 
 
-async def test_a_retry_ends_the_suspicions_before_it_and_not_those_after_it(store: MemoryStore, book: Book) -> None:
+async def test_a_retry_ends_the_suspicions_before_it_and_not_those_after_it(store: FaultyStore, book: Book) -> None:
     await book.put(Suspect(kind="net", uuid="u", mod_revision=3))
     await book.put(Retry())
     await book.put(Suspect(kind="net", uuid="v", mod_revision=3))
@@ -177,14 +177,14 @@ async def test_a_retry_ends_the_suspicions_before_it_and_not_those_after_it(stor
     assert process.actions.calls.index(("unsuspect", U)) < process.actions.calls.index(("retry", None))
 
 
-async def test_a_retry_that_is_found_late_does_not_end_a_later_suspicion(store: MemoryStore) -> None:
+async def test_a_retry_that_is_found_late_does_not_end_a_later_suspicion(store: FaultyStore) -> None:
     obeying = DirectiveExecutor(PREFIX, actions := RecordedActions(), FirstPassMade())
     obeying.take([_change(SUSPECT, 7)], whole=False)
     obeying.take([_change(SUSPECT, 7), _change(Retry(), 5)], whole=True)
     assert actions.suspected == {U: 3}
 
 
-async def test_what_a_retry_ended_is_withdrawn_before_it(store: MemoryStore) -> None:
+async def test_what_a_retry_ended_is_withdrawn_before_it(store: FaultyStore) -> None:
     obeying = DirectiveExecutor(PREFIX, RecordedActions(), FirstPassMade())
     for change in (_change(Retry(), 1), _change(SUSPECT, 2), _change(Retry(), 3)):
         obeying.take([change], whole=False)
@@ -192,7 +192,7 @@ async def test_what_a_retry_ended_is_withdrawn_before_it(store: MemoryStore) -> 
 
 
 async def test_a_retry_of_one_takes_it_back_that_it_was_given_up_and_a_retry_of_all_does_not(
-    store: MemoryStore, book: Book
+    store: FaultyStore, book: Book
 ) -> None:
     await book.put(Drop(kind="net", uuid="u", mod_revision=3))
     await book.put(Drop(kind="net", uuid="v", mod_revision=3))

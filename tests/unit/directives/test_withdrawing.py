@@ -6,7 +6,7 @@ import pytest
 
 from intentc.directives import AllowDeletes, Book, Drop, Pause, Retry, Suspect
 from intentc.model import Key
-from intentc.watch.memory import MemoryStore
+from tests.support.faulty_store import FaultyStore
 from tests.support.waiting import until
 from tests.unit.directives.recorded_actions import INSTALLATION, Process
 
@@ -20,7 +20,7 @@ DROP = Drop(kind="net", uuid="u", mod_revision=3)
 class Left:
     """The sorts of the directives that are left, asked without disturbing anybody."""
 
-    def __init__(self, store: MemoryStore) -> None:
+    def __init__(self, store: FaultyStore) -> None:
         self._store = store
 
     def __call__(self) -> list[str]:
@@ -32,11 +32,11 @@ class Left:
 
 
 @pytest.fixture
-def left(store: MemoryStore) -> Left:
+def left(store: FaultyStore) -> Left:
     return Left(store)
 
 
-async def test_leave_to_delete_is_given_once_and_withdrawn(store: MemoryStore, book: Book, left: Left) -> None:
+async def test_leave_to_delete_is_given_once_and_withdrawn(store: FaultyStore, book: Book, left: Left) -> None:
     process = Process(store)
     process.actions.withheld = {"net": 70}
     async with process.obeying():
@@ -46,7 +46,7 @@ async def test_leave_to_delete_is_given_once_and_withdrawn(store: MemoryStore, b
 
 
 async def test_leave_to_delete_waits_for_the_first_pass_since_before_it_nothing_is_withheld(
-    store: MemoryStore, book: Book, left: Left
+    store: FaultyStore, book: Book, left: Left
 ) -> None:
     process = Process(store, settled=False)
     await book.put(AllowDeletes(kind="net"))
@@ -59,20 +59,20 @@ async def test_leave_to_delete_waits_for_the_first_pass_since_before_it_nothing_
         await until(lambda: process.actions.withheld == {} and left() == [])
 
 
-async def test_leave_for_what_is_not_withheld_does_not_lie_in_wait(store: MemoryStore, book: Book, left: Left) -> None:
+async def test_leave_for_what_is_not_withheld_does_not_lie_in_wait(store: FaultyStore, book: Book, left: Left) -> None:
     async with Process(store).obeying():
         await book.put(AllowDeletes(kind="net"))
         await until(lambda: left() == [])
 
 
-async def test_a_retry_is_pulled_once_and_withdrawn(store: MemoryStore, book: Book, left: Left) -> None:
+async def test_a_retry_is_pulled_once_and_withdrawn(store: FaultyStore, book: Book, left: Left) -> None:
     async with Process(store).obeying() as process:
         await book.put(Retry(kind="net", uuid="u"))
         await until(lambda: ("retry", U) in process.actions.calls and left() == [])
         assert process.actions.calls.count(("retry", U)) == 1
 
 
-async def test_what_a_retry_ended_is_withdrawn_with_it(store: MemoryStore, book: Book, left: Left) -> None:
+async def test_what_a_retry_ended_is_withdrawn_with_it(store: FaultyStore, book: Book, left: Left) -> None:
     await book.put(SUSPECT)
     async with Process(store).obeying() as process:
         await book.put(Retry())
@@ -82,7 +82,7 @@ async def test_what_a_retry_ended_is_withdrawn_with_it(store: MemoryStore, book:
 
 @pytest.mark.parametrize("directive", [SUSPECT, DROP])
 async def test_a_hold_until_a_change_is_withdrawn_after_the_change(
-    store: MemoryStore, book: Book, left: Left, directive: Suspect | Drop
+    store: FaultyStore, book: Book, left: Left, directive: Suspect | Drop
 ) -> None:
     await book.put(directive)
     async with Process(store).obeying() as process:
@@ -95,7 +95,7 @@ async def test_a_hold_until_a_change_is_withdrawn_after_the_change(
 
 
 async def test_whether_a_resource_changed_is_asked_only_when_the_world_is_known(
-    store: MemoryStore, book: Book, left: Left
+    store: FaultyStore, book: Book, left: Left
 ) -> None:
     await book.put(SUSPECT)
     await book.put(Retry(kind="net", uuid="other"))
@@ -107,7 +107,7 @@ async def test_whether_a_resource_changed_is_asked_only_when_the_world_is_known(
         await until(lambda: left() == [])
 
 
-async def test_a_standby_obeys_and_withdraws_nothing_until_it_leads(store: MemoryStore, book: Book, left: Left) -> None:
+async def test_a_standby_obeys_and_withdraws_nothing_until_it_leads(store: FaultyStore, book: Book, left: Left) -> None:
     standby = Process(store, leads=False)
     standby.actions.withheld = {"net": 70}
     standby.actions.newest[U] = 9
@@ -121,7 +121,7 @@ async def test_a_standby_obeys_and_withdraws_nothing_until_it_leads(store: Memor
 
 
 async def test_an_order_that_is_put_anew_while_it_is_withdrawn_is_obeyed_again(
-    store: MemoryStore, book: Book, left: Left
+    store: FaultyStore, book: Book, left: Left
 ) -> None:
     process = Process(store, leads=False)
     async with process.obeying():
@@ -134,7 +134,7 @@ async def test_an_order_that_is_put_anew_while_it_is_withdrawn_is_obeyed_again(
 
 
 async def test_a_store_that_accepts_no_writes_is_logged_once_and_tried_again(
-    store: MemoryStore, book: Book, left: Left, caplog: pytest.LogCaptureFixture
+    store: FaultyStore, book: Book, left: Left, caplog: pytest.LogCaptureFixture
 ) -> None:
     process = Process(store, leads=False)
     async with process.obeying():
@@ -148,7 +148,7 @@ async def test_a_store_that_accepts_no_writes_is_logged_once_and_tried_again(
         assert caplog.text.count("can't be withdrawn yet") == 1
 
 
-async def test_two_processes_come_to_the_same(store: MemoryStore, book: Book, left: Left) -> None:
+async def test_two_processes_come_to_the_same(store: FaultyStore, book: Book, left: Left) -> None:
     leader, standby = Process(store), Process(store, leads=False)
     await book.put(Pause(kind="net", uuid="v"))
     await book.put(SUSPECT)

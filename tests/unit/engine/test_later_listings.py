@@ -12,6 +12,7 @@ from intentc.model import Key
 from intentc.reconcile.failures import Rejected, Throttled
 from tests.support.box_system import BoxSystem, part
 from tests.support.engine_status import engine_status
+from tests.support.faulty_store import faults_of
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.anyio
@@ -108,7 +109,7 @@ async def test_after_leave_the_withheld_deletes_are_made(box_system: BoxSystem) 
 
 async def test_over_a_store_that_was_put_back_it_becomes_quiet_and_converged_again(box_system: BoxSystem) -> None:
     await box_system.boxes("a", "b")
-    restore = box_system.offline.store.faults.backup()
+    restore = faults_of(box_system.offline.store).backup()
     await box_system.boxes("c")
     await box_system.remove("a")
     before = box_system.engine.revision
@@ -122,7 +123,7 @@ async def test_over_a_store_that_was_put_back_it_becomes_quiet_and_converged_aga
 
 async def test_writes_that_a_restore_undid_are_made_again(box_system: BoxSystem) -> None:
     await box_system.boxes("a", settle=False)
-    restore = box_system.offline.store.faults.backup()
+    restore = faults_of(box_system.offline.store).backup()
     await box_system.offline.settle()
     box_system.write.log.clear()
     restore()
@@ -134,7 +135,7 @@ async def test_writes_that_a_restore_undid_are_made_again(box_system: BoxSystem)
 async def test_writes_not_seen_yet_that_a_restore_undid_are_made_again(box_system: BoxSystem) -> None:
     await box_system.boxes("a")
     await box_system.offline.server.delete(await box_system.key("part", "a", "one"))
-    restore = box_system.offline.store.faults.backup()
+    restore = faults_of(box_system.offline.store).backup()
     await box_system.boxes("b", settle=False)
     await box_system.relist(settle=False)
     assert box_system.write.log.count("create a") == 2, "it was repaired, and then that was undone"
@@ -146,7 +147,7 @@ async def test_writes_not_seen_yet_that_a_restore_undid_are_made_again(box_syste
 
 async def test_numbers_that_the_restored_store_does_not_know_are_asked_for_again(box_system: BoxSystem) -> None:
     await box_system.boxes("a", text="number", settle=False)
-    restore = box_system.offline.store.faults.backup()
+    restore = faults_of(box_system.offline.store).backup()
     await box_system.offline.settle()
     restore()
     await box_system.relist()
@@ -159,7 +160,7 @@ async def test_numbers_of_owners_that_a_restore_undid_are_given_to_others_and_ne
     box_system: BoxSystem,
 ) -> None:
     await box_system.boxes("a", text="number")
-    restore = box_system.offline.store.faults.backup()
+    restore = faults_of(box_system.offline.store).backup()
     await box_system.boxes("b", "c", text="number")
     restore()
     await box_system.relist()

@@ -17,6 +17,7 @@ from intentc.service.audits import PeriodicAudit
 from tests.support.box_system import BoxSystem
 from tests.support.compiler_service import service_of, serving
 from tests.support.engine_status import engine_status
+from tests.support.faulty_store import faults_of
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +32,7 @@ async def soon(condition: Callable[[], bool]) -> None:
 
 async def test_what_the_backup_lacks_is_written_again_after_a_pass_over_everything(box_system: BoxSystem) -> None:
     await box_system.boxes("a", settle=False)
-    restore = box_system.offline.store.faults.backup()
+    restore = faults_of(box_system.offline.store).backup()
     await box_system.offline.settle()
     restore()
     box_system.write.log.clear()
@@ -44,7 +45,7 @@ async def test_what_the_backup_lacks_is_written_again_after_a_pass_over_everythi
 async def test_nothing_is_written_until_whoever_audits_gives_permission(box_system: BoxSystem) -> None:
     box_system.engine.require_restore_confirmation()
     await box_system.boxes("a", settle=False)
-    restore = box_system.offline.store.faults.backup()
+    restore = faults_of(box_system.offline.store).backup()
     await box_system.offline.settle()
     restore()
     box_system.write.log.clear()
@@ -63,7 +64,7 @@ async def test_who_audits_hears_of_it_although_the_next_change_arrives_at_once(b
     """In a store that always changes, everything is evaluated only for moments."""
     box_system.engine.require_restore_confirmation()
     await box_system.boxes("a", settle=False)
-    restore = box_system.offline.store.faults.backup()
+    restore = faults_of(box_system.offline.store).backup()
     await box_system.offline.settle()
     compared = asyncio.create_task(box_system.engine.wait_until_restore_is_evaluated())
     await anyio.wait_all_tasks_blocked()
@@ -80,7 +81,7 @@ async def test_who_audits_hears_of_it_although_the_next_change_arrives_at_once(b
 async def test_who_audits_is_asked_again_after_the_next_restore_only(box_system: BoxSystem) -> None:
     box_system.engine.require_restore_confirmation()
     await box_system.boxes("a", settle=False)
-    restore = box_system.offline.store.faults.backup()
+    restore = faults_of(box_system.offline.store).backup()
     await box_system.offline.settle()
     for restores in (1, 2):
         compared = asyncio.create_task(box_system.engine.wait_until_restore_is_evaluated())
@@ -103,14 +104,14 @@ async def test_nothing_is_written_while_the_allocations_of_a_restored_store_cann
     """Those of before the restore would give one number to two owners. A failed read backs off, and is idle then."""
     box_system = await BoxSystem().begin()
     await box_system.boxes("a", settle=False)
-    restore = box_system.offline.store.faults.backup()
+    restore = faults_of(box_system.offline.store).backup()
     async with serving(service_of(box_system)):
         await soon(lambda: box_system.engine.world.named("part", ("a", "one")) is not None)
         failing = mocker.patch.object(
             type(box_system.offline.local), "all_allocations", side_effect=Unavailable("it restarts as well")
         )
         restore()
-        box_system.offline.store.faults.cut_watches()
+        faults_of(box_system.offline.store).cut_watches()
         await soon(lambda: failing.await_count > 1)
         assert RESTORED in box_system.engine.withheld
         assert box_system.write.log == ["create a"]
@@ -121,7 +122,7 @@ async def test_nothing_is_written_while_the_allocations_of_a_restored_store_cann
 async def test_a_restore_is_noticed_although_others_have_written_past_our_revision_since(box_system: BoxSystem) -> None:
     """By a key whose last write is older than the one that we have seen: revisions of a key never go back."""
     await box_system.boxes("a")
-    restore = box_system.offline.store.faults.backup()
+    restore = faults_of(box_system.offline.store).backup()
     await box_system.change("a", text="bye")
     seen = box_system.engine.revision
     restore()
@@ -151,14 +152,14 @@ async def test_a_service_audits_a_restored_store_before_it_writes() -> None:
 
     service = service_of(box_system, auditing=PeriodicAudit(box_system.engine, spawn, period=0.0))
     await box_system.boxes("a", settle=False)
-    restore = box_system.offline.store.faults.backup()
+    restore = faults_of(box_system.offline.store).backup()
     async with serving(service):
         with anyio.fail_after(PATIENCE):
             # Asked for is not made: what the restore takes back must have been seen first.
             await soon(lambda: box_system.engine.world.named("part", ("a", "one")) is not None)
             assert box_system.write.log == ["create a"]
             restore()
-            box_system.offline.store.faults.cut_watches()
+            faults_of(box_system.offline.store).cut_watches()
             await audited.wait()
         assert box_system.write.log == ["create a"]
         assert not service.ready()[0]
@@ -179,7 +180,7 @@ async def test_a_second_restore_during_the_audit_of_the_first_is_audited_too() -
         return Report(revision=box_system.engine.revision)
 
     await box_system.boxes("a", settle=False)
-    restore = box_system.offline.store.faults.backup()
+    restore = faults_of(box_system.offline.store).backup()
     async with serving(service_of(box_system, auditing=PeriodicAudit(box_system.engine, spawn, period=0.0))):
         # Asked for is not made: what a restore should take back must have been seen first.
         await soon(lambda: box_system.engine.world.named("part", ("a", "one")) is not None)
@@ -200,7 +201,7 @@ async def test_a_second_restore_during_the_audit_of_the_first_is_audited_too() -
 async def test_the_journal_holds_nothing_of_the_future_that_never_was(box_system: BoxSystem) -> None:
     """Its revisions will be given out again; an audit that compared with them would never come to a verdict."""
     await box_system.boxes("a", settle=False)
-    restore = box_system.offline.store.faults.backup()
+    restore = faults_of(box_system.offline.store).backup()
     await box_system.offline.settle()
     for number in range(10):
         await box_system.boxes(f"box-{number}")

@@ -12,8 +12,8 @@ from intentc.leading import Election, Leadership
 from intentc.leading.process_identity import ProcessIdentity
 from intentc.reconcile.backoff import Retries
 from intentc.watch.keys import leader_key
-from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import KeyValue
+from tests.support.faulty_store import FaultyStore
 from tests.unit.leading.line import Line
 from tests.unit.leading.virtual_time import now
 
@@ -34,7 +34,7 @@ class Candidate:
     """One process, with the callbacks that it received."""
 
     def __init__(
-        self, store: MemoryStore, name: str, version: str = "1", identity: ProcessIdentity | None = None
+        self, store: FaultyStore, name: str, version: str = "1", identity: ProcessIdentity | None = None
     ) -> None:
         self.name = name
         self.identity = identity
@@ -78,7 +78,7 @@ class Candidate:
 
 
 @asynccontextmanager
-async def standing(store: MemoryStore, *names: str) -> AsyncIterator[list[Candidate]]:
+async def standing(store: FaultyStore, *names: str) -> AsyncIterator[list[Candidate]]:
     """Candidates at work; the first one leads when the block is entered, the others stand by."""
     candidates = [Candidate(store, name) for name in names]
     async with anyio.create_task_group() as group:
@@ -99,7 +99,7 @@ async def until(condition: Callable[[], bool], within: float = 100.0) -> float:
     return now() - begun
 
 
-async def leader_item(store: MemoryStore) -> KeyValue | None:
+async def leader_item(store: FaultyStore) -> KeyValue | None:
     """The leader's key as it stands."""
     items = (await store.range(KEY)).items
     return items[0] if items else None

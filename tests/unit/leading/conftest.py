@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from intentc.watch.memory import MemoryStore
+from tests.support.faulty_store import FaultyStore
 from tests.unit.leading.virtual_time import VirtualLoop, now
 
 
@@ -17,6 +17,6 @@ def anyio_backend() -> tuple[str, dict[str, Any]]:
 
 
 @pytest.fixture
-def store() -> MemoryStore:
+def store() -> FaultyStore:
     """A store whose leases end by virtual time."""
-    return MemoryStore(clock=now)
+    return FaultyStore(clock=now)

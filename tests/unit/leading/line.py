@@ -15,8 +15,8 @@ import anyio
 import anyio.lowlevel
 
 from intentc.reconcile.failures import Unavailable
-from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Compare, Operation, RangeResult, TransactionResult, Watch, WatchBatch, WatchProgress
+from tests.support.faulty_store import FaultyStore
 
 SLOW_SECONDS = 4.0
 _Answer = TypeVar("_Answer")
@@ -25,7 +25,7 @@ _Answer = TypeVar("_Answer")
 class Line:
     """A ``Store``, as one process sees it."""
 
-    def __init__(self, store: MemoryStore) -> None:
+    def __init__(self, store: FaultyStore) -> None:
         self.store = store
         self.cut = False
         """Requests don't get through, and neither do a watch's events until it is repaired."""

@@ -9,15 +9,15 @@ import pytest
 
 from intentc import crashpoints
 from intentc.leading import Election
-from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Delete, Put
+from tests.support.faulty_store import FaultyStore
 from tests.unit.leading.candidates import KEY, TTL, Candidate, leader_item, standing, until
 from tests.unit.leading.virtual_time import now
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_of_two_candidates_exactly_one_leads(store: MemoryStore) -> None:
+async def test_of_two_candidates_exactly_one_leads(store: FaultyStore) -> None:
     async with standing(store, "a", "b") as (first, second):
         await anyio.sleep(10 * TTL)
         assert first.leads
@@ -25,7 +25,7 @@ async def test_of_two_candidates_exactly_one_leads(store: MemoryStore) -> None:
         assert (len(first.won), len(second.won), first.lost) == (1, 0, [])
 
 
-async def test_the_fence_is_the_create_revision_of_the_leaders_key(store: MemoryStore) -> None:
+async def test_the_fence_is_the_create_revision_of_the_leaders_key(store: FaultyStore) -> None:
     async with standing(store, "a") as (first,):
         item = await leader_item(store)
         assert item is not None
@@ -33,7 +33,7 @@ async def test_the_fence_is_the_create_revision_of_the_leaders_key(store: Memory
         assert first.won[0].revision == item.create_revision
 
 
-async def test_everybody_knows_who_leads(store: MemoryStore) -> None:
+async def test_everybody_knows_who_leads(store: FaultyStore) -> None:
     async with standing(store, "a", "b") as (first, second):
         assert [first.election.leader(), second.election.leader()] == ["a", "a"]
         await first.election.resign()
@@ -41,7 +41,7 @@ async def test_everybody_knows_who_leads(store: MemoryStore) -> None:
         assert second.election.leader() == "b"
 
 
-async def test_a_killed_leader_is_replaced_when_its_lease_ends(store: MemoryStore) -> None:
+async def test_a_killed_leader_is_replaced_when_its_lease_ends(store: FaultyStore) -> None:
     async with standing(store, "a", "b") as (first, second):
         await anyio.sleep(TTL)
         first.kill()
@@ -50,7 +50,7 @@ async def test_a_killed_leader_is_replaced_when_its_lease_ends(store: MemoryStor
         assert second.won[0].revision > first.won[0].revision
 
 
-async def test_a_leader_that_resigns_is_replaced_at_once(store: MemoryStore) -> None:
+async def test_a_leader_that_resigns_is_replaced_at_once(store: FaultyStore) -> None:
     async with standing(store, "a", "b") as (first, second):
         await first.election.resign()
         assert not first.leads
@@ -58,7 +58,7 @@ async def test_a_leader_that_resigns_is_replaced_at_once(store: MemoryStore) -> 
         assert first.lost == ["resigned"]
 
 
-async def test_resigning_takes_two_seconds_at_most_though_the_store_is_slower(store: MemoryStore) -> None:
+async def test_resigning_takes_two_seconds_at_most_though_the_store_is_slower(store: FaultyStore) -> None:
     async with standing(store, "a") as (first,):
         first.line.slow = True
         begun = now()
@@ -68,7 +68,7 @@ async def test_resigning_takes_two_seconds_at_most_though_the_store_is_slower(st
         first.line.slow = False
 
 
-async def test_who_has_resigned_does_not_stand_again(store: MemoryStore) -> None:
+async def test_who_has_resigned_does_not_stand_again(store: FaultyStore) -> None:
     async with standing(store, "a") as (first,):
         await first.election.resign()
         await first.election.resign()
@@ -78,7 +78,7 @@ async def test_who_has_resigned_does_not_stand_again(store: MemoryStore) -> None
         assert await leader_item(store) is None
 
 
-async def test_who_resigns_before_it_runs_never_leads(store: MemoryStore) -> None:
+async def test_who_resigns_before_it_runs_never_leads(store: FaultyStore) -> None:
     candidate = Candidate(store, "a")
     await candidate.election.resign()
     async with anyio.create_task_group() as group:
@@ -89,7 +89,7 @@ async def test_who_resigns_before_it_runs_never_leads(store: MemoryStore) -> Non
 
 
 @pytest.mark.parametrize("call", [1, 2, 3, 4, 5])
-async def test_resigning_at_any_call_of_the_campaign_leaves_no_leader(store: MemoryStore, call: int) -> None:
+async def test_resigning_at_any_call_of_the_campaign_leaves_no_leader(store: FaultyStore, call: int) -> None:
     candidate = Candidate(store, "a")  # reads, grants, puts, watches and renews
     async with anyio.create_task_group() as group:
 
@@ -107,7 +107,7 @@ async def test_resigning_at_any_call_of_the_campaign_leaves_no_leader(store: Mem
         group.cancel_scope.cancel()
 
 
-async def test_on_won_is_not_called_after_a_resignation_during_the_answer(store: MemoryStore) -> None:
+async def test_on_won_is_not_called_after_a_resignation_during_the_answer(store: FaultyStore) -> None:
     candidate = Candidate(store, "a")
     answer = candidate.line.gate = asyncio.get_running_loop().create_future()
     async with anyio.create_task_group() as group:
@@ -124,7 +124,7 @@ async def test_on_won_is_not_called_after_a_resignation_during_the_answer(store:
         group.cancel_scope.cancel()
 
 
-async def test_processes_of_one_name_are_distinguished(store: MemoryStore) -> None:
+async def test_processes_of_one_name_are_distinguished(store: FaultyStore) -> None:
     async with standing(store, "a", "a", "a") as (first, second, third):
         await first.election.resign()
         await anyio.sleep(3 * TTL)
@@ -132,7 +132,7 @@ async def test_processes_of_one_name_are_distinguished(store: MemoryStore) -> No
         assert len(second.won) + len(third.won) == 1
 
 
-async def test_ended_by_its_task_group_it_reports_once_and_can_still_give_the_lease_back(store: MemoryStore) -> None:
+async def test_ended_by_its_task_group_it_reports_once_and_can_still_give_the_lease_back(store: FaultyStore) -> None:
     async with standing(store, "a") as (first,):
         first.kill()
         await until(lambda: bool(first.lost))
@@ -142,7 +142,7 @@ async def test_ended_by_its_task_group_it_reports_once_and_can_still_give_the_le
         assert first.lost == ["the election was ended"]
 
 
-async def test_a_leader_whose_key_is_deleted_has_lost_and_wins_again_with_a_newer_fence(store: MemoryStore) -> None:
+async def test_a_leader_whose_key_is_deleted_has_lost_and_wins_again_with_a_newer_fence(store: FaultyStore) -> None:
     async with standing(store, "a") as (first,):
         fence = first.election.fence()
         await store.transaction([], [Delete(KEY)])
@@ -154,7 +154,7 @@ async def test_a_leader_whose_key_is_deleted_has_lost_and_wins_again_with_a_newe
 
 
 async def test_a_key_put_by_another_hand_is_not_taken_for_our_own(
-    store: MemoryStore, caplog: pytest.LogCaptureFixture
+    store: FaultyStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with standing(store, "a") as (first,):
         await store.transaction([], [Delete(KEY)])
@@ -165,7 +165,7 @@ async def test_a_key_put_by_another_hand_is_not_taken_for_our_own(
         assert f"{KEY} has no lease" in caplog.text
 
 
-async def test_winning_and_losing_are_crash_points(store: MemoryStore) -> None:
+async def test_winning_and_losing_are_crash_points(store: FaultyStore) -> None:
     reached: list[tuple[str, int]] = []
     crashpoints.install(lambda point: reached.append((point, len(candidate.won))))
     candidate = Candidate(store, "a")
@@ -180,7 +180,7 @@ async def test_winning_and_losing_are_crash_points(store: MemoryStore) -> None:
     assert reached == [("lease.won", 0), ("lease.lost", 1)]
 
 
-async def test_the_leaders_key_lies_on_its_lease_and_says_who_and_since_when(store: MemoryStore) -> None:
+async def test_the_leaders_key_lies_on_its_lease_and_says_who_and_since_when(store: FaultyStore) -> None:
     async with standing(store, "a"):
         item = await leader_item(store)
         assert item is not None
@@ -189,6 +189,6 @@ async def test_the_leaders_key_lies_on_its_lease_and_says_who_and_since_when(sto
         assert b'"versions": {"contrail": "1"}' in item.value
 
 
-async def test_a_lease_too_short_to_be_kept_is_rejected(store: MemoryStore) -> None:
+async def test_a_lease_too_short_to_be_kept_is_rejected(store: FaultyStore) -> None:
     with pytest.raises(ValueError, match="too short"):
         Election(store, "test", "a", ttl=1, versions={}, on_won=print, on_lost=print, clock=now)

@@ -11,8 +11,8 @@ import pytest
 
 from intentc.leading import StoreKeeper
 from intentc.reconcile.failures import Failure
-from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Compare, Delete, LeaseNotFound, Operation, Put, TransactionResult
+from tests.support.faulty_store import FaultyStore
 from tests.unit.leading.candidates import KEY, TTL, Candidate, leader_item, standing, until
 from tests.unit.leading.line import SLOW_SECONDS, Line
 from tests.unit.leading.virtual_time import jump, now
@@ -23,7 +23,7 @@ MARGIN = 2.0
 """A fifth of the ttl."""
 
 
-async def test_a_process_that_was_stopped_has_no_fence_before_anything_of_it_has_run(store: MemoryStore) -> None:
+async def test_a_process_that_was_stopped_has_no_fence_before_anything_of_it_has_run(store: FaultyStore) -> None:
     async with standing(store, "a") as (first,):
         assert first.election.fence()
         jump(3 * TTL)
@@ -33,7 +33,7 @@ async def test_a_process_that_was_stopped_has_no_fence_before_anything_of_it_has
         await until(lambda: bool(first.lost))
 
 
-async def test_a_process_that_was_stopped_finds_the_one_that_took_over(store: MemoryStore) -> None:
+async def test_a_process_that_was_stopped_finds_the_one_that_took_over(store: FaultyStore) -> None:
     async with standing(store, "a", "b") as (first, second):
         first.line.renewals_cut = True
         await until(lambda: second.leads)
@@ -43,7 +43,7 @@ async def test_a_process_that_was_stopped_finds_the_one_that_took_over(store: Me
         assert len(first.lost) == 1
 
 
-async def test_without_renewals_the_leader_steps_down_before_its_lease_ends(store: MemoryStore) -> None:
+async def test_without_renewals_the_leader_steps_down_before_its_lease_ends(store: FaultyStore) -> None:
     async with standing(store, "a") as (first,):
         await anyio.sleep(TTL)
         left = first.election.expires_in()
@@ -57,7 +57,7 @@ async def test_without_renewals_the_leader_steps_down_before_its_lease_ends(stor
         assert await leader_item(store) is None
 
 
-async def test_a_store_that_answers_nothing_is_reported_until_it_answers_again(store: MemoryStore) -> None:
+async def test_a_store_that_answers_nothing_is_reported_until_it_answers_again(store: FaultyStore) -> None:
     async with standing(store, "a") as (first,):
         await anyio.sleep(TTL)
         assert first.election.unanswered_since() is None
@@ -73,7 +73,7 @@ async def test_a_store_that_answers_nothing_is_reported_until_it_answers_again(s
         assert first.election.unanswered_since() is None
 
 
-async def test_a_leader_whose_lease_is_gone_has_lost_at_once(store: MemoryStore) -> None:
+async def test_a_leader_whose_lease_is_gone_has_lost_at_once(store: FaultyStore) -> None:
     async with standing(store, "a") as (first,):
         item = await leader_item(store)
         assert item is not None
@@ -83,7 +83,7 @@ async def test_a_leader_whose_lease_is_gone_has_lost_at_once(store: MemoryStore)
         assert first.lost == ["the lease is lost"]
 
 
-async def test_a_short_cut_costs_no_leadership(store: MemoryStore) -> None:
+async def test_a_short_cut_costs_no_leadership(store: FaultyStore) -> None:
     async with standing(store, "a", "b") as (first, second):
         for _ in range(20):
             first.line.cut = True
@@ -95,7 +95,7 @@ async def test_a_short_cut_costs_no_leadership(store: MemoryStore) -> None:
         assert (first.lost, second.won) == ([], [])
 
 
-async def test_a_standby_whose_watch_is_cut_takes_over_all_the_same(store: MemoryStore) -> None:
+async def test_a_standby_whose_watch_is_cut_takes_over_all_the_same(store: FaultyStore) -> None:
     async with standing(store, "a", "b") as (first, second):
         second.line.cut = True
         store.faults.cut_watches()
@@ -106,7 +106,7 @@ async def test_a_standby_whose_watch_is_cut_takes_over_all_the_same(store: Memor
         assert await until(lambda: second.leads) < 5
 
 
-async def test_a_standby_misses_nothing_when_the_end_of_the_key_is_compacted_away(store: MemoryStore) -> None:
+async def test_a_standby_misses_nothing_when_the_end_of_the_key_is_compacted_away(store: FaultyStore) -> None:
     async with standing(store, "a", "b") as (first, second):
         second.line.cut = True
         store.faults.cut_watches()
@@ -119,21 +119,21 @@ async def test_a_standby_misses_nothing_when_the_end_of_the_key_is_compacted_awa
         assert await until(lambda: second.leads) < 5
 
 
-async def test_a_watch_that_hangs_costs_a_standby_no_more_than_its_patience(store: MemoryStore) -> None:
+async def test_a_watch_that_hangs_costs_a_standby_no_more_than_its_patience(store: FaultyStore) -> None:
     async with standing(store, "a", "b") as (first, second):
         store.faults.silence_watches()
         await first.election.resign()
         assert await until(lambda: second.leads) <= TTL + 0.1
 
 
-async def test_a_watch_that_loses_the_event_costs_no_more_either(store: MemoryStore) -> None:
+async def test_a_watch_that_loses_the_event_costs_no_more_either(store: FaultyStore) -> None:
     async with standing(store, "a", "b") as (first, second):
         store.faults.lose_next()
         await first.election.resign()
         assert await until(lambda: second.leads) <= TTL + 0.1
 
 
-async def test_another_key_in_its_place_shows_the_end_that_was_missed(store: MemoryStore) -> None:
+async def test_another_key_in_its_place_shows_the_end_that_was_missed(store: FaultyStore) -> None:
     async with standing(store, "a") as (first,):
         store.faults.lose_next()
         await store.transaction([], [Delete(KEY)])
@@ -141,7 +141,7 @@ async def test_another_key_in_its_place_shows_the_end_that_was_missed(store: Mem
         assert await until(lambda: bool(first.lost)) < 0.1
 
 
-async def test_the_time_that_an_answer_took_is_not_counted_as_held(store: MemoryStore) -> None:
+async def test_the_time_that_an_answer_took_is_not_counted_as_held(store: FaultyStore) -> None:
     line = Line(store)
     line.slow = True
     sent = now()
@@ -154,7 +154,7 @@ async def test_the_time_that_an_answer_took_is_not_counted_as_held(store: Memory
         group.cancel_scope.cancel()
 
 
-async def test_a_leader_that_another_replaced_while_its_watch_was_cut_has_lost(store: MemoryStore) -> None:
+async def test_a_leader_that_another_replaced_while_its_watch_was_cut_has_lost(store: FaultyStore) -> None:
     async with standing(store, "a") as (first,):
         first.line.cut = True
         store.faults.cut_watches()
@@ -165,7 +165,7 @@ async def test_a_leader_that_another_replaced_while_its_watch_was_cut_has_lost(s
         assert len(first.lost) == 1
 
 
-async def test_a_store_put_back_to_before_the_leadership_ends_it(store: MemoryStore) -> None:
+async def test_a_store_put_back_to_before_the_leadership_ends_it(store: FaultyStore) -> None:
     restore = store.faults.backup()
     for _ in range(20):
         await store.transaction([], [Put("/other", b"")])
@@ -177,7 +177,7 @@ async def test_a_store_put_back_to_before_the_leadership_ends_it(store: MemorySt
 
 
 @pytest.mark.parametrize("call", [2, 3], ids=["grant", "transaction"])
-async def test_a_campaign_whose_answer_was_lost_is_won_all_the_same(store: MemoryStore, call: int) -> None:
+async def test_a_campaign_whose_answer_was_lost_is_won_all_the_same(store: FaultyStore, call: int) -> None:
     candidate = Candidate(store, "a")
 
     def lose_the_answer() -> None:
@@ -195,7 +195,7 @@ async def test_a_campaign_whose_answer_was_lost_is_won_all_the_same(store: Memor
         group.cancel_scope.cancel()
 
 
-async def test_an_unknown_campaign_is_read_back_until_the_store_answers(store: MemoryStore) -> None:
+async def test_an_unknown_campaign_is_read_back_until_the_store_answers(store: FaultyStore) -> None:
     candidate = Candidate(store, "a")
     line = candidate.line
 
@@ -212,7 +212,7 @@ async def test_an_unknown_campaign_is_read_back_until_the_store_answers(store: M
         group.cancel_scope.cancel()
 
 
-async def test_a_campaign_that_arrives_late_finds_its_lease_revoked(store: MemoryStore) -> None:
+async def test_a_campaign_that_arrives_late_finds_its_lease_revoked(store: FaultyStore) -> None:
     candidate = Candidate(store, "a")
     candidate.line.hold_back = 1
     async with anyio.create_task_group() as group:
@@ -226,7 +226,7 @@ async def test_a_campaign_that_arrives_late_finds_its_lease_revoked(store: Memor
 
 
 async def test_a_store_that_rejects_to_write_is_not_filled_with_leases(
-    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+    store: FaultyStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     candidate = Candidate(store, "a")
     transaction, rejected = candidate.line.transaction, 0
@@ -247,7 +247,7 @@ async def test_a_store_that_rejects_to_write_is_not_filled_with_leases(
         group.cancel_scope.cancel()
 
 
-async def test_an_outage_is_logged_once_and_its_end_too(store: MemoryStore, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_outage_is_logged_once_and_its_end_too(store: FaultyStore, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "intentc.leading")
     store.faults.unreachable = True
     candidate = Candidate(store, "a")
@@ -262,7 +262,7 @@ async def test_an_outage_is_logged_once_and_its_end_too(store: MemoryStore, capl
     assert levels == ["WARNING", "INFO"]
 
 
-async def test_a_key_that_somebody_keeps_deleting_does_not_keep_a_core_busy(store: MemoryStore) -> None:
+async def test_a_key_that_somebody_keeps_deleting_does_not_keep_a_core_busy(store: FaultyStore) -> None:
     async with standing(store, "a") as (first,):
         for _ in range(1_000):
             await store.transaction([], [Delete(KEY)])

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intentc.reconcile.failures import Failure
-from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Compare, Delete, Put, Relation, Target
 from tests.property.profiles import load, share
+from tests.support.faulty_store import FaultyStore
 from tests.unit.leading.candidates import KEY, TTL, Candidate, process_on, until
 from tests.unit.leading.virtual_time import VirtualLoop, jump, now
 
@@ -36,7 +36,7 @@ class _World:
     """Three processes; one that was killed or has resigned is started again under its name."""
 
     def __init__(self, group: anyio.abc.TaskGroup, tried: Counter[str]) -> None:
-        self.store = MemoryStore(clock=now)
+        self.store = FaultyStore(clock=now)
         self.tried = tried
         self.everyone: list[Candidate] = []
         self.present: dict[str, Candidate] = {}

@@ -7,15 +7,15 @@ import pytest
 
 from intentc.leading import caught_up
 from intentc.watch.keys import versions_key
-from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Delete, Put
+from tests.support.faulty_store import FaultyStore
 from tests.unit.leading.candidates import KEY, TTL, Candidate, standing, until
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_a_rejected_fence_is_given_up_at_once_and_the_cause_is_named(
-    store: MemoryStore, caplog: pytest.LogCaptureFixture
+    store: FaultyStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with standing(store, "a", "b") as (first, second):
         fence = first.election.fence()
@@ -28,13 +28,13 @@ async def test_a_rejected_fence_is_given_up_at_once_and_the_cause_is_named(
         assert "etcd.endpoints" in caplog.text
 
 
-async def test_after_a_rejection_nobody_stands_here_for_a_ttl(store: MemoryStore) -> None:
+async def test_after_a_rejection_nobody_stands_here_for_a_ttl(store: FaultyStore) -> None:
     async with standing(store, "a") as (first,):
         first.election.invalidate(first.election.fence() or "")
         assert TTL <= await until(lambda: first.leads) < TTL + 1
 
 
-async def test_a_fence_that_is_no_longer_current_is_passed_over(store: MemoryStore) -> None:
+async def test_a_fence_that_is_no_longer_current_is_passed_over(store: FaultyStore) -> None:
     async with standing(store, "a") as (first,):
         old = first.election.fence()
         assert old is not None
@@ -46,7 +46,7 @@ async def test_a_fence_that_is_no_longer_current_is_passed_over(store: MemorySto
 
 
 async def test_a_fence_that_was_rejected_rightly_is_stood_for_again_soon(
-    store: MemoryStore, caplog: pytest.LogCaptureFixture
+    store: FaultyStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with standing(store, "a") as (first,):
         store.faults.silence_watches()  # so that the rejection is the first that is heard of it
@@ -56,7 +56,7 @@ async def test_a_fence_that_was_rejected_rightly_is_stood_for_again_soon(
         assert "etcd.endpoints" not in caplog.text
 
 
-async def test_a_leader_gets_the_versions_that_the_last_one_recorded(store: MemoryStore) -> None:
+async def test_a_leader_gets_the_versions_that_the_last_one_recorded(store: FaultyStore) -> None:
     first, second = Candidate(store, "a", version="1"), Candidate(store, "b", version="2")
     async with anyio.create_task_group() as group:
         group.start_soon(first.live)
@@ -70,7 +70,7 @@ async def test_a_leader_gets_the_versions_that_the_last_one_recorded(store: Memo
         group.cancel_scope.cancel()
 
 
-async def test_a_former_leader_records_no_versions(store: MemoryStore) -> None:
+async def test_a_former_leader_records_no_versions(store: FaultyStore) -> None:
     async with standing(store, "a", "b") as (first, second):
         await first.election.resign()
         await until(lambda: second.leads)
@@ -79,20 +79,20 @@ async def test_a_former_leader_records_no_versions(store: MemoryStore) -> None:
 
 
 @pytest.mark.parametrize("value", [b"no json", b"[]"])
-async def test_versions_that_nobody_can_read_count_as_never_recorded(store: MemoryStore, value: bytes) -> None:
+async def test_versions_that_nobody_can_read_count_as_never_recorded(store: FaultyStore, value: bytes) -> None:
     await store.transaction([], [Put(versions_key("test"), value)])
     async with standing(store, "a") as (first,):
         assert first.won[0].previous_versions is None
 
 
-async def test_caught_up_is_who_has_applied_the_last_write_under_the_prefix(store: MemoryStore) -> None:
+async def test_caught_up_is_who_has_applied_the_last_write_under_the_prefix(store: FaultyStore) -> None:
     written = (await store.transaction([], [Put("/contrail/a", b"")])).revision
     last = (await store.transaction([], [Put("/contrail/b", b"")])).revision
     assert await caught_up(store, "/contrail/", written) == last
     assert await caught_up(store, "/contrail/", last) == 0
 
 
-async def test_writes_elsewhere_leave_nobody_behind(store: MemoryStore) -> None:
+async def test_writes_elsewhere_leave_nobody_behind(store: FaultyStore) -> None:
     last = (await store.transaction([], [Put("/contrail/a", b"")])).revision
     await store.transaction([], [Put("/intentc/test/heartbeat/a", b"")])
     assert await caught_up(store, "/contrail/", last) == 0

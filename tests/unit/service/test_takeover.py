@@ -14,20 +14,21 @@ from intentc.reconcile.failures import Fenced
 from intentc.service.service import CompilerService
 from intentc.service.takeover import TakeOver
 from intentc.watch.keys import leader_key
-from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Delete, Put
 from tests.support.box_system import POOL, BoxSystem
 from tests.support.compiler_service import service_of, serving
+from tests.support.faulty_store import FaultyStore
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def store() -> AsyncIterator[MemoryStore]:
+async def store() -> AsyncIterator[FaultyStore]:
     box_system = BoxSystem()
     await box_system.offline.server.ensure_pool(POOL, 1, 1000)
-    yield box_system.offline.store
+    assert isinstance(box_system.store, FaultyStore)
+    yield box_system.store
 
 
 async def soon(condition: Callable[[], bool]) -> None:
@@ -41,7 +42,7 @@ def leads(service: CompilerService) -> bool:
     return service.engine.may_write
 
 
-async def test_one_of_two_leads_and_writes_and_the_other_plans_nothing_that_is_done(store: MemoryStore) -> None:
+async def test_one_of_two_leads_and_writes_and_the_other_plans_nothing_that_is_done(store: FaultyStore) -> None:
     first, second = BoxSystem(store), BoxSystem(store)
     async with serving(service_of(first, "one", elected=True)) as one:
         await soon(lambda: leads(one))
@@ -55,7 +56,7 @@ async def test_one_of_two_leads_and_writes_and_the_other_plans_nothing_that_is_d
 
 
 async def test_a_standby_takes_over_at_once_when_the_leader_ends_in_peace_and_does_not_list_again(
-    store: MemoryStore,
+    store: FaultyStore,
 ) -> None:
     first, second = BoxSystem(store), BoxSystem(store)
     async with serving(service_of(second, "two", elected=True)) as two:
@@ -71,7 +72,7 @@ async def test_a_standby_takes_over_at_once_when_the_leader_ends_in_peace_and_do
         assert dict(two._source.counters.lists) == {"first": 1}
 
 
-async def test_the_allocations_are_read_before_the_first_write_of_a_new_leader(store: MemoryStore) -> None:
+async def test_the_allocations_are_read_before_the_first_write_of_a_new_leader(store: FaultyStore) -> None:
     """A standby has not seen the numbers that the leader was given: it must not wish for others."""
     first, second = BoxSystem(store), BoxSystem(store)
     async with serving(service_of(second, "two", elected=True)) as two:
@@ -89,7 +90,7 @@ async def test_the_allocations_are_read_before_the_first_write_of_a_new_leader(s
             assert again.write.log == [], "everything was there, numbers included"
 
 
-async def test_when_the_lease_is_gone_nothing_is_written_until_it_is_won_again(store: MemoryStore) -> None:
+async def test_when_the_lease_is_gone_nothing_is_written_until_it_is_won_again(store: FaultyStore) -> None:
     box_system = BoxSystem(store)
     async with serving(service_of(box_system, "one", elected=True)) as one:
         await soon(lambda: leads(one))
@@ -103,7 +104,7 @@ async def test_when_the_lease_is_gone_nothing_is_written_until_it_is_won_again(s
         assert await box_system.contents() == {"a": "hello"}
 
 
-async def test_another_version_with_too_many_planned_writes_waits_for_approval(store: MemoryStore) -> None:
+async def test_another_version_with_too_many_planned_writes_waits_for_approval(store: FaultyStore) -> None:
     box_system = BoxSystem(store)
     async with serving(service_of(box_system, "one", elected=True)) as one:
         await soon(lambda: leads(one) and one.takeover is not None and one.takeover.takeovers == 1)
@@ -119,7 +120,7 @@ async def test_another_version_with_too_many_planned_writes_waits_for_approval(s
 
 
 async def test_a_leadership_that_is_lost_before_the_upgrade_is_judged_withholds_nothing(
-    store: MemoryStore, mocker: MockerFixture
+    store: FaultyStore, mocker: MockerFixture
 ) -> None:
     """The next one is judged: otherwise the process would lead, and never write."""
     box_system = BoxSystem(store)
@@ -140,7 +141,7 @@ async def test_a_leadership_that_is_lost_before_the_upgrade_is_judged_withholds_
         assert newer.engine.may_write
 
 
-async def test_another_version_with_few_planned_writes_takes_over(store: MemoryStore) -> None:
+async def test_another_version_with_few_planned_writes_takes_over(store: FaultyStore) -> None:
     box_system = BoxSystem(store)
     async with serving(service_of(box_system, "one", elected=True)) as one:
         await soon(lambda: leads(one) and one.takeover is not None and one.takeover.takeovers == 1)
@@ -151,7 +152,7 @@ async def test_another_version_with_few_planned_writes_takes_over(store: MemoryS
     assert newer.write.log == ["create b"]
 
 
-async def test_a_key_of_no_meaning_under_the_prefix_keeps_nobody_from_taking_over(store: MemoryStore) -> None:
+async def test_a_key_of_no_meaning_under_the_prefix_keeps_nobody_from_taking_over(store: FaultyStore) -> None:
     first, second = BoxSystem(store), BoxSystem(store)
     async with serving(service_of(second, "two", elected=True)) as two:
         async with serving(service_of(first, "one", elected=True)) as one:
@@ -163,7 +164,7 @@ async def test_a_key_of_no_meaning_under_the_prefix_keeps_nobody_from_taking_ove
         await soon(lambda: two.engine.converged and bool(second.write.log or first.write.log))
 
 
-async def test_a_server_that_rejects_the_fence_of_a_leader_shows_in_readyz(store: MemoryStore) -> None:
+async def test_a_server_that_rejects_the_fence_of_a_leader_shows_in_readyz(store: FaultyStore) -> None:
     box_system = BoxSystem(store)
     async with serving(service_of(box_system, "one", elected=True)) as one:
         await soon(lambda: leads(one))
@@ -175,7 +176,7 @@ async def test_a_server_that_rejects_the_fence_of_a_leader_shows_in_readyz(store
         assert one.ready() == (True, ())
 
 
-async def test_the_name_of_an_installation_says_nothing_about_its_fence(store: MemoryStore) -> None:
+async def test_the_name_of_an_installation_says_nothing_about_its_fence(store: FaultyStore) -> None:
     """The reason for which a leadership ends names the leader's key, and with it the installation."""
     box_system = BoxSystem(store)
     async with serving(service_of(box_system, "one", elected=True, installation="rejected-lab")) as one:
@@ -188,7 +189,7 @@ async def test_the_name_of_an_installation_says_nothing_about_its_fence(store: M
         assert one.ready() == (True, ())
 
 
-async def test_a_new_leader_whose_path_was_claimed_meanwhile_writes_nothing_and_ends(store: MemoryStore) -> None:
+async def test_a_new_leader_whose_path_was_claimed_meanwhile_writes_nothing_and_ends(store: FaultyStore) -> None:
     """The store was put back to a time before the claim, say, and another installation was faster."""
     box_system = BoxSystem(store)
     await box_system.boxes("a", settle=False)
@@ -204,7 +205,7 @@ async def test_a_new_leader_whose_path_was_claimed_meanwhile_writes_nothing_and_
     assert box_system.write.log == []
 
 
-async def test_a_new_leader_waits_while_another_installation_leads_that_has_claimed_no_path(store: MemoryStore) -> None:
+async def test_a_new_leader_waits_while_another_installation_leads_that_has_claimed_no_path(store: FaultyStore) -> None:
     box_system = BoxSystem(store)
     await box_system.boxes("a", settle=False)
     tries: list[OtherLeader] = []

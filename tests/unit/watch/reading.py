@@ -11,9 +11,9 @@ from intentc.model.events import Batch, Correction, Snapshot
 from intentc.reconcile.backoff import Backoff, Retries
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.listing import PageLimits
-from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Delete, Operation, Put
 from intentc.watch.source import Source
+from tests.support.faulty_store import FaultyStore
 from tests.support.waiting import PATIENCE
 
 PREFIX = "/contrail/"
@@ -69,7 +69,7 @@ class Reader:
 
 @asynccontextmanager
 async def reading(
-    store: MemoryStore,
+    store: FaultyStore,
     *,
     pages: PageLimits | None = None,
     gap_limit: int = 3_000,
@@ -91,7 +91,7 @@ async def reading(
         await reader.close()
 
 
-async def write(store: MemoryStore, *operations: Operation) -> int:
+async def write(store: FaultyStore, *operations: Operation) -> int:
     """One transaction; its revision."""
     return (await store.transaction([], operations)).revision
 

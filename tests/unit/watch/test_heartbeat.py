@@ -6,8 +6,8 @@ import anyio
 import pytest
 
 from intentc.watch.heartbeat import Heartbeat
-from intentc.watch.memory import MemoryStore
 from intentc.watch.watch_state import Phase
+from tests.support.faulty_store import FaultyStore
 from tests.support.waiting import until
 from tests.unit.watch.reading import put, reading, write
 
@@ -17,11 +17,11 @@ FAST = Heartbeat("test", "host-1", interval=0.02)
 
 
 @pytest.fixture
-def store() -> MemoryStore:
-    return MemoryStore()
+def store() -> FaultyStore:
+    return FaultyStore()
 
 
-async def test_beats_keep_a_quiet_watch_open(store: MemoryStore) -> None:
+async def test_beats_keep_a_quiet_watch_open(store: FaultyStore) -> None:
     async with reading(store, heartbeat=FAST) as reader, anyio.create_task_group() as tasks:
         tasks.start_soon(reader.source.run_heartbeat)
         await reader.next()
@@ -36,7 +36,7 @@ async def test_beats_keep_a_quiet_watch_open(store: MemoryStore) -> None:
         tasks.cancel_scope.cancel()
 
 
-async def test_a_silent_watch_is_dropped_and_opened_again(store: MemoryStore) -> None:
+async def test_a_silent_watch_is_dropped_and_opened_again(store: FaultyStore) -> None:
     async with reading(store, heartbeat=FAST) as reader, anyio.create_task_group() as tasks:
         tasks.start_soon(reader.source.run_heartbeat)
         await reader.next()
@@ -49,7 +49,7 @@ async def test_a_silent_watch_is_dropped_and_opened_again(store: MemoryStore) ->
         tasks.cancel_scope.cancel()
 
 
-async def test_without_beats_the_source_is_not_ready(store: MemoryStore) -> None:
+async def test_without_beats_the_source_is_not_ready(store: FaultyStore) -> None:
     async with reading(store, heartbeat=FAST) as reader, anyio.create_task_group() as tasks:
         await reader.next()
         tasks.start_soon(reader.next)
@@ -60,7 +60,7 @@ async def test_without_beats_the_source_is_not_ready(store: MemoryStore) -> None
         tasks.cancel_scope.cancel()
 
 
-async def test_the_beat_lies_on_a_lease_and_is_renewed(store: MemoryStore) -> None:
+async def test_the_beat_lies_on_a_lease_and_is_renewed(store: FaultyStore) -> None:
     async with reading(store, heartbeat=FAST) as reader, anyio.create_task_group() as tasks:
         tasks.start_soon(reader.source.run_heartbeat)
         await until(lambda: reader.source.counters.heartbeats_put >= 3)
@@ -75,7 +75,7 @@ async def test_the_beat_lies_on_a_lease_and_is_renewed(store: MemoryStore) -> No
 
 
 async def test_a_beat_that_can_not_be_written_is_logged_once(
-    store: MemoryStore, caplog: pytest.LogCaptureFixture
+    store: FaultyStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     store.faults.unreachable = True
     async with reading(store, heartbeat=FAST) as reader, anyio.create_task_group() as tasks:
@@ -85,7 +85,7 @@ async def test_a_beat_that_can_not_be_written_is_logged_once(
     assert caplog.text.count("can't be written") == 1
 
 
-async def test_the_beat_of_a_process_that_ends_in_order_is_taken_away(store: MemoryStore) -> None:
+async def test_the_beat_of_a_process_that_ends_in_order_is_taken_away(store: FaultyStore) -> None:
     async with reading(store, heartbeat=FAST) as reader, anyio.create_task_group() as tasks:
         tasks.start_soon(reader.source.run_heartbeat)
         await until(lambda: reader.source.counters.heartbeats_put >= 1)

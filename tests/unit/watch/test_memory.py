@@ -6,8 +6,8 @@ import anyio
 import pytest
 
 from intentc.reconcile.failures import Unavailable
-from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put, WatchBatch
+from tests.support.faulty_store import FaultyStore
 from tests.unit.watch.reading import delete, put, write
 
 pytestmark = pytest.mark.anyio
@@ -23,7 +23,7 @@ class Clock:
 
 async def test_leases_follow_the_given_clock() -> None:
     clock = Clock()
-    store = MemoryStore(clock=clock)
+    store = FaultyStore(clock=clock)
     lease = await store.grant_lease(10)
     await store.transaction([], [Put("/a", b"", lease)])
     clock.now = 9
@@ -36,13 +36,13 @@ async def test_leases_follow_the_given_clock() -> None:
 
 
 async def test_a_new_store_begins_where_etcd_does() -> None:
-    store = MemoryStore()
+    store = FaultyStore()
     assert (await store.range("/a")).revision == 1
     assert await write(store, put("a")) == 2
 
 
 async def test_a_lost_revision_is_not_delivered_but_stored() -> None:
-    store = MemoryStore()
+    store = FaultyStore()
     async with store.watch(["/contrail/"], 2) as watch:
         store.faults.lose_next()
         await write(store, put("lost"))
@@ -53,7 +53,7 @@ async def test_a_lost_revision_is_not_delivered_but_stored() -> None:
 
 
 async def test_replayed_revisions_come_again_and_in_order() -> None:
-    store = MemoryStore()
+    store = FaultyStore()
     async with store.watch(["/contrail/"], 2) as watch:
         revisions = [await write(store, put("a")), await write(store, delete("a"))]
         for _ in revisions:
@@ -64,7 +64,7 @@ async def test_replayed_revisions_come_again_and_in_order() -> None:
 
 
 async def test_a_silent_watch_says_nothing_and_does_not_end() -> None:
-    store = MemoryStore()
+    store = FaultyStore()
     async with store.watch(["/contrail/"], 2) as watch:
         store.faults.silence_watches()
         await write(store, put("a"))
@@ -75,7 +75,7 @@ async def test_a_silent_watch_says_nothing_and_does_not_end() -> None:
 
 
 async def test_a_restored_backup_forgets_what_came_after() -> None:
-    store = MemoryStore()
+    store = FaultyStore()
     then = await write(store, put("a"))
     restore = store.faults.backup()
     await write(store, put("b"))
@@ -89,7 +89,7 @@ async def test_a_restored_backup_forgets_what_came_after() -> None:
 
 async def test_a_delete_on_the_compaction_revision_is_not_seen_from_there() -> None:
     """etcd #19179: the reason why the relist exists."""
-    store = MemoryStore()
+    store = FaultyStore()
     await write(store, put("a"))
     deleted = await write(store, delete("a"), put("b"))
     await store.compact(deleted)
@@ -100,7 +100,7 @@ async def test_a_delete_on_the_compaction_revision_is_not_seen_from_there() -> N
 
 
 async def test_unreachable_calls_raise_and_open_watches_go_on() -> None:
-    store = MemoryStore()
+    store = FaultyStore()
     async with store.watch(["/contrail/"], 2) as watch:
         await write(store, put("a"))
         store.faults.unreachable = True

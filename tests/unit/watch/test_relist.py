@@ -7,20 +7,20 @@ from collections.abc import AsyncIterator
 import pytest
 
 from intentc.model.events import Change, Correction, Snapshot
-from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import RangeResult
+from tests.support.faulty_store import FaultyStore
 from tests.unit.watch.reading import Reader, delete, put, reading, write
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def store() -> MemoryStore:
-    return MemoryStore(max_txn_ops=1_000)
+def store() -> FaultyStore:
+    return FaultyStore(max_txn_ops=1_000)
 
 
 @pytest.fixture
-async def reader(store: MemoryStore) -> AsyncIterator[Reader]:
+async def reader(store: FaultyStore) -> AsyncIterator[Reader]:
     """A reader that has applied the keys 00 to 19."""
     await write(store, *(put(f"{n:02}") for n in range(20)))
     async with reading(store) as opened:
@@ -29,7 +29,7 @@ async def reader(store: MemoryStore) -> AsyncIterator[Reader]:
         yield opened
 
 
-async def settle(store: MemoryStore, reader: Reader) -> int:
+async def settle(store: FaultyStore, reader: Reader) -> int:
     """Have the reader apply what it received, by requesting one more item; return its revision."""
     revision = await write(store, put("settled"))
     while (await reader.next()).revision < revision:
@@ -54,7 +54,7 @@ async def test_a_true_view_needs_no_correction(reader: Reader) -> None:
     assert reader.source.counters.missed_events == 0
 
 
-async def test_a_missed_put_is_found_and_delivered(store: MemoryStore, reader: Reader) -> None:
+async def test_a_missed_put_is_found_and_delivered(store: FaultyStore, reader: Reader) -> None:
     store.faults.lose_next()
     missed = await write(store, put("07", b"missed"))
     await settle(store, reader)
@@ -67,7 +67,7 @@ async def test_a_missed_put_is_found_and_delivered(store: MemoryStore, reader: R
 
 
 async def test_a_missed_delete_is_found_and_delivered(
-    store: MemoryStore, reader: Reader, caplog: pytest.LogCaptureFixture
+    store: FaultyStore, reader: Reader, caplog: pytest.LogCaptureFixture
 ) -> None:
     store.faults.lose_next()
     await write(store, delete("19"))
@@ -79,7 +79,7 @@ async def test_a_missed_delete_is_found_and_delivered(
     assert "missed event: /contrail/network/19 is absent" in caplog.text
 
 
-async def test_a_missed_creation_is_found(store: MemoryStore, reader: Reader) -> None:
+async def test_a_missed_creation_is_found(store: FaultyStore, reader: Reader) -> None:
     store.faults.lose_next()
     await write(store, put("new"))
     await settle(store, reader)
@@ -89,7 +89,7 @@ async def test_a_missed_creation_is_found(store: MemoryStore, reader: Reader) ->
 
 
 async def test_keys_of_kinds_that_the_view_does_not_keep_are_no_missed_events(
-    store: MemoryStore, reader: Reader, caplog: pytest.LogCaptureFixture
+    store: FaultyStore, reader: Reader, caplog: pytest.LogCaptureFixture
 ) -> None:
     await write(store, put("x", kind="unheard_of"))
     await settle(store, reader)
@@ -99,12 +99,12 @@ async def test_keys_of_kinds_that_the_view_does_not_keep_are_no_missed_events(
     assert "missed event" not in caplog.text
 
 
-async def test_what_is_still_on_its_way_is_no_missed_event(store: MemoryStore, reader: Reader) -> None:
+async def test_what_is_still_on_its_way_is_no_missed_event(store: FaultyStore, reader: Reader) -> None:
     await write(store, put("03", b"later"), delete("04"), put("new"))
     assert await whole_pass(reader) == []
 
 
-class DeliversMeanwhile(MemoryStore):
+class DeliversMeanwhile(FaultyStore):
     """Lets the reader take its next item, or ``items``, while a relist's range is on its way back."""
 
     reader: Reader | None = None
@@ -166,19 +166,19 @@ async def test_on_a_busy_store_its_result_is_older_than_the_readers_revision() -
         assert correction.revision < reader.source.applied_revision
 
 
-async def test_before_the_first_snapshot_nothing_is_relisted(store: MemoryStore) -> None:
+async def test_before_the_first_snapshot_nothing_is_relisted(store: FaultyStore) -> None:
     async with reading(store) as reader:
         assert await reader.source.relist_slice(reader) is None
 
 
-async def test_if_the_applied_revision_is_compacted_the_world_is_listed(store: MemoryStore, reader: Reader) -> None:
+async def test_if_the_applied_revision_is_compacted_the_world_is_listed(store: FaultyStore, reader: Reader) -> None:
     await store.compact(await write(store, put("20"), put("21")))
     assert await reader.source.relist_slice(reader) is None
     assert isinstance(await reader.next(), Snapshot)
     assert reader.source.counters.lists["relist"] == 1
 
 
-async def test_an_unreachable_store_defers_the_slice(store: MemoryStore, reader: Reader) -> None:
+async def test_an_unreachable_store_defers_the_slice(store: FaultyStore, reader: Reader) -> None:
     store.faults.unreachable = True
     assert await reader.source.relist_slice(reader) is None
     store.faults.unreachable = False
@@ -187,7 +187,7 @@ async def test_an_unreachable_store_defers_the_slice(store: MemoryStore, reader:
 
 
 async def test_while_there_is_no_watch_nothing_is_compared_and_the_store_is_not_asked(
-    store: MemoryStore, reader: Reader
+    store: FaultyStore, reader: Reader
 ) -> None:
     """What happens meanwhile is no missed event, and what is compacted meanwhile is for the watch to find."""
     store.faults.unreachable = True

@@ -11,16 +11,16 @@ from intentc.model.events import Batch, Change, Snapshot
 from intentc.reconcile.failures import Denied, Failure
 from intentc.watch.keys import Layout
 from intentc.watch.listing import PageLimits
-from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put, RangeResult
 from intentc.watch.source import Source
 from intentc.watch.watch_state import Phase
+from tests.support.faulty_store import FaultyStore
 from tests.unit.watch.reading import PREFIX, delete, put, reading, write
 
 pytestmark = pytest.mark.anyio
 
 
-class ObservedStore(MemoryStore):
+class ObservedStore(FaultyStore):
     """Records ranges, and compacts between two pages on request."""
 
     def __init__(self) -> None:

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from intentc.model.events import Batch, Snapshot
-from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Operation
+from tests.support.faulty_store import FaultyStore
 from tests.unit.watch.reading import delete, put, reading, write
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.anyio
     ids=["a create", "a delete", "a create and its delete", "deletes of one key", "an update"],
 )
 async def test_a_restore_is_noticed_by_what_the_store_says_of_the_past(lost: list[Operation]) -> None:
-    store = MemoryStore()
+    store = FaultyStore()
     await write(store, put("a"))
     restore = store.faults.backup()
     async with reading(store) as reader:
@@ -45,7 +45,7 @@ async def test_a_restore_is_noticed_by_what_the_store_says_of_the_past(lost: lis
 
 @pytest.mark.parametrize("seen", [[put("b")], [delete("a")], [put("b"), delete("b")], []])
 async def test_a_cut_watch_alone_is_no_restore(seen: list[Operation]) -> None:
-    store = MemoryStore()
+    store = FaultyStore()
     await write(store, put("a"))
     async with reading(store) as reader:
         await reader.next()

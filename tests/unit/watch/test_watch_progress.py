@@ -11,18 +11,18 @@ import pytest
 
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.listing import PageLimits
-from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
 from intentc.watch.source import Source
 from intentc.watch.watch_state import Progress
+from tests.support.faulty_store import FaultyStore
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def store() -> AsyncIterator[MemoryStore]:
-    store = MemoryStore()
+async def store() -> AsyncIterator[FaultyStore]:
+    store = FaultyStore()
     for number in range(5):
         await store.transaction([], [Put(f"/contrail/box/{number}", b"{}")])
     yield store
@@ -67,7 +67,7 @@ def test_a_store_that_was_put_back_is_not_behind() -> None:
     assert progress.lag == 0
 
 
-async def test_a_listing_reports_its_progress(store: MemoryStore) -> None:
+async def test_a_listing_reports_its_progress(store: FaultyStore) -> None:
     source = Source(store, "/contrail/", pages=PageLimits(keys=2))
     reported: list[tuple[int, int]] = []
     source.progress.listing = lambda *figures: reported.append(figures)  # type: ignore[method-assign]
@@ -76,7 +76,7 @@ async def test_a_listing_reports_its_progress(store: MemoryStore) -> None:
     assert reported == [(0, 0), (2, 5), (4, 5), (5, 5)]
 
 
-async def test_our_own_beats_show_revisions_that_the_watch_has_not_delivered(store: MemoryStore) -> None:
+async def test_our_own_beats_show_revisions_that_the_watch_has_not_delivered(store: FaultyStore) -> None:
     source = Source(store, "/contrail/", heartbeat=Heartbeat("default", "one", interval=0.01))
     async with aclosing(source.events()) as events, anyio.create_task_group() as group:
         listed = (await anext(events)).revision

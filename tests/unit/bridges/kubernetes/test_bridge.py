@@ -18,10 +18,10 @@ from intentc.directives import AllowDeletes, Book
 from intentc.loading.schemas import load_schema
 from intentc.model import Schema
 from intentc.model.bridge_keys import Mark, synced_key
-from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put, prefix_end
 from intentc.writing.connection import in_process
 from intentc.writing.mirroring import MirrorService
+from tests.support.faulty_store import FaultyStore
 from tests.support.kube.fake_cluster import FakeCluster, running_fake_cluster
 from tests.support.waiting import until, until_true
 
@@ -46,7 +46,7 @@ class _World:
 
     def __init__(self, cluster: FakeCluster, schema: Schema) -> None:
         self.cluster = cluster
-        self.store = MemoryStore(max_txn_ops=1024)
+        self.store = FaultyStore(max_txn_ops=1024)
         self.api = ApiServer(self.store, schema, path="test", max_txn_ops=1024)
         self.kinds = mirrored_kinds(schema, ("mapping", "service"))
 

@@ -21,7 +21,6 @@ from intentc.bridges.xds.metrics import Figures
 from intentc.bridges.xds.rejections import RejectionAnalyzer
 from intentc.bridges.xds.serving import Server, running_xds
 from intentc.bridges.xds.world import World
-from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Compacted, Put
 from tests.support.envoy.handmade import (
     CONFIGURATION,
@@ -35,13 +34,14 @@ from tests.support.envoy.handmade import (
     virtual_host,
     write,
 )
+from tests.support.faulty_store import FaultyStore
 from tests.support.waiting import PATIENCE, until
 from tests.unit.bridges.xds.client import Client, connected, names
 
 pytestmark = pytest.mark.anyio
 
 
-async def recorded(store: MemoryStore, *expected: str) -> None:
+async def recorded(store: FaultyStore, *expected: str) -> None:
     with anyio.fail_after(PATIENCE):
         while set(await rejections(store)) != set(expected):  # noqa: ASYNC110  # nothing notifies a test of it
             await anyio.sleep(0.002)
@@ -57,14 +57,14 @@ class Served(NamedTuple):
     ``first``: the response that the Envoy has received, and not answered yet.
     """
 
-    store: MemoryStore
+    store: FaultyStore
     server: Server
     envoy: Client
     first: Any
 
 
 @asynccontextmanager
-async def serving(store: MemoryStore, *, incremental: bool = True) -> AsyncIterator[Served]:
+async def serving(store: FaultyStore, *, incremental: bool = True) -> AsyncIterator[Served]:
     """A server over ``store`` with an Envoy, until the block ends."""
     async with running_xds(store, "gateway") as server, connected(server.port, incremental=incremental) as envoy:
         await envoy.ask(Type.CLUSTERS)
@@ -72,22 +72,22 @@ async def serving(store: MemoryStore, *, incremental: bool = True) -> AsyncItera
 
 
 @pytest.fixture
-async def store() -> MemoryStore:
+async def store() -> FaultyStore:
     """A store that holds the cluster ``a``."""
-    store = MemoryStore()
+    store = FaultyStore()
     await write(store, cluster("a", 1))
     return store
 
 
 @pytest.fixture
-async def served(store: MemoryStore) -> AsyncIterator[Served]:
+async def served(store: FaultyStore) -> AsyncIterator[Served]:
     """In the incremental dialect."""
     async with serving(store) as started:
         yield started
 
 
 @pytest.mark.parametrize("incremental", [False, True], ids=["state of the world", "incremental"])
-async def test_an_envoy_is_sent_what_the_store_holds_and_what_changes(store: MemoryStore, incremental: bool) -> None:
+async def test_an_envoy_is_sent_what_the_store_holds_and_what_changes(store: FaultyStore, incremental: bool) -> None:
     async with serving(store, incremental=incremental) as (_, _, envoy, first):
         assert names(first) == {"a"}
         await envoy.answer(first)
@@ -99,7 +99,7 @@ async def test_an_envoy_is_sent_what_the_store_holds_and_what_changes(store: Mem
 
 @pytest.mark.parametrize("incremental", [False, True], ids=["state of the world", "incremental"])
 async def test_a_route_is_sent_when_its_cluster_was_acknowledged(incremental: bool) -> None:
-    store = MemoryStore()
+    store = FaultyStore()
     await write(store, virtual_host("*"))
     async with running_xds(store, "gateway") as server, connected(server.port, incremental=incremental) as envoy:
         await envoy.ask(Type.CLUSTERS)
@@ -115,7 +115,7 @@ async def test_a_route_is_sent_when_its_cluster_was_acknowledged(incremental: bo
         assert (await envoy.received()).type_url == Type.ROUTES
 
 
-async def test_two_envoys_each_have_their_own_course(store: MemoryStore) -> None:
+async def test_two_envoys_each_have_their_own_course(store: FaultyStore) -> None:
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(running_xds(store, "gateway"))
         slow = await stack.enter_async_context(connected(server.port, incremental=True))
@@ -134,7 +134,7 @@ async def test_an_envoy_that_never_answers_keeps_removed_clusters_for_the_others
 ) -> None:
     """Nothing else happens meanwhile; when it answers after all, it is sent what it has missed."""
     mocker.patch.object(draining, "SILENCE_SECONDS", 0.5)
-    store = MemoryStore()
+    store = FaultyStore()
     await write(store, cluster("c", 1), virtual_host("*"), route("r", "/", "c"))
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(running_xds(store, "gateway"))
@@ -180,7 +180,7 @@ async def test_a_rejection_is_recorded_with_digest_origins_and_what_is_in_force_
     assert names(await envoy.received()) == {"a"}
 
 
-async def test_a_restarted_server_honours_the_record_and_puts_the_last_good_state_in_force(store: MemoryStore) -> None:
+async def test_a_restarted_server_honours_the_record_and_puts_the_last_good_state_in_force(store: FaultyStore) -> None:
     async with serving(store) as (_, _, envoy, first):
         await envoy.answer(first)
         await write(store, cluster("a", 2))
@@ -197,7 +197,7 @@ async def test_a_restarted_server_honours_the_record_and_puts_the_last_good_stat
         assert rejected(server) == set()
 
 
-async def test_an_element_that_was_written_after_its_record_is_tried_again(store: MemoryStore) -> None:
+async def test_an_element_that_was_written_after_its_record_is_tried_again(store: FaultyStore) -> None:
     async with serving(store) as (_, _, envoy, first):
         await envoy.answer(first, error="Error adding/updating cluster(s) a: no")
         await recorded(store, "a")
@@ -218,7 +218,7 @@ async def test_taking_a_record_away_asks_for_another_trial(served: Served) -> No
 
 
 async def test_what_is_no_valid_message_is_recorded_without_asking_an_envoy() -> None:
-    store = MemoryStore()
+    store = FaultyStore()
     await write(store, cluster("good", 1), cluster("bad", 1, lb_policy="BEST"))
     async with running_xds(store, "gateway") as server:
         await recorded(store, "bad")
@@ -229,7 +229,7 @@ async def test_what_is_no_valid_message_is_recorded_without_asking_an_envoy() ->
 
 
 async def test_of_a_rejected_secret_nothing_is_written_down_but_that_it_was_rejected() -> None:
-    store = MemoryStore()
+    store = FaultyStore()
     key = {"inline_string": "-----BEGIN PRIVATE KEY-----"}
     await write(store, element("envoy_secret", "s", config={"name": "s", "tls_certificate": {"private_key": key}}))
     async with running_xds(store, "gateway") as server, connected(server.port, incremental=True) as envoy:
@@ -245,14 +245,14 @@ async def test_of_a_rejected_secret_nothing_is_written_down_but_that_it_was_reje
         assert "PRIVATE KEY" not in str(record)
 
 
-async def test_a_value_that_cannot_be_read_leaves_what_was_there(store: MemoryStore) -> None:
+async def test_a_value_that_cannot_be_read_leaves_what_was_there(store: FaultyStore) -> None:
     async with running_xds(store, "gateway") as server:
         await write(store, Put(element_key("envoy_cluster", "a"), b"{"), cluster("b", 1))
         await until(lambda: set(server.world.served.resources(Type.CLUSTERS)) == {"a", "b"})
 
 
 async def test_what_went_while_the_watch_was_cut_is_gone_after_it() -> None:
-    store = MemoryStore()
+    store = FaultyStore()
     await write(store, cluster("a", 1), cluster("b", 1))
     async with running_xds(store, "gateway") as server:
         store.faults.lose_next()
@@ -262,7 +262,7 @@ async def test_what_went_while_the_watch_was_cut_is_gone_after_it() -> None:
 
 
 async def test_an_address_that_is_taken_is_reported() -> None:
-    store = MemoryStore()
+    store = FaultyStore()
     async with running_xds(store, "gateway") as server:
         with pytest.raises(AddressTaken, match=f"can't listen on 127.0.0.1:{server.port}"):
             async with running_xds(store, "gateway", port=server.port):
@@ -287,7 +287,7 @@ async def closed_by_the_server(stream: SocketStream) -> None:
             pass
 
 
-async def test_half_open_connections_disturb_no_stream_and_end(store: MemoryStore, mocker: MockerFixture) -> None:
+async def test_half_open_connections_disturb_no_stream_and_end(store: FaultyStore, mocker: MockerFixture) -> None:
     """One past the limit is closed at once, the others when they have not begun HTTP/2 in time."""
     mocker.patch.object(ads, "most_connections", return_value=4)
     mocker.patch.object(ads, "HANDSHAKE_SECONDS", 5.0)

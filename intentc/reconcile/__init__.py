@@ -6,14 +6,12 @@ nor objects, only hashable keys, so one implementation serves the engine and the
 """
 
 from .keyed import Clock, KeyedQueue, Timer
-from .loop import Loop, Pause, RequeueAfter, Result
+from .loop import Loop, Pause, RequeueAfter, Result, open_while
 from .quarantine import Quarantine, Quarantined
-from .worker import KeyedWorker
 
 __all__ = [
     "Clock",
     "KeyedQueue",
-    "KeyedWorker",
     "Loop",
     "Pause",
     "Quarantine",
@@ -21,4 +19,5 @@ __all__ = [
     "RequeueAfter",
     "Result",
     "Timer",
+    "open_while",
 ]

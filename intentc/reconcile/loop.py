@@ -55,6 +55,11 @@ Result = RequeueAfter | None
 """What a run returns: None if the key is done."""
 
 
+def open_while(is_open: Callable[[], bool]) -> Callable[[], float]:
+    """The gate of a loop that works while ``is_open()``; call the loop's ``wake`` when it becomes true."""
+    return lambda: 0.0 if is_open() else math.inf
+
+
 class Pause:
     """How long all keys wait for a system that is away or asks for time. Loops that use one system share its pause.
 

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from intentc.outgoing import with_list_keys
-from intentc.reconcile.failures import Rejected, Unavailable
+from intentc.reconcile.failures import Conflict, Rejected, Unavailable
 
 from .cluster import Cluster
 
@@ -55,7 +55,7 @@ async def apply(cluster: Cluster, path: str, body: Mapping[str, Any], uid: str, 
     guarded = {**with_list_keys(body), "metadata": {**body["metadata"], **guard}}
     try:
         return await cluster.send("PATCH", path, {"fieldManager": MANAGER}, guarded, _APPLY)
-    except Rejected as error:
+    except (Conflict, Rejected) as error:
         if _is_another(error):
             raise NotAsExpected(str(error)) from None
         raise
@@ -76,7 +76,7 @@ async def delete(cluster: Cluster, path: str, uid: str) -> bytes | None:
     }
     try:
         answer = await cluster.send("DELETE", path, None, options)
-    except Rejected as error:
+    except (Conflict, Rejected) as error:
         if error.status in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
             raise NotAsExpected(str(error)) from None
         raise
@@ -90,7 +90,7 @@ def words_of(error: Exception) -> str:
     return _TIME.sub("", str(error))
 
 
-def _is_another(error: Rejected) -> bool:
+def _is_another(error: Conflict | Rejected) -> bool:
     """Whether an apply was rejected for what it said of uid or version, and not for its fields."""
     if error.status == HTTPStatus.CONFLICT:
         return "Apply failed" not in str(error)

@@ -27,12 +27,20 @@ import msgspec
 from intentc.loading.kubeconfig import ClusterAccess
 from intentc.model import InvalidInput, described
 from intentc.model.files import stamps
-from intentc.reconcile.backoff import retry_after
-from intentc.reconcile.failures import Denied, Expired, Failure, Rejected, Throttled, Unauthenticated, Unavailable
+from intentc.reconcile.backoff import Backoff, retry_after
+from intentc.reconcile.failures import (
+    Conflict,
+    Denied,
+    Expired,
+    Failure,
+    Rejected,
+    Throttled,
+    Unauthenticated,
+    Unavailable,
+)
 from intentc.writing.bounded import UNCOMPRESSED, AnswerTooLarge, check_uncompressed, read, received
 
 from .credentials import Credentials
-from .errors import NotServed, TooLarge
 from .gathering import gathered
 
 _LOG = logging.getLogger(__name__)
@@ -45,6 +53,18 @@ LARGEST_ANSWER = 32 * 1024 * 1024
 """Bytes. A page of a list that is larger is asked for again with fewer objects; the largest object has 1.5 MB."""
 _LONGEST_ERROR = 64 * 1024
 _LONGEST_PAUSE = 60.0
+
+
+DENIED = Backoff(0.2, 300.0)
+"""Of one object that the cluster does not let us change: RBAC may be granted."""
+
+
+class TooLarge(Unavailable):
+    """An answer has more bytes than we read: ask for less at once."""
+
+
+class NotServed(Failure):
+    """404 for a whole kind: the cluster does not have it (yet)."""
 
 
 class _Status(msgspec.Struct):
@@ -208,6 +228,8 @@ def _error(status: int, headers: Mapping[str, str], body: bytes) -> Failure:
             return Denied(words)
         case 404 if not found.reason or not _names_an_object(found):
             return NotServed(words)
+        case 409:
+            return Conflict(status, found.message or _phrase(status), found.reason)
         case 410:
             return Expired(words)
         case 429:

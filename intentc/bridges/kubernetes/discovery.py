@@ -16,8 +16,7 @@ import msgspec
 
 from intentc.reconcile.failures import Denied, Rejected, Unauthenticated, Unavailable
 
-from .cluster import Cluster
-from .errors import NotServed
+from .cluster import Cluster, NotServed
 
 IDENTIFYING_NAMESPACE = "kube-system"
 """Its uid identifies a cluster: it is created with it, and can't be deleted."""

@@ -18,15 +18,13 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from enum import Enum, auto
-from http import HTTPStatus
 from typing import Any, NamedTuple
 
 from intentc import crashpoints
 from intentc.outgoing import Target
-from intentc.reconcile.failures import Denied, Expired, Failure, Rejected, Unavailable
+from intentc.reconcile.failures import Conflict, Denied, Expired, Failure, Rejected, Unavailable
 
-from .cluster import Cluster
-from .errors import NotServed
+from .cluster import Cluster, NotServed
 from .wire import Identity
 
 _LOG = logging.getLogger(__name__)
@@ -110,10 +108,10 @@ class Events:
             self.counters["events"] += 1
             crashpoints.reach("event.sent")
             return Result.CREATED
+        except Conflict:
+            self._works(about)
+            return Result.PRESENT
         except Rejected as error:
-            if error.status == HTTPStatus.CONFLICT:
-                self._works(about)
-                return Result.PRESENT
             self.counters["events_rejected"] += 1
             _LOG.warning("an Event about %s %s can't be written: %s", about.kind, about.identity, error)
             return Result.REJECTED

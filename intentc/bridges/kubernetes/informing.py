@@ -24,9 +24,8 @@ from intentc import crashpoints
 from intentc.reconcile.backoff import Backoff, Retries
 from intentc.reconcile.failures import Denied, Expired, Failure, Unavailable
 
-from .cluster import Cluster
+from .cluster import Cluster, NotServed, TooLarge
 from .discovery import ManifestKind, Served, find
-from .errors import NotServed, TooLarge
 from .informer import Finding, Informer, ListPage, Probe, Watch
 from .wire import Lines, Unreadable, decode_event, decode_page
 

@@ -27,13 +27,12 @@ import msgspec
 from intentc.model import Key, Schema
 from intentc.outgoing import INSTALLATION_LABEL, Step, differences, next_step, observed_fields, restored
 from intentc.reconcile.backoff import Backoff
-from intentc.reconcile.failures import Denied, Failure, Rejected, Unavailable
+from intentc.reconcile.failures import Conflict, Denied, Failure, Rejected, Unavailable
 
 from . import applying
 from .answering import Answers, AnswerWriter
 from .applying import NotAsExpected, words_of
-from .cluster import Cluster
-from .errors import NotServed, shared_pause
+from .cluster import Cluster, NotServed
 from .events import Events
 from .informer import Complete, Deleted, Finding, Put
 from .made_kinds import MadeKinds, Readiness
@@ -212,7 +211,7 @@ class ManifestReconciler:
                 _LOG.warning("%s can't be read: %r", self._title(name), error)
                 self._rejected(name, (), f"it can't be read: {error}")
             except Failure as error:
-                if shared_pause(error) is None:
+                if not error.concerns_all:
                     # A read of this object was rejected, for example: it waits, and the others don't.
                     self._rejected(name, (), words_of(error))
                 else:
@@ -360,7 +359,7 @@ class ManifestReconciler:
             await self._read(sort, name, target.namespace, target.name)
             self._later(name, _UNAVAILABLE.seconds(self._unexpected[name]))
             return None
-        except (Rejected, Denied, Unavailable) as error:
+        except (Conflict, Rejected, Denied, Unavailable) as error:
             if isinstance(error, Unavailable) and error.concerns_all:
                 raise
             return self._rejected(name, about, words_of(error))

@@ -3,7 +3,7 @@
 Why it exists: only the cluster can hold up the end of its objects. A finalizer of ours that the copy in etcd has is
 added to its object, and one that the copy lacks is removed from it; while there is no copy, nothing is known, and
 nothing changes. Others' finalizers stay. Each change is made on the object as it is at that moment. One that is denied
-is tried again with a back-off of its own, and delays no other (``KeyedWorker``). ``manifest_reconciler`` asks whether
+is tried again with a back-off of its own, and delays no other. ``manifest_reconciler`` asks whether
 an owner lacks one; the finalizer of a manifest itself is removed by ``answering``.
 
 State: which copies and which objects have finalizers of ours; the objects to look at; rejections and counters. It reads
@@ -20,20 +20,14 @@ from http import HTTPStatus
 import msgspec
 
 from intentc.model import Key
-from intentc.reconcile import KeyedWorker
-from intentc.reconcile.backoff import Backoff
-from intentc.reconcile.failures import Failure, Rejected
+from intentc.reconcile import Loop, open_while
+from intentc.reconcile.failures import Conflict, Failure, Rejected
 
-from .cluster import Cluster
+from .cluster import DENIED, Cluster, NotServed
 from .discovery import Served
-from .errors import NotServed, shared_pause
 from .wire import UNUSABLE, Identity
 
 _LOG = logging.getLogger(__name__)
-_AGAIN = Backoff(0.2, 30.0)
-"""While the cluster does not answer."""
-_DENIED = Backoff(0.2, 300.0)
-"""Of one object that the cluster does not let us change: RBAC may be granted."""
 _MERGE = "application/merge-patch+json"
 
 
@@ -78,20 +72,14 @@ class OwnerFinalizers:
         self._objects: dict[Key, frozenset[str]] = {}
         self._kinds: set[str] = set()
         """Those that copies were of."""
-        self._worker: KeyedWorker[Key] = KeyedWorker(
-            self._change, (Failure, msgspec.MsgspecError), shared_pause,
-            may_work=may_write, backoff=_DENIED, pause=_AGAIN,
-        )  # fmt: skip
-
-    @property
-    def idle(self) -> bool:
-        """Whether nothing is to be changed."""
-        return self._worker.idle
+        self.loop: Loop[Key] = Loop(
+            self._change, gate=open_while(may_write), backoff=DENIED, on_failure=self._note_failure
+        )
 
     def lacks(self, uuid: str) -> bool:
         """Whether the object with this uuid has not all of our finalizers that its copy has."""
         keys = (Key(kind, uuid) for kind in self._kinds)
-        return any(self._worker.is_due(key) and self._lacking(key) for key in keys)
+        return any(self.loop.queue.busy(key) and self._lacking(key) for key in keys)
 
     def stored(self, key: Key, value: bytes | None) -> None:
         """Note what etcd holds of a mirrored kind; None: nothing."""
@@ -101,7 +89,7 @@ class OwnerFinalizers:
         if found is None or not found.mirrored:
             self._copies.pop(key, None)
             self.rejected.pop(key, None)
-            self._worker.end_backoff(key)
+            self.loop.end_backoff(key)
         else:
             wanted = self._ours & set(found.finalizers)
             self._kinds.add(key.kind)
@@ -121,7 +109,7 @@ class OwnerFinalizers:
             self._objects.pop(key, None)
         if body is None:
             self.rejected.pop(key, None)
-            self._worker.end_backoff(key)
+            self.loop.end_backoff(key)
         else:
             self._look(key, unchanged=True)
 
@@ -134,18 +122,14 @@ class OwnerFinalizers:
         """Look at everything: this process may write now."""
         for key in self._copies:
             self._look(key)
-        self._worker.wake()
-
-    async def run(self) -> None:
-        """Work until cancelled."""
-        await self._worker.run()
+        self.loop.wake()
 
     def _look(self, key: Key, *, unchanged: bool = False) -> None:
         if self._differs(key):
-            self._worker.add(key, unchanged=unchanged)
+            self.loop.add(key, unchanged=unchanged)
         else:
             self.rejected.pop(key, None)
-            self._worker.end_backoff(key)
+            self.loop.end_backoff(key)
 
     def _differs(self, key: Key) -> bool:
         return key in self._copies and self._copies[key] != self._objects.get(key, frozenset())
@@ -156,23 +140,24 @@ class OwnerFinalizers:
     async def _change(self, key: Key) -> None:
         name, served = self._named(key), self._served(key.kind)
         if name is not None and served is not None and self._differs(key):
-            await self._try(key, name, served.path_of(name.namespace, name.name))
+            try:
+                await self._patch(key, served.path_of(name.namespace, name.name))
+                self.rejected.pop(key, None)
+            except NotServed:
+                pass
+            except Rejected as error:
+                if error.status != HTTPStatus.NOT_FOUND:
+                    raise
         self._on_change()
 
-    async def _try(self, key: Key, name: Identity, path: str) -> None:
-        try:
-            await self._patch(key, path)
-            self.rejected.pop(key, None)
-        except NotServed:
+    def _note_failure(self, key: Key, error: Exception) -> None:
+        if not isinstance(error, Failure | msgspec.MsgspecError):
+            _LOG.exception("the finalizers of %s can't be changed", key)
+        elif isinstance(error, Conflict):
             return
-        except (Failure, msgspec.MsgspecError) as error:
-            if isinstance(error, Rejected) and error.status == HTTPStatus.NOT_FOUND:
-                return
-            if not (isinstance(error, Rejected) and error.status == HTTPStatus.CONFLICT):
-                if self.rejected.get(key) != str(error):
-                    _LOG.warning("the finalizers of %s %s: %s", key.kind, name, error)
-                self.rejected[key] = str(error)
-            raise
+        elif self.rejected.get(key) != str(error):
+            _LOG.warning("the finalizers of %s %s: %s", key.kind, self._named(key), error)
+        self.rejected[key] = str(error)
 
     async def _patch(self, key: Key, path: str) -> None:
         found = _DECODER.decode(await self._cluster.get(path)).metadata

@@ -2,7 +2,7 @@
 
 Why it exists: each side changes at any time, so an object is looked at whenever one of them shows a change, and what is
 sent depends only on what both have then (``status_patch``). If the cluster has a newer one, it is read again. A status
-that is denied is tried again with a back-off of its own, and delays no other (``KeyedWorker``). Kinds whose status
+that is denied is tried again with a back-off of its own, and delays no other. Kinds whose status
 compilers do not claim cost nothing here. Of the others it also knows the resourceVersion, for Events.
 
 State: what both sides say, for those kinds; the objects to look at; rejections and counters. It writes the status
@@ -22,21 +22,15 @@ import msgspec
 from intentc import crashpoints
 from intentc.model import Key
 from intentc.model.status import Status
-from intentc.reconcile import KeyedWorker
-from intentc.reconcile.backoff import Backoff
-from intentc.reconcile.failures import Failure, Rejected
+from intentc.reconcile import Loop, open_while
+from intentc.reconcile.failures import Conflict, Failure, Rejected
 
-from .cluster import Cluster
+from .cluster import DENIED, Cluster, NotServed
 from .discovery import Served
-from .errors import NotServed, shared_pause
 from .status_patch import MANAGER, DesiredStatus, Live, desired_status_of, live_of, status_patch
 from .wire import UNUSABLE
 
 _LOG = logging.getLogger(__name__)
-_AGAIN = Backoff(0.2, 30.0)
-"""While the cluster does not answer."""
-_DENIED = Backoff(0.2, 300.0)
-"""Of one status that the cluster does not let us write: RBAC may be granted."""
 _MERGE = "application/merge-patch+json"
 
 
@@ -59,15 +53,9 @@ class Reporter:
         self._served = served
         self._said: dict[Key, DesiredStatus] = {}
         self._live: dict[Key, Live] = {}
-        self._worker: KeyedWorker[Key] = KeyedWorker(
-            self._report, (Failure, msgspec.MsgspecError), shared_pause,
-            may_work=may_write, backoff=_DENIED, pause=_AGAIN,
-        )  # fmt: skip
-
-    @property
-    def idle(self) -> bool:
-        """Whether nothing is to be written."""
-        return self._worker.idle
+        self.loop: Loop[Key] = Loop(
+            self._report, gate=open_while(may_write), backoff=DENIED, on_failure=self._note_failure
+        )
 
     def stored(self, key: Key, value: bytes | None) -> None:
         """Note what etcd holds of a resource; None: nothing."""
@@ -76,10 +64,10 @@ class Reporter:
         said = desired_status_of(value) if value is not None else None
         if said is None:
             self._said.pop(key, None)
-            self._worker.end_backoff(key)
+            self.loop.end_backoff(key)
         elif self._said.get(key) != said:
             self._said[key] = said
-            self._worker.add(key)
+            self.loop.add(key)
 
     def live(self, key: Key, body: bytes | None) -> None:
         """Note what the cluster has; None: the object is gone."""
@@ -88,14 +76,14 @@ class Reporter:
         if body is None:
             self._live.pop(key, None)
             self.rejected.pop(key, None)
-            self._worker.end_backoff(key)
+            self.loop.end_backoff(key)
             return
         try:
             self._live[key] = live_of(body)
         except UNUSABLE as error:
             _LOG.debug("the status of %s can't be read: %s", key, error)
             return
-        self._worker.add(key, unchanged=True)
+        self.loop.add(key, unchanged=True)
 
     def resource_version(self, key: Key) -> str:
         """The resourceVersion of the cluster's object; empty if it is not known."""
@@ -110,12 +98,8 @@ class Reporter:
     def look_at_all(self) -> None:
         """Look at everything: this process may write now."""
         for key in self._said:
-            self._worker.add(key)
-        self._worker.wake()
-
-    async def run(self) -> None:
-        """Report until cancelled."""
-        await self._worker.run()
+            self.loop.add(key)
+        self.loop.wake()
 
     async def _report(self, key: Key) -> None:
         said, live, served = self._said.get(key), self._live.get(key), self._served(key.kind)
@@ -131,26 +115,26 @@ class Reporter:
             self.rejected.pop(key, None)
         except NotServed:
             return
-        except (Failure, msgspec.MsgspecError) as error:
-            if isinstance(error, Rejected) and error.status == HTTPStatus.NOT_FOUND:
-                return
-            is_conflict = isinstance(error, Rejected) and error.status == HTTPStatus.CONFLICT
-            if not is_conflict:
+        except Rejected as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                # It would be rejected again as it is.
                 self.rejected[key] = str(error)
-            if not isinstance(error, Rejected) or is_conflict:
-                raise
-            # It would be rejected again as it is.
-            self.counters["statuses_rejected"] += 1
+                self.counters["statuses_rejected"] += 1
+
+    def _note_failure(self, key: Key, error: Exception) -> None:
+        if not isinstance(error, Failure | msgspec.MsgspecError):
+            _LOG.exception("the status of %s can't be reported", key)
+        if not isinstance(error, Conflict):
+            self.rejected[key] = str(error)
 
     async def _patch(self, key: Key, path: str, patch: Mapping[str, Any]) -> None:
         """Send a patch. After a conflict the object is read again, for the next attempt."""
         try:
             body = await self._cluster.send("PATCH", f"{path}/status", {"fieldManager": MANAGER}, patch, _MERGE)
-        except Rejected as error:
-            if error.status == HTTPStatus.CONFLICT:
-                live = live_of(await self._cluster.get(path))
-                if live.metadata.uid == key.uuid:
-                    self._live[key] = live
+        except Conflict:
+            live = live_of(await self._cluster.get(path))
+            if live.metadata.uid == key.uuid:
+                self._live[key] = live
             raise
         crashpoints.reach("status.sent")
         self.counters["statuses"] += 1

@@ -194,8 +194,8 @@ class Bridge:
                     task = self._task(kind, marks.get(kind.name))
                     group.start_soon(task.watcher.run)
                 group.start_soon(self.sender.run)
-                group.start_soon(self.reporter.run)
-                group.start_soon(self.finalizers.run)
+                group.start_soon(self.reporter.loop.run)
+                group.start_soon(self.finalizers.loop.run)
                 group.start_soon(self.compiled_problems.run)
                 group.start_soon(self.problem_events.run, self._settings.tend_seconds)
                 if self.carrier is not None:
@@ -268,7 +268,7 @@ class Bridge:
     def is_idle(self) -> bool:
         """Whether nothing is to be written, under way, or awaited."""
         carried = self.carrier is None or self.carrier.idle
-        return self.sender.idle and self.reporter.idle and self.finalizers.idle and carried
+        return self.sender.idle and self.reporter.loop.settled and self.finalizers.loop.settled and carried
 
     def _noted(self, key: Key, value: bytes | None, revision: int) -> None:
         """Note what etcd holds under a key; None: nothing."""

@@ -18,11 +18,10 @@ import uuid
 
 import msgspec
 
-from intentc.reconcile import KeyedWorker
+from intentc.reconcile import Loop, Pause
 from intentc.reconcile.backoff import Backoff
-from intentc.reconcile.failures import Denied, Failure
 from intentc.watch.keys import Layout
-from intentc.watch.protocol import Delete, Operation, Put, RequestTooLarge, Store
+from intentc.watch.protocol import Delete, Operation, Put, Store
 
 from .elements import REJECTION, Key, Rejection
 
@@ -53,9 +52,7 @@ class Records:
         self._layout = Layout.of(f"/{path.strip('/')}/")
         self._waiting: dict[Key, Rejection | None] = {}
         self._there: set[Key] = set()
-        self._worker: KeyedWorker[Key] = KeyedWorker(
-            self._write, (Failure,), _shared_pause, backoff=_NOT_TAKEN, pause=_RETRY
-        )
+        self.loop: Loop[Key] = Loop(self._write, backoff=_NOT_TAKEN, pause=Pause(_RETRY), on_failure=_log)
 
     @property
     def waiting(self) -> int:
@@ -76,11 +73,7 @@ class Records:
             return
         (self._there.discard if rejection is None else self._there.add)(key)
         self._waiting[key] = rejection
-        self._worker.add(key)
-
-    async def run(self) -> None:
-        """Write pending records until cancelled."""
-        await self._worker.run()
+        self.loop.add(key)
 
     async def _write(self, key: Key) -> None:
         if key not in self._waiting:
@@ -88,15 +81,10 @@ class Records:
         rejection = self._waiting[key]
         at = self._layout.key(REJECTION, record_uuid(key))
         operation: Operation = Delete(at) if rejection is None else Put(at, record_value(rejection))
-        try:
-            await self._store.transaction([], [operation])
-        except Failure as error:
-            _LOG.warning("a rejection can't be recorded yet: %s", error, extra={"key": " ".join(key)})
-            raise
+        await self._store.transaction([], [operation])
         if self._waiting.get(key) is rejection:
             del self._waiting[key]
 
 
-def _shared_pause(error: Exception) -> float | None:
-    """The seconds for which all records wait; None if only one does."""
-    return None if isinstance(error, Denied | RequestTooLarge) else 0.0
+def _log(key: Key, error: Exception) -> None:
+    _LOG.warning("a rejection can't be recorded yet: %s", error, extra={"key": " ".join(key)})

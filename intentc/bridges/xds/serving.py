@@ -169,7 +169,7 @@ async def running_xds(
     failure: BaseException | None = None
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(server.watch)
-        tasks.start_soon(server.records.run)
+        tasks.start_soon(server.records.loop.run)
         await server.listed()
         try:
             async with listening(server.discovery, host, port) as bound:

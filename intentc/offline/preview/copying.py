@@ -25,8 +25,9 @@ from intentc.apiserver.layout import REFERENCE, Holder, Layout
 from intentc.apiserver.pools import Pool
 from intentc.directives import Book, Kept
 from intentc.model import Change, InvalidInput, Key, Name, Schema, Snapshot
+from intentc.offline import AllocationsUnreadable
 from intentc.offline.offline import PATH
-from intentc.reconcile.failures import Denied
+from intentc.reconcile.failures import Denied, Failure
 from intentc.retained import KnownFields, KnownValues, RetainedValues
 from intentc.watch.keys import Layout as KeyLayout
 from intentc.watch.listing import list_all
@@ -56,7 +57,7 @@ class Gathered(NamedTuple):
 
 
 async def gather(store: Store, read: ReadService, schema: Schema, *, path: str, installation: str) -> Gathered:
-    """Read everything under ``/<path>/`` now. Raises ``Failure``, and ``Failure`` for unreadable allocations."""
+    """Read everything under ``/<path>/`` now. Raises ``Failure`` and ``AllocationsUnreadable``."""
     await KnownFields(store, schema, installation=installation).load()
     listing = await list_all(store, KeyLayout.of(f"/{path}/"), _ignore)
     revision = listing.snapshot.revision
@@ -72,7 +73,10 @@ async def gather(store: Store, read: ReadService, schema: Schema, *, path: str, 
                 names[uuid] = item.value
     except Denied:
         links = None
-    allocations = await read.all_allocations(f"{installation}/")
+    try:
+        allocations = await read.all_allocations(f"{installation}/")
+    except Failure as error:
+        raise AllocationsUnreadable from error
     directives = await Book(store, installation).list()
     retained = RetainedValues(store, schema, path=path, installation=installation)
     last_good = await KnownValues.of(retained, schema, listing.snapshot.changes)

@@ -93,7 +93,7 @@ def test_a_status_waits_for_one_request_at_most_however_many_are_denied(count: i
             lambda kind: APPS,
             lambda: True,
         )
-        running = asyncio.create_task(reporter.run())
+        running = asyncio.create_task(reporter.loop.run())
         denied = [f"denied-{number}" for number in range(count)]
         for name in (*denied, "good"):
             reporter.live(_key(name), _object(name))
@@ -128,7 +128,7 @@ def test_a_finalizer_waits_for_one_object_at_most_however_many_are_denied(count:
             lambda: True,
             lambda: None,
         )
-        running = asyncio.create_task(carried.run())
+        running = asyncio.create_task(carried.loop.run())
         denied = [f"denied-{number}" for number in range(count)]
         for name in denied:
             carried.live(_key(name), _object(name))

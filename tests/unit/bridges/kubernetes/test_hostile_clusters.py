@@ -12,9 +12,8 @@ import msgspec
 import pytest
 
 from intentc.bridges.kubernetes import cluster as cluster_module
-from intentc.bridges.kubernetes.cluster import Cluster
+from intentc.bridges.kubernetes.cluster import Cluster, TooLarge
 from intentc.bridges.kubernetes.discovery import ManifestKind
-from intentc.bridges.kubernetes.errors import TooLarge
 from intentc.bridges.kubernetes.informer import Finding, Informer, ListPage
 from intentc.bridges.kubernetes.informing import KindWatcher, Phase
 from intentc.bridges.kubernetes.wire import Lines, Unreadable, decode_page, newer

@@ -37,7 +37,7 @@ async def test_a_rejection_is_reported_until_nothing_is_to_be_changed(
         cluster, frozenset({OURS}), lambda key: Identity("shop", "web"), lambda kind: APPS, lambda: True, lambda: None
     )
     async with anyio.create_task_group() as group:
-        group.start_soon(carried.run)
+        group.start_soon(carried.loop.run)
         carried.live(KEY, body())
         carried.stored(KEY, body(OURS))
         await until(lambda: carried.rejected == {KEY: "not yours (403)"})

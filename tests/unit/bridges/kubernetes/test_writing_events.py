@@ -8,7 +8,7 @@ import pytest
 
 from intentc.bridges.kubernetes.events import Events, Regarding, Result
 from intentc.bridges.kubernetes.wire import Identity
-from intentc.reconcile.failures import Denied, Failure, Rejected, Unauthenticated, Unavailable
+from intentc.reconcile.failures import Conflict, Denied, Failure, Rejected, Unauthenticated, Unavailable
 
 pytestmark = pytest.mark.anyio
 
@@ -41,7 +41,7 @@ async def _report(events: Events, namespace: str, name: str = "a") -> Result:
         (Unavailable("no answer, 429 or 503"), Result.FAILED),
         (Unauthenticated("401"), Result.FAILED),
         (Unauthenticated("the token can't be read"), Result.FAILED),
-        (Rejected(409, "it is there", "AlreadyExists"), Result.PRESENT),
+        (Conflict(409, "it is there", "AlreadyExists"), Result.PRESENT),
         (Rejected(422, "no", "Invalid"), Result.REJECTED),
     ],
 )

@@ -39,7 +39,7 @@ async def test_records_that_the_store_does_not_take_delay_no_other(count: int) -
     for name in names:
         records.record(("envoy_route", name), _rejection(name))
     async with anyio.create_task_group() as group:
-        group.start_soon(records.run)
+        group.start_soon(records.loop.run)
         await until(lambda: records.waiting == count)
         group.cancel_scope.cancel()
     found = await store.range("/test/", "/test0")

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
@@ -79,11 +79,10 @@ def create_app(
     metrics_token: Callable[[], str] = str,
     most_watches: int = MOST,
 ) -> Starlette:
-    """Create the ASGI application.
+    """Create the ASGI application. Requests of web pages and bodies that are no ``application/json`` are rejected.
 
     ``keystone``: None is ``no_auth``. ``hosts``: the names that ``Host`` may have. ``metrics_token``: gives the token
-    for ``/metrics``, if there is one. ``most_watches``: at once. Requests of web
-    pages and bodies that are no ``application/json`` are rejected.
+    for ``/metrics``, if there is one. ``most_watches``: at once.
     """
     threads = Threads(server)
     calls = _Calls(threads.on_loop, keystone, metrics_token)
@@ -122,24 +121,16 @@ def create_app(
     if keystone is not None:
         routes.insert(0, Route("/keystone/v3/auth/tokens", calls.log_in, methods=["POST"]))
         routes.insert(0, Route("/keystone/v3/auth/tokens", calls.log_out, methods=["DELETE"]))
+    media = JSON_TYPES | BODY_TYPES
+    checks = Checks("server.hosts", hosts, only_json=True, media=media, untyped=("/api/", "/apis/"))
     app = Starlette(
         routes=routes,
-        middleware=[Middleware(OriginGuard, checks=_checks(hosts), answer=_rejected)],
-        exception_handlers={
-            ApiError: _api_error,
-            Failure: _store_failed,
-            ClientDisconnect: _client_disconnected,
-            HTTPException: _no_such_call,
-            Exception: _crashed,
-        },
+        middleware=[Middleware(OriginGuard, checks=checks, answer=_rejected)],
+        exception_handlers=dict.fromkeys((ApiError, Failure, ClientDisconnect, HTTPException, Exception), _error),
     )
     # A redirect would lead to the host that the request names.
     app.router.redirect_slashes = False
     return app
-
-
-def _checks(hosts: Sequence[str] | None) -> Checks:
-    return Checks("server.hosts", hosts, only_json=True, media=JSON_TYPES | BODY_TYPES, untyped=("/api/", "/apis/"))
 
 
 class _Calls:
@@ -196,7 +187,7 @@ class _Calls:
             relaxed=body.relaxed,
             call=_call(request, caller),
         )
-        return _answer(requests.created(answer.document, kind), answer.revision)
+        return _answer({kebab(kind.name): answer.document}, answer.revision)
 
     async def get(self, request: Request) -> Response:
         caller, key = self.caller(request, reading=True), self._key(request)
@@ -231,7 +222,7 @@ class _Calls:
         caller, key = self.caller(request), self._key(request)
         kind = self._with_status(key)
         await self._server.may_write(key, caller, Operation.UPDATE)
-        body = requests.status_envelope(await read_body(request), kind)
+        body = requests.envelope(await read_body(request), kind, is_status=True)
         answer = await self._server.update_status(
             key,
             body.resource,
@@ -260,7 +251,7 @@ class _Calls:
         if not requests.flag(parameters, "exclude_hrefs"):
             found = [self._linked(request, Key(kind.name, one["uuid"]), one) for one in found]
         if requests.flag(parameters, "detail"):
-            found = [requests.created(one, kind) for one in found]
+            found = [{kebab(kind.name): one} for one in found]
         answer: dict[str, Any] = {}
         if requests.flag(parameters, "unreadable"):
             answer["unreadable"] = await self._server.unreadable(kind.name, caller=caller)
@@ -447,10 +438,6 @@ def _rejected(rejection: Rejection) -> Response:
     return _answer({"message": f"{rejection.problem}; {rejection.advice}"}, status=rejection.status)
 
 
-async def _api_error(request: Request, error: Exception) -> Response:
-    return _failed(cast(ApiError, error))
-
-
 def _failed(error: ApiError) -> Response:
     headers = {"Retry-After": _PAUSE_SECONDS} if error.status in (429, 503) else {}
     place: dict[str, Any] = {} if error.item is None else {"item": error.item, "detail": error.detail}
@@ -459,21 +446,16 @@ def _failed(error: ApiError) -> Response:
     return _answer({"message": error.message, **place}, status=error.status, headers=headers)
 
 
-async def _store_failed(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Failure)
-    return await _api_error(request, from_store(error, writing=request.method != "GET"))
-
-
-async def _client_disconnected(request: Request, error: Exception) -> Response:
-    """The client disconnected before its request was complete, so nobody reads this answer."""
-    return _answer({"message": "the request was cut off"}, status=400)
-
-
-async def _no_such_call(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return _answer({"message": error.detail}, status=error.status_code, headers=dict(error.headers or {}))
-
-
-async def _crashed(request: Request, error: Exception) -> Response:
+async def _error(request: Request, error: Exception) -> Response:
+    """The answer to any error of a call."""
+    if isinstance(error, Failure):
+        error = from_store(error, writing=request.method != "GET")
+    if isinstance(error, ApiError):
+        return _failed(error)
+    if isinstance(error, HTTPException):
+        return _answer({"message": error.detail}, status=error.status_code, headers=dict(error.headers or {}))
+    if isinstance(error, ClientDisconnect):
+        # Before its request was complete, so nobody reads this answer.
+        return _answer({"message": "the request was cut off"}, status=400)
     _LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
     return _answer({"message": f"the server failed: {type(error).__name__}; its log says more"}, status=500)

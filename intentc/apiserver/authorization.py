@@ -19,7 +19,7 @@ from intentc.model import Kind, kebab, snake
 from intentc.model.ownership import is_our_entry
 from intentc.model.values import decode_hook, without_nulls
 
-from .admission.well_known import ACCESS_LIST, DOMAIN, EVERYBODY, PROJECT, mark_of
+from .admission.well_known import ACCESS_LIST, DOMAIN, EVERYBODY, PROJECT
 
 READ, WRITE, REFER = 4, 2, 1
 """The bits of ``owner_access``, ``tenant_access`` and ``global_access``."""
@@ -236,11 +236,6 @@ def _is_compilers(kind: Kind, relation: str, entry: Mapping[str, Any]) -> bool:
             attribute = msgspec.convert(without_nulls(entry.get("attr") or {}), attribute_type, dec_hook=decode_hook)
     to = tuple(entry.get("to") or ())
     return is_our_entry(kind.relations[relation], "", target=to, uuid=entry.get("uuid") or "", attribute=attribute)
-
-
-def is_marked(document: Mapping[str, Any]) -> bool:
-    """Whether a compiler made this resource."""
-    return mark_of(document) is not None
 
 
 def _has(roles: Collection[str], role: str) -> bool:

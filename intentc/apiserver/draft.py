@@ -359,14 +359,11 @@ class Draft:
         elif staged.before is not None:
             self._names.setdefault(Name(key.kind, tuple(staged.before["fq_name"])), None)
 
-    def stage_malformed(self, key: Key) -> None:
-        """Stage the deletion of a resource whose value can't be read."""
-        self.staged[key] = Staged(None, None, False)
-
-    def stage_replacement(self, key: Key, after: Document) -> None:
-        """Stage a resource that replaces a value that can't be read."""
+    def replace_unreadable(self, key: Key, after: Document | None) -> None:
+        """Stage the new state of a resource whose value can't be read."""
         self.staged[key] = Staged(None, after, False)
-        self._names[Name(key.kind, tuple(after["fq_name"]))] = key.uuid
+        if after is not None:
+            self._names[Name(key.kind, tuple(after["fq_name"]))] = key.uuid
 
     async def unreadable(self, key: Key) -> bool:
         """Whether the store has an unreadable value that this mutation does not replace."""

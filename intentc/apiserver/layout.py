@@ -106,11 +106,7 @@ class Layout:
 
     def beside(self, key: Key) -> str:
         """The key of what belongs to a resource and is no input of a compiler."""
-        return f"{self.all_beside(key.kind)}{stored_segment(key.uuid)}"
-
-    def all_beside(self, kind: str) -> str:
-        """The prefix of ``beside`` for all resources of a kind."""
-        return f"{self._index}/beside/{kind}/"
+        return f"{self._index}/beside/{key.kind}/{stored_segment(key.uuid)}"
 
     def dangling(self, key: Key) -> str:
         """The key that says that references to a deleted resource are still to be removed."""

@@ -86,7 +86,8 @@ async def show(draft: Draft, key: Key, access: Access, view: View = WHOLE) -> tu
 
 async def find(draft: Draft, kind: Kind, query: Query, access: Access) -> list[Document]:
     """The resources that match a query and that the caller may read, by uuid."""
-    _check(draft.schema, query)
+    if query.parent_type and query.parent_type.replace("-", "_") not in draft.schema:
+        raise BadRequest(f"parent_type {query.parent_type!r} is no kind")
     candidates = await _candidates(draft, kind, query)
     wanted, fields = _wanted(query.filters), frozenset(query.fields)
     computed = sorted(fields & _computed_fields(draft.schema, kind).keys())
@@ -196,7 +197,7 @@ async def _computed(draft: Draft, kind: Kind, uuid: str, access: Access, view: V
         draft.layout.value(key) for _, key, _, has_attribute in entries if has_attribute or not access.reads_all
     )
     for field, key, item, has_attribute in entries:
-        if not await _is_shown(draft, key, access):
+        if not (access.reads_all or access.allows(await draft.readable(key) or {}, READ)):
             continue
         entry: Document = {"uuid": key.uuid, "to": decode_entry(item.value, list[str], item.key)}
         if has_attribute:
@@ -220,10 +221,6 @@ def _attribute(holder: Document, field: str, target: str) -> Document:
         if entry.get("uuid") == target and "attr" in entry:
             return {"attr": entry["attr"]}
     return {}
-
-
-async def _is_shown(draft: Draft, key: Key, access: Access) -> bool:
-    return access.reads_all or access.allows(await draft.readable(key) or {}, READ)
 
 
 def _wanted(filters: Sequence[tuple[str, str]]) -> dict[str, list[tuple[str, Any]]]:
@@ -263,8 +260,3 @@ def _computed_fields(schema: Schema, kind: Kind) -> dict[str, bool]:
     holders = schema.referring.get(kind.name, ())
     back = dict.fromkeys((f"{holder.name}_back_refs" for holder, relation in holders if relation != "parent"), False)
     return back | dict.fromkeys(children_of(schema, kind), True)
-
-
-def _check(schema: Schema, query: Query) -> None:
-    if query.parent_type and query.parent_type.replace("-", "_") not in schema:
-        raise BadRequest(f"parent_type {query.parent_type!r} is no kind")

@@ -18,7 +18,7 @@ from intentc.model import Key, Kind, Name, Schema, kebab, snake
 
 from .admission import NO_RULES, RULES
 from .admission.rules import asked_for
-from .admission.well_known import ACCESS_LIST, DEFAULT_DOMAIN, DOMAIN, PROJECT
+from .admission.well_known import ACCESS_LIST, DEFAULT_DOMAIN, DOMAIN, PROJECT, mark_of
 from .authorization import (
     ANY,
     READ,
@@ -36,7 +36,6 @@ from .authorization import (
     denied_by_rules,
     is_administrator,
     is_compiler,
-    is_marked,
     may_be_granted,
     may_call,
     owns,
@@ -213,7 +212,7 @@ class Access:
                 f"{kebab(kind.name)}.{field} is written by the compiler alone; leave it out {hint}", key=key
             )
         for relation, uuid, is_compilers in shared_entries_changed(kind, before, after):
-            if is_compilers or is_marked(await draft.readable(Key(relation, uuid)) or {}):
+            if is_compilers or mark_of(await draft.readable(Key(relation, uuid)) or {}) is not None:
                 raise Forbidden(
                     f"the entry of {kebab(kind.name)}.{relation}_refs that leads to {uuid} is the compiler's alone;"
                     f" keep it as it is {hint}",

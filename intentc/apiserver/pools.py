@@ -277,7 +277,7 @@ def is_family(pool: str) -> bool:
 async def has_shares_of(draft: Draft, pool: str) -> bool:
     """Whether projects have shares of this pool."""
     current = await _read(draft, pool)
-    return current is not None and not current.of_family and has_shares(current.size)
+    return current is not None and not current.of_family and current.size <= _LARGEST_SHARED
 
 
 async def use(draft: Draft, names: Sequence[str]) -> list[Use]:
@@ -346,11 +346,6 @@ class Use(NamedTuple):
     pool: str
     size: int
     used: int
-
-
-def has_shares(size: int) -> bool:
-    """Whether projects have shares of a pool with this many numbers."""
-    return size <= _LARGEST_SHARED
 
 
 async def project_of(draft: Draft, document: Document | None, fallback: str = "") -> str:

@@ -16,7 +16,6 @@ from intentc.model.problem import InvalidInput
 
 from .batch import relaxed_targets
 from .collections import ElementUpdate
-from .documents import Document
 from .errors import ApiError, BadRequest, TooLarge, shortened
 from .integers import LARGEST, parse_integer
 from .listing import Query, View
@@ -142,28 +141,18 @@ def unreadable(error: InvalidInput) -> ApiError:
     return kind(f"the body can't be read: {error}")
 
 
-def envelope(raw: bytes, kind: Kind) -> Envelope:
-    """Decode ``{"virtual-x": {…}, "field_mask": {"paths": […]}, "relaxed": […]}``. Raises ``BadRequest``."""
-    return _envelope(decode(raw, dict[str, Any]), kind)
-
-
-def status_envelope(raw: bytes, kind: Kind) -> Envelope:
-    """Decode ``{"<kind>": {"status": {…}}, "field_mask"?: {"paths": […]}}``. An empty mask is one: it names no item.
-    Raises ``BadRequest``."""
-    body = decode(raw, dict[str, Any])
-    found = _envelope(body, kind)
-    return found._replace(paths=() if found.paths is None and isinstance(body.get("field_mask"), dict) else found.paths)
-
-
-def _envelope(body: dict[str, Any], kind: Kind) -> Envelope:
-    name = kebab(kind.name)
+def envelope(raw: bytes, kind: Kind, *, is_status: bool = False) -> Envelope:
+    """Decode ``{"virtual-x": {…}, "field_mask": {"paths": […]}, "relaxed": […]}``. An empty mask is none, but that of a
+    status is one: it names no item. Raises ``BadRequest``."""
+    body, name = decode(raw, dict[str, Any]), kebab(kind.name)
     if name not in body:
         raise BadRequest(f'the body has no {name!r}; it must be {{"{name}": {{…}}}}')
     mask = body.get("field_mask") or {}
     paths = mask.get("paths") if isinstance(mask, dict) else None
     if paths is not None and not (isinstance(paths, list) and all(isinstance(path, str) for path in paths)):
         raise BadRequest("field_mask.paths must be a list of texts")
-    return Envelope(body[name], paths or None, relaxed_targets(body))
+    nothing = () if is_status and isinstance(body.get("field_mask"), dict) else None
+    return Envelope(body[name], paths or nothing, relaxed_targets(body))
 
 
 def condition(headers: Mapping[str, str]) -> Condition:
@@ -196,7 +185,7 @@ def query(parameters: Mapping[str, str]) -> Query:
         back_ref_ids=listed(parameters, "back_ref_id"),
         uuids=listed(parameters, "obj_uuids"),
         fields=listed(parameters, "fields"),
-        limit=min(_number(parameters, "page_limit"), _LARGEST_PAGE),
+        limit=min(number(parameters, "page_limit") or 0, _LARGEST_PAGE),
         marker=parameters.get("page_marker", ""),
     )
 
@@ -228,15 +217,6 @@ def number(parameters: Mapping[str, str], name: str) -> int | None:
     if value is None:
         raise BadRequest(f"{name} is {shortened(text)!r}; give an integer from 0 to {LARGEST}")
     return value
-
-
-def created(resource: Document, kind: Kind) -> Document:
-    """A resource in its envelope."""
-    return {kebab(kind.name): resource}
-
-
-def _number(parameters: Mapping[str, str], name: str) -> int:
-    return number(parameters, name) or 0
 
 
 def listed(parameters: Mapping[str, str], name: str, most: int = _MOST_LISTED) -> list[str]:

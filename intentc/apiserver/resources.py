@@ -103,10 +103,13 @@ class Resources:
         await place(draft, kind, document)
         await access.parent(draft, document)
         name = Name(kind.name, tuple(document["fq_name"]))
-        given_uuid = document.get("uuid")
-        if over is not None:
-            given_uuid = over.uuid
-        document["uuid"] = check_uuid(given_uuid) if given_uuid else self._new_uuid(kind, name)
+        given_uuid = document.get("uuid") if over is None else over.uuid
+        if given_uuid:
+            document["uuid"] = check_uuid(given_uuid)
+        elif kind.written_as_manifests:
+            document["uuid"] = manifest_uuid(kind.name, name.fq_name)
+        else:
+            document["uuid"] = self._source.uuid(name)
         key = Key(kind.name, document["uuid"])
         await self._reject_duplicate(draft, key, name, replaces=over is not None)
         missing = missing_fields(kind, document)
@@ -128,7 +131,7 @@ class Resources:
         document |= kind.versions.mark
         stamp_created(document, owner=caller.project_id, now=self._source.now())
         if over is not None:
-            draft.stage_replacement(key, document)
+            draft.replace_unreadable(key, document)
         else:
             await draft.stage(key, document)
         await self._create_companions(draft, rules, change, caller, keep=over is not None)
@@ -176,7 +179,7 @@ class Resources:
             # A path may lead into a list or to an unknown field: the result is checked as if it had been sent.
             document, given = accept(self._schema, kind, {field: document.get(field) for field in given})
         for field in IDENTITY & given:
-            if field in document and document[field] != before.get(field) and not _is_unset(document[field]):
+            if field in document and document[field] != before.get(field) and document[field] not in ("", [], None):
                 raise BadRequest(
                     f"{field} can't be changed from {before.get(field)!r} to {document[field]!r}; leave it out, or "
                     f"delete the resource and create another"
@@ -210,7 +213,7 @@ class Resources:
         access = await self.may_update(draft, key, before, changed, caller)
         kind = self._schema.kind(key.kind)
         after = draft.secrets.received(kind, before, after, trusted=access.writes_outputs)
-        accept(self._schema, self._schema.kind(key.kind), {field: after.get(field) for field in changed})
+        accept(self._schema, kind, {field: after.get(field) for field in changed})
         await access.change(draft, key, before, after)
         await self._restage(draft, key, before, after, changed, caller)
 
@@ -278,7 +281,7 @@ class Resources:
         if before is not None:
             await draft.stage(key, None)
         else:
-            draft.stage_malformed(key)
+            draft.replace_unreadable(key, None)
             # An unreadable resource still has a name in the index: its companions and numbers are deleted as well.
             known = await draft.identity(key.uuid)
             if known is None:
@@ -312,9 +315,6 @@ class Resources:
     def now(self) -> str:
         """The time for conditions of a status: RFC 3339, UTC, whole seconds, as Kubernetes writes it."""
         return f"{self._source.now().partition('.')[0]}Z"
-
-    def _new_uuid(self, kind: Kind, name: Name) -> str:
-        return manifest_uuid(kind.name, name.fq_name) if kind.written_as_manifests else self._source.uuid(name)
 
     async def _check_condition(self, draft: Draft, key: Key, condition: Condition) -> None:
         item = await draft.reading.item(draft.layout.value(key))
@@ -431,7 +431,3 @@ def _with_path(old: Any, new: Any, path: list[str]) -> Any:
     else:
         merged[path[0]] = value
     return merged
-
-
-def _is_unset(value: Any) -> bool:
-    return value in ("", [], None)

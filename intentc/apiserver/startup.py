@@ -12,22 +12,16 @@ can't be read stay as they are.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-import anyio
-import anyio.lowlevel
 
 from intentc.model import Key, Kind, Name
 from intentc.reconcile.failures import Failure
-from intentc.watch.protocol import prefix_end
 
 from .admission import SETTINGS_POOLS
 from .admission.well_known import OBJECTS, POOLS
 from .authorization import Caller
-from .documents import decode
 from .errors import ApiError, Conflict, Malformed, NotFound, TooLarge
-from .layout import Layout
 from .service import ApiServer, Call
 
 _SERVER = Caller(privileged=True)
@@ -82,7 +76,6 @@ async def _is_there(server: ApiServer, name: Name) -> bool:
 
 
 _LOG = logging.getLogger(__name__)
-_PAGE = 500
 
 
 async def keep_sealed(server: ApiServer) -> None:
@@ -107,45 +100,28 @@ async def reseal(server: ApiServer) -> int:
     changed = 0
     for kind in server.schema:
         if kind.stored and kind.secret_places:
-            async for key in _unsealed(server, kind):
+            for key in await _unsealed(server, kind):
                 changed += await _seal(server, kind, key)
     return changed
 
 
-async def _unsealed(server: ApiServer, kind: Kind) -> AsyncIterator[Key]:
+async def _unsealed(server: ApiServer, kind: Kind) -> list[Key]:
     """The resources of a kind with a secret that is not under the newest key."""
-    layout = server.layout
-    start, end, more = layout.values(kind.name), prefix_end(layout.values(kind.name)), True
-    fields = [field.encode() for field in kind.secret_fields]
-    lost: set[str] = set()
-    while more:
-        page = await server.store.range(start, end, limit=_PAGE)
-        for item in page.items:
-            if any(field in item.value for field in fields):
-                key = Key(kind.name, layout.uuid(item.key))
-                if (missing := _state(server, kind, layout, item.key, item.value)) is None:
-                    yield key
-                else:
-                    lost |= missing
-        more = page.more
-        if page.items:
-            start = page.items[-1].key + "\0"
-        await anyio.lowlevel.checkpoint()
+    found, lost = [], set[str]()
+    async for item, document in server.draft().values(kind):
+        if isinstance(document, Malformed):
+            continue
+        if server.secrets.sealed(kind, document) != document:
+            found.append(Key(kind.name, server.layout.uuid(item.key)))
+        else:
+            lost |= server.secrets.lost(kind, document)
     if lost:
         _LOG.warning(
             "secrets of the kind %s are under keys that intentc.api.secret_keys has no more, and can't be read: %s",
             kind.name,
             ", ".join(sorted(lost)),
         )
-
-
-def _state(server: ApiServer, kind: Kind, layout: Layout, where: str, raw: bytes) -> frozenset[str] | None:
-    """None if a stored value has secrets to seal; otherwise the ids of keys that it needs and nobody has."""
-    try:
-        document = decode(kind, raw, where, layout.uuid(where))
-    except Malformed:
-        return frozenset()
-    return server.secrets.lost(kind, document) if server.secrets.sealed(kind, document) == document else None
+    return found
 
 
 async def _seal(server: ApiServer, kind: Kind, key: Key) -> bool:

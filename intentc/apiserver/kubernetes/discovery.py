@@ -10,7 +10,7 @@ from typing import Any
 
 from .catalog import VERBS, Catalog, Offered
 
-_AGGREGATED = "apidiscovery.k8s.io"
+AGGREGATED = "apidiscovery.k8s.io"
 _STATUS_VERBS = ("get", "patch", "update")
 
 
@@ -18,23 +18,18 @@ def aggregated_version(accept: str) -> str:
     """The version of the aggregated form that a client prefers; empty if it wants the older forms."""
     for media in accept.split(","):
         parts = dict(part.strip().partition("=")[::2] for part in media.split(";")[1:])
-        if parts.get("g") == _AGGREGATED and parts.get("v") in ("v2", "v2beta1"):
+        if parts.get("g") == AGGREGATED and parts.get("v") in ("v2", "v2beta1"):
             return parts["v"]
         if not parts.get("as"):
             return ""
     return ""
 
 
-def aggregated_media(version: str) -> str:
-    """The content type of an aggregated answer."""
-    return f"application/json;g={_AGGREGATED};v={version};as=APIGroupDiscoveryList"
-
-
 def aggregated(catalog: Catalog, groups: list[str], version: str) -> dict[str, Any]:
     """Everything about these groups in one answer."""
     return {
         "kind": "APIGroupDiscoveryList",
-        "apiVersion": f"{_AGGREGATED}/{version}",
+        "apiVersion": f"{AGGREGATED}/{version}",
         "metadata": {},
         "items": [
             {
@@ -51,11 +46,6 @@ def aggregated(catalog: Catalog, groups: list[str], version: str) -> dict[str, A
             for group in groups
         ],
     }
-
-
-def core_versions(catalog: Catalog) -> dict[str, Any]:
-    """``/api``."""
-    return {"kind": "APIVersions", "versions": catalog.versions(""), "serverAddressByClientCIDRs": []}
 
 
 def groups(catalog: Catalog) -> dict[str, Any]:

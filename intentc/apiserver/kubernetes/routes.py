@@ -203,8 +203,14 @@ class _Calls:
             if version:
                 groups = [""] if is_core else self._catalog.groups()
                 body = discovery.aggregated(self._catalog, groups, version)
-                return _answer(body, media=discovery.aggregated_media(version))
-            return _answer(discovery.core_versions(self._catalog) if is_core else discovery.groups(self._catalog))
+                return _answer(
+                    body, media=f"application/json;g={discovery.AGGREGATED};v={version};as=APIGroupDiscoveryList"
+                )
+            return _answer(
+                {"kind": "APIVersions", "versions": self._catalog.versions(""), "serverAddressByClientCIDRs": []}
+                if is_core
+                else discovery.groups(self._catalog)
+            )
         if not target.version:
             return _answer(discovery.group(self._catalog, target.group))
         return _answer(discovery.resources(self._catalog, target.group, target.version))
@@ -237,7 +243,9 @@ class _Calls:
                 except ApiError as error:
                     return _failed(error, target._replace(name=_name_of(sent)))
         elif request.method == "GET":
-            return self._one(request, offered, await self._api.get(place, caller))
+            found = await self._api.get(place, caller)
+            metadata = {"resourceVersion": found["metadata"].get("resourceVersion", "")}
+            return _answer(_table(request, offered, [found], metadata) or found)
         elif request.method in ("PUT", "PATCH"):
             return await self._written(request, place, target.subresource, caller)
         elif request.method == "DELETE" and not target.subresource:
@@ -282,24 +290,10 @@ class _Calls:
         except InvalidInput as error:
             raise unreadable(error) from None
 
-    def _one(self, request: Request, offered: Offered, manifest: Manifest) -> Response:
-        accept, query = request.headers.get("accept", ""), request.query_params
-        if version := tables.wanted(accept):
-            metadata = {"resourceVersion": manifest["metadata"].get("resourceVersion", "")}
-            included = query.get("includeObject", "Metadata")
-            return _answer(
-                tables.table(offered, [manifest], _now(), version=version, included=included, metadata=metadata)
-            )
-        return _answer(manifest)
-
     async def _list(self, request: Request, place: Place, caller: Caller) -> Response:
-        offered, query = place.offered, request.query_params
-        listed = await find(self._server, offered, place.namespace, list_options(query), caller)
-        if version := tables.wanted(request.headers.get("accept", "")):
-            included = query.get("includeObject", "Metadata")
-            table = tables.table(
-                offered, listed.items, _now(), version=version, included=included, metadata=listed.metadata
-            )
+        offered = place.offered
+        listed = await find(self._server, offered, place.namespace, list_options(request.query_params), caller)
+        if table := _table(request, offered, listed.items, listed.metadata):
             return _list_of(table, "rows", table["rows"])
         items = await with_all_kept(self._server, offered, listed.items)
         body = {"kind": f"{offered.name}List", "apiVersion": offered.api_version, "metadata": listed.metadata}
@@ -379,6 +373,17 @@ def _answer(body: Mapping[str, Any], *, status: int = 200, media: str = _JSON) -
     return Response(msgspec.json.encode(body), status, media_type=media)
 
 
+def _table(
+    request: Request, offered: Offered, manifests: Sequence[Manifest], metadata: dict[str, Any]
+) -> dict[str, Any]:
+    """Manifests as the table that a client asks for; empty if it asks for none."""
+    version = tables.wanted(request.headers.get("accept", ""))
+    if not version:
+        return {}
+    included = request.query_params.get("includeObject", "Metadata")
+    return tables.table(offered, manifests, datetime.now(UTC), version=version, included=included, metadata=metadata)
+
+
 def _list_of(body: Mapping[str, Any], field: str, items: Sequence[Any]) -> Response:
     rest = {name: value for name, value in body.items() if name != field}
     return Response(encode_list(rest, field, items), media_type=_JSON)
@@ -406,7 +411,3 @@ def _not_found(hint: str) -> Answered:
 
 def _not_allowed(request: Request) -> Answered:
     return Answered(405, "MethodNotAllowed", f"{request.method} is not allowed on {request.url.path}")
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

@@ -76,20 +76,6 @@ async def test_concurrent_creations_of_two_servers_get_different_addresses(
     assert {int(one.rpartition(".")[2]) for one in addresses.values()} == set(range(1, 61))
 
 
-async def test_one_of_many_that_request_an_address_has_it(two_clients: Clients) -> None:
-    await network(two_clients[0], "2001:db8::/64")
-    statuses: list[int] = []
-
-    async def take(number: int) -> None:
-        body = asked(f"i{number}", instance_ip_address="2001:db8::5")
-        statuses.append((await two_clients[number % 2].post("/instance-ips", json=body)).status_code)
-
-    async with anyio.create_task_group() as tasks:
-        for number in range(10):
-            tasks.start_soon(take, number)
-    assert sorted(statuses) == [200] + [409] * 9
-
-
 @pytest.mark.parametrize("seed", range(2))
 async def test_requests_that_break_off_leave_no_address_behind(
     two_clients: Clients, etcd_store: EtcdStore, path: str, seed: int
@@ -121,23 +107,3 @@ async def test_a_server_that_starts_again_knows_what_is_taken(etcd_store: EtcdSt
         second = (await create(client, "instance-ip", **asked("b")["instance-ip"]))["instance_ip_address"]
         taken = await client.post("/instance-ips", json=asked("c", instance_ip_address=first))
     assert (first, second, taken.status_code) == ("10.0.0.252", "10.0.0.251", 409)
-
-
-async def test_a_vxlan_router_comes_with_its_network_and_goes_with_it(
-    client: httpx2.AsyncClient, etcd_store: EtcdStore, path: str
-) -> None:
-    async def keys() -> list[str]:
-        prefix = f"/{path}/"
-        return [item.key for item in (await etcd_store.range(prefix, prefix_end(prefix))).items]
-
-    before = await keys()
-    router = await create(
-        client, "logical-router", fq_name=[*PROJECT, "r"], logical_router_type="vxlan-routing",
-        configured_route_target_list={"route_target": ["target:1:1"]},
-    )  # fmt: skip
-    uuid = router["virtual_network_refs"][0]["uuid"]
-    network = (await client.get(f"/virtual-network/{uuid}")).json()["virtual-network"]
-    assert network["route_target_list"] == {"route_target": ["target:1:1"]}
-    assert len(await keys()) == len(before) + 3
-    assert (await client.delete(f"/logical-router/{router['uuid']}")).status_code == 200
-    assert await keys() == before

@@ -44,29 +44,6 @@ def status_of(answer: httpx2.Response) -> tuple[int, str, str]:
     return answer.status_code, body["reason"], body["message"]
 
 
-async def test_a_resource_is_created_read_replaced_and_deleted(kube: httpx2.AsyncClient) -> None:
-    created = await made(kube, labels={"app": "web"})
-    metadata = created["metadata"]
-    assert (metadata["generation"], metadata["namespace"], metadata["labels"]) == (1, "shop", {"app": "web"})
-    assert (await kube.get(f"{MAPPINGS}/m")).json() == created
-
-    changed = {**created, "spec": {**created["spec"], "weight": 5}}
-    replaced = (await kube.put(f"{MAPPINGS}/m", json=changed)).json()
-    assert (replaced["spec"]["weight"], replaced["metadata"]["generation"]) == (5, 2)
-    assert int(replaced["metadata"]["resourceVersion"]) > int(metadata["resourceVersion"])
-    code, reason, message = status_of(await kube.put(f"{MAPPINGS}/m", json=changed))
-    assert (code, reason) == (409, "Conflict")
-    assert message.startswith('Operation cannot be fulfilled on mappings.getambassador.io "m": the object has been')
-    without = {**changed, "metadata": {"name": "m"}}
-    assert status_of(await kube.put(f"{MAPPINGS}/m", json=without))[:2] == (422, "Invalid")
-
-    deleted = (await kube.delete(f"{MAPPINGS}/m")).json()
-    assert (deleted["status"], deleted["details"]["uid"]) == ("Success", metadata["uid"])
-    assert status_of(await kube.get(f"{MAPPINGS}/m")) == (
-        404, "NotFound", 'mappings.getambassador.io "m" not found'
-    )  # fmt: skip
-
-
 async def test_rest_and_manifests_show_the_same(kube: httpx2.AsyncClient, server: ApiServer) -> None:
     created = await made(kube)
     document = (await server.get(Key("mapping", created["metadata"]["uid"]))).document
@@ -145,10 +122,7 @@ async def test_a_creation_must_fit_its_url(kube: httpx2.AsyncClient, body: Any, 
     assert (answer.status_code, words in answer.text) == (code, True), answer.text
 
 
-async def test_a_name_in_use_already_exists_and_generated_names_are_free(kube: httpx2.AsyncClient) -> None:
-    await made(kube)
-    answer = await kube.post(MAPPINGS, json=mapping())
-    assert status_of(answer) == (409, "AlreadyExists", 'mappings.getambassador.io "m" already exists')
+async def test_generated_names_are_free(kube: httpx2.AsyncClient) -> None:
     body = mapping(generateName="m-")
     del body["metadata"]["name"]
     names = {(await kube.post(MAPPINGS, json=body)).json()["metadata"]["name"] for _ in range(2)}
@@ -166,75 +140,6 @@ async def test_dry_runs_write_nothing(kube: httpx2.AsyncClient, store: MemorySto
     assert status_of(await kube.post(f"{MAPPINGS}?dryRun=All", json=mapping()))[1] == "AlreadyExists"
     assert (await store.range("/", prefix_end("/"))).revision == before
     assert status_of(await kube.post(f"{MAPPINGS}?dryRun=some", json=mapping("x")))[:2] == (422, "Invalid")
-
-
-async def test_only_kinds_that_kubectl_knows_take_strategic_patches(kube: httpx2.AsyncClient) -> None:
-    strategic = {"content-type": "application/strategic-merge-patch+json"}
-    await made(kube)
-    assert status_of(await kube.patch(f"{MAPPINGS}/m", json={}, headers=strategic))[1] == "UnsupportedMediaType"
-    service = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80, "targetPort": 1}, {"port": 90}]}}
-    assert (await kube.post(SERVICES, json=service)).status_code == 201
-    patch = {"spec": {"ports": [{"port": 80, "name": "web"}]}}
-    patched = (await kube.patch(f"{SERVICES}/s", json=patch, headers=strategic)).json()
-    assert patched["spec"]["ports"] == [{"port": 80, "targetPort": 1, "name": "web"}, {"port": 90}]
-
-
-async def test_a_patch_of_a_former_version_or_another_uid_conflicts(kube: httpx2.AsyncClient) -> None:
-    created = await made(kube)
-    for metadata in ({"resourceVersion": "1"}, {"uid": "00000000-0000-0000-0000-000000000000"}):
-        answer = await kube.patch(f"{MAPPINGS}/m", json={"metadata": metadata}, headers=MERGE)
-        assert status_of(answer)[:2] == (409, "Conflict")
-    for wrong in ({"uid": "x"}, {"resourceVersion": "1"}):
-        answer = await kube.request("DELETE", f"{MAPPINGS}/m", json={"preconditions": wrong})
-        assert status_of(answer)[:2] == (409, "Conflict")
-    right = {"uid": created["metadata"]["uid"], "resourceVersion": created["metadata"]["resourceVersion"]}
-    answer = await kube.request("DELETE", f"{MAPPINGS}/m", json={"preconditions": right})
-    assert answer.json()["status"] == "Success"
-
-
-async def test_finalizers_keep_a_deleted_resource_until_the_last_is_removed(kube: httpx2.AsyncClient) -> None:
-    await made(kube, finalizers=["example.io/a"])
-    kept = (await kube.delete(f"{MAPPINGS}/m")).json()
-    assert kept["metadata"]["deletionTimestamp"]
-    refused = await kube.patch(f"{MAPPINGS}/m", json={"spec": {"weight": 1}}, headers=MERGE)
-    assert status_of(refused)[:2] == (409, "Conflict")
-    answer = await kube.patch(f"{MAPPINGS}/m", json={"metadata": {"finalizers": None}}, headers=MERGE)
-    assert answer.status_code == 200, answer.text
-    assert (await kube.get(f"{MAPPINGS}/m")).status_code == 404
-
-
-async def test_a_status_is_written_apart_from_the_rest(kube: httpx2.AsyncClient) -> None:
-    created = await made(kube)
-    body = {**created, "spec": {"prefix": "/other/", "service": "x"}, "status": {"state": "Running"}}
-    written = (await kube.put(f"{MAPPINGS}/m/status", json=body)).json()
-    assert (written["status"], written["spec"]) == ({"state": "Running"}, created["spec"])
-    assert written["metadata"]["generation"] == 1
-    body = {"spec": {"weight": 1}, "status": {"state": "Broken"}}
-    patched = (await kube.patch(f"{MAPPINGS}/m", json=body, headers=MERGE)).json()
-    assert (patched["status"], patched["spec"]["weight"]) == ({"state": "Running"}, 1)
-    patched = (await kube.patch(f"{MAPPINGS}/m/status", json=body, headers=MERGE)).json()
-    assert (patched["status"]["state"], (await kube.get(f"{MAPPINGS}/m/status")).json()) == ("Broken", patched)
-    wrong = await kube.patch(f"{MAPPINGS}/m/status", json={"status": {"stat": "x"}}, headers=MERGE)
-    assert status_of(wrong)[:2] == (422, "Invalid")
-
-
-async def test_an_application_creates_merges_and_conflicts(kube: httpx2.AsyncClient) -> None:
-    async def apply(manager: str, spec: Any, force: str = "false") -> httpx2.Response:
-        content = msgspec.yaml.encode(mapping(spec={"prefix": "/m/", "service": "web", **spec}))
-        url = f"{MAPPINGS}/m?fieldManager={manager}&force={force}"
-        return await kube.patch(url, content=content, headers=APPLY)
-
-    created = await apply("a", {"weight": 1, "timeout_ms": 5})
-    assert created.status_code == 201
-    assert [one["manager"] for one in created.json()["metadata"]["managedFields"]] == ["a"]
-    same = await apply("a", {"weight": 1, "timeout_ms": 5})
-    assert same.json()["metadata"]["resourceVersion"] == created.json()["metadata"]["resourceVersion"]
-    conflict = await apply("b", {"weight": 2})
-    assert status_of(conflict)[:2] == (409, "Conflict")
-    assert conflict.json()["details"]["causes"][0]["field"] == ".spec.weight"
-    assert (await apply("b", {"weight": 2}, "true")).json()["spec"]["weight"] == 2
-    less = (await apply("a", {})).json()
-    assert less["spec"] == {"prefix": "/m/", "service": "web", "weight": 2}
 
 
 async def test_only_the_owners_change_and_the_version_stays(kube: httpx2.AsyncClient) -> None:
@@ -290,18 +195,6 @@ async def test_a_page_whose_revision_is_compacted_has_expired(kube: httpx2.Async
     assert status_of(answer)[:2] == (410, "Expired")
     answer = await kube.get(f"{MAPPINGS}?limit=1&continue=nonsense")
     assert status_of(answer)[:2] == (400, "BadRequest")
-
-
-async def test_a_list_as_a_table_has_the_columns_of_the_schema(kube: httpx2.AsyncClient) -> None:
-    await made(kube, spec={"prefix": "/m/", "service": "web", "hostname": "*"})
-    accept = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"}
-    table = (await kube.get(MAPPINGS, headers=accept)).json()
-    assert [one["name"] for one in table["columnDefinitions"]][:4] == [
-        "Name", "Source Host", "Source Prefix", "Dest Service"
-    ]  # fmt: skip
-    assert table["rows"][0]["cells"][:4] == ["m", "*", "/m/", "web"]
-    assert table["rows"][0]["object"]["kind"] == "PartialObjectMetadata"
-    assert (await kube.get(f"{MAPPINGS}/m", headers=accept)).json()["kind"] == "Table"
 
 
 async def test_discovery_names_groups_versions_and_resources(kube: httpx2.AsyncClient) -> None:
